@@ -1,0 +1,56 @@
+"""Runs the benchmarks and prints a table: ``scripts/bench [NAME ...]``; exits 1 if a target is missed."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+
+BENCHMARKS = ("fusion", "importing", "parsing")
+
+
+def main() -> int:
+    """Run the named benchmarks, or all; return the exit code."""
+    reader = argparse.ArgumentParser(prog="scripts/bench", description="Speed as ratios against a peer in one run.")
+    reader.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; default: all")
+    reader.add_argument("--json", action="store_true", help="print the figures as JSON")
+    given = reader.parse_args()
+    unknown = sorted(set(given.names) - set(BENCHMARKS))
+    if unknown:
+        reader.error(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+
+    rows = []
+    for name in given.names or BENCHMARKS:
+        for row in importlib.import_module(f"bench.{name}").comparisons():
+            rows.append(row)
+            if not given.json:
+                verdict = "holds" if row.holds else "MISSED"
+                print(
+                    f"{row.name:<42} {row.ours_us:>10.1f} µs   {row.peer:<32} {row.peer_us:>10.1f} µs"
+                    f"   ratio {row.ratio:>6.2f}, at most {row.at_most:g}: {verdict}",
+                    flush=True,
+                )
+    if given.json:
+        print(
+            json.dumps(
+                [
+                    {
+                        "name": row.name,
+                        "ours_us": row.ours_us,
+                        "peer": row.peer,
+                        "peer_us": row.peer_us,
+                        "ratio": row.ratio,
+                        "at_most": row.at_most,
+                        "holds": row.holds,
+                    }
+                    for row in rows
+                ],
+                indent=2,
+            )
+        )
+    return 0 if all(row.holds for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

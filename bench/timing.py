@@ -1,0 +1,56 @@
+"""Timing two things fairly: in turns, in the same run, the quickest round of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter_ns
+
+Work = Callable[[], object]
+
+_ROUNDS = 15
+_ROUND_NS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How long ours takes beside a peer's, and how long it may."""
+
+    name: str
+    ours_us: float
+    peer: str
+    peer_us: float
+    at_most: float
+
+    @property
+    def ratio(self) -> float:
+        """Our time over the peer's."""
+        return self.ours_us / self.peer_us
+
+    @property
+    def holds(self) -> bool:
+        """Whether the ratio is within the target."""
+        return self.ratio <= self.at_most
+
+
+def compare(name: str, ours: Work, peer: str, peers: Work, *, at_most: float) -> Comparison:
+    """Time both in turns, so that a slow moment of the machine hits both, and keep each one's quickest round."""
+    calls = [_calls(work) for work in (ours, peers)]
+    best = [float("inf"), float("inf")]
+    for _ in range(_ROUNDS):
+        for which, work in enumerate((ours, peers)):
+            best[which] = min(best[which], _nanoseconds(work, calls[which]) / calls[which])
+    return Comparison(name, best[0] / 1000, peer, best[1] / 1000, at_most)
+
+
+def _calls(work: Work) -> int:
+    """Return how many calls fill a round, after a first call that is not counted."""
+    work()
+    return max(1, _ROUND_NS // max(1, _nanoseconds(work, 1)))
+
+
+def _nanoseconds(work: Work, calls: int) -> int:
+    start = perf_counter_ns()
+    for _ in range(calls):
+        work()
+    return perf_counter_ns() - start

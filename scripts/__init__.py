@@ -1,0 +1,1 @@
+"""The scripts' own Python, importable by the tests."""

@@ -1,0 +1,179 @@
+"""Runs conformance vectors: JSON files of one function each, whose cases hold arguments and what is expected.
+
+Each runner below turns a case into a call of the public functions and the result into the vectors' JSON. Numbers
+agree to 1e-9, and keys that the expectation does not list are not compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from recollect import Candidate, fusion, query, ranking
+
+Case = dict[str, Any]
+
+NOT_YET = {"pipeline": "the pipeline is not built yet"}
+
+
+def aliases(case: Case) -> Any:
+    """Parse, expand, and show the tree and its canonical string."""
+    expanded = query.expand_aliases(query.parse(case["input"]), case["aliases"])
+    return {"ast": expanded.to_dict(), "fts": query.compile_fts5(expanded)}
+
+
+def question_date(case: Case) -> str | None:
+    """Show an instant as the vectors write it."""
+    moment = query.parse_question_date(case["input"])
+    return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def candidate(note: dict[str, Any]) -> dict[str, Any]:
+    """Give a note of the vectors the names that the library uses."""
+    renamed = {"bm25Rank": "lexical_rank", "vectorSimilarity": "vector_similarity"}
+    return {renamed.get(key, key): value for key, value in note.items()}
+
+
+def shown(found: Candidate) -> dict[str, Any]:
+    """Give a candidate the names that the vectors use."""
+    return {
+        **{name: getattr(found, name) for name in ("id", "path", "title", "summary", "content", "score")},
+        "bm25Rank": found.lexical_rank,
+        "vectorSimilarity": found.vector_similarity,
+    }
+
+
+def rrf(case: Case) -> Any:
+    """Fuse the lists."""
+    lists = [[candidate(note) for note in each] for each in case["lists"]]
+    return [shown(found) for found in fusion.reciprocal_rank_fusion(lists, k=case["k"])]
+
+
+def unanimity(case: Case) -> Any:
+    """Check two legs for agreement."""
+    found = ranking.unanimity(case["bm25"], case["vector"], case["agreeMin"])
+    return None if found is None else {"ids": list(found.ids), "agreements": found.agreements}
+
+
+def intent(case: Case) -> Any:
+    """Detect a query's intents."""
+    found = ranking.detect_intent(case["input"])
+    return {"preferenceQuery": found.preference, "concreteFactQuery": found.concrete_fact}
+
+
+def multipliers(case: Case) -> Any:
+    """Weigh a note under each intent alone and under both."""
+    note = candidate(case["note"])
+    return {
+        "preference": ranking.intent_multiplier(ranking.Intent(preference=True, concrete_fact=False), note),
+        "concreteFact": ranking.intent_multiplier(ranking.Intent(preference=False, concrete_fact=True), note),
+        "both": ranking.intent_multiplier(ranking.Intent(preference=True, concrete_fact=True), note),
+    }
+
+
+def reweighted(case: Case) -> Any:
+    """Reweight a list by the query's intent."""
+    return [shown(found) for found in ranking.reweight_by_intent(case["query"], map(candidate, case["results"]))]
+
+
+RUNNERS: dict[str, Callable[[Case], Any]] = {
+    "normalise": lambda case: query.normalise(case["input"]),
+    "parse_query": lambda case: query.parse(case["input"]).to_dict(),
+    "compile_fts5": lambda case: query.compile_fts5(query.parse(case["input"])),
+    "expand_aliases": aliases,
+    "sanitise_query": lambda case: query.sanitise(case["input"]),
+    "strongest_term": lambda case: query.strongest_term(case["input"]),
+    "query_tokens": lambda case: query.query_tokens(case["input"]),
+    "slug_text_for": lambda case: query.slug_text(case["input"]),
+    "compute_trigrams": lambda case: sorted(query.trigrams(case["input"])),
+    "jaccard": lambda case: query.jaccard(query.trigrams(case["a"]), query.trigrams(case["b"])),
+    "trigram_search": lambda case: [
+        match.to_dict() for match in query.trigram_search(case["chunks"], case["tokens"], case["limit"])
+    ],
+    "expand_temporal": lambda case: query.expand_temporal(case["question"], case["questionDate"]).to_dict(),
+    "augment_with_temporal": lambda case: query.augment_with_temporal(case["question"], case["questionDate"]),
+    "parse_question_date": question_date,
+    "date_search_tokens": lambda case: query.date_search_tokens(case["input"]),
+    "rrf": rrf,
+    "unanimity": unanimity,
+    "detect_intent": intent,
+    "intent_multiplier": multipliers,
+    "reweight": reweighted,
+    "rerank_text": lambda case: ranking.rerank_text(candidate(case["input"])),
+}
+
+
+def expectation(case: Case) -> Any:
+    """Return what a case expects; the multipliers stand beside the arguments."""
+    return (
+        case["expected"]
+        if "expected" in case
+        else {name: case[name] for name in ("preference", "concreteFact", "both")}
+    )
+
+
+def agrees(expected: Any, actual: Any) -> bool:
+    """Compare as the vectors ask: numbers to 1e-9, of an object the keys that are listed."""
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and all(
+            key in actual and agrees(expected[key], actual[key]) for key in expected
+        )
+    if isinstance(expected, list):
+        return (
+            isinstance(actual, list)
+            and len(expected) == len(actual)
+            and all(agrees(one, other) for one, other in zip(expected, actual, strict=True))
+        )
+    if isinstance(expected, bool) or not isinstance(expected, (int, float)):
+        return type(expected) is type(actual) and bool(expected == actual)
+    return isinstance(actual, (int, float)) and math.isclose(expected, actual, rel_tol=0, abs_tol=1e-9)
+
+
+def run_file(path: Path) -> tuple[str, int, list[str]]:
+    """Return a file's function, how many of its cases passed, and a line for each that did not."""
+    vectors = json.loads(path.read_text(encoding="utf-8"))
+    name = vectors["function"]
+    passed, failures = 0, []
+    for number, case in enumerate(vectors["cases"]):
+        expected = expectation(case)
+        try:
+            actual = RUNNERS[name](case)
+        except Exception as error:  # noqa: BLE001 (whatever a vector provokes is a failed case, not the end of the run)
+            actual = f"raised {error!r}"
+        if agrees(expected, actual):
+            passed += 1
+        else:
+            failures.append(f"  {path.name} case {number}: expected {expected!r}, got {actual!r}")
+    return name, passed, failures
+
+
+def main(folder: Path) -> int:
+    """Run every vector file of a folder; return the exit code."""
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        print(f"{folder}: no vector files (*.json) here", file=sys.stderr)
+        return 2
+    total, failed = 0, 0
+    for path in files:
+        name = path.stem
+        if name in NOT_YET:
+            print(f"{name}: not yet run ({NOT_YET[name]})")
+            continue
+        try:
+            name, passed, failures = run_file(path)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            passed, failures = 0, [f"  {path.name}: cannot be read as vectors: {error!r}"]
+        print(f"{name}: {passed} passed, {len(failures)} failed", *failures, sep="\n")
+        total += passed
+        failed += len(failures)
+    print(f"{total} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,42 @@
+# Sourced by the other scripts: `environment EXTRA...` makes .venv with those extras of pyproject.toml, and puts it on
+# the PATH. Quick when nothing changed. It needs Python 3.11 or newer and nothing else; PYTHON names one of several.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+say() { printf '\033[2m· %s\033[0m\n' "$*" >&2; }
+
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11 python; do
+        [ -n "$candidate" ] || continue
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "Recollect needs Python 3.11 or newer; none was found. Install one, or name it: PYTHON=/path/to/python $0" >&2
+    exit 1
+}
+
+environment() {
+    local extras stamp wanted python
+    extras=$(IFS=,; echo "$*")
+    stamp=".venv/recollect-$extras.stamp"
+    # An editable install sees changes of the code by itself; only what is installed matters here.
+    wanted="$PWD $(cksum <pyproject.toml)"
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || ! .venv/bin/python -c '' 2>/dev/null; then
+        if ! .venv/bin/python -c 'import sys; sys.exit(sys.prefix != sys.argv[1])' "$PWD/.venv" 2>/dev/null; then
+            python=$(find_python) || exit 1
+            say "making .venv with $("$python" --version)"
+            if ! "$python" -m venv --clear .venv >/dev/null; then
+                echo "$python cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2
+                exit 1
+            fi
+        fi
+        say "installing recollect${extras:+ with $extras} into .venv"
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable ".${extras:+[$extras]}" || exit 1
+        echo "$wanted" >"$stamp"
+    fi
+    export PATH="$PWD/.venv/bin:$PATH"
+    unset PYTHONPATH PYTHONHOME
+}

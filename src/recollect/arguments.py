@@ -1,0 +1,93 @@
+"""What callers pass, checked at the door: each check returns the value or raises an error that names it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from operator import index
+from typing import Any
+
+from recollect.errors import ArgumentError, ArgumentTypeError
+
+
+def text(argument: str, value: Any) -> str:
+    """Return ``value`` if it is a string."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(argument, f"must be a string, got {_shown(value)}")
+    return value
+
+
+def limit(argument: str, value: Any) -> int | None:
+    """Return ``value`` if it is ``None`` or a whole number that is not negative."""
+    return None if value is None else count(argument, value)
+
+
+def count(argument: str, value: Any) -> int:
+    """Return ``value`` as an ``int`` if it is a whole number that is not negative."""
+    if isinstance(value, bool):
+        raise ArgumentTypeError(argument, f"must be a whole number, got {value}")
+    try:
+        number = index(value)
+    except TypeError:
+        raise ArgumentTypeError(argument, f"must be a whole number, got {_shown(value)}") from None
+    if number < 0:
+        raise ArgumentError(argument, f"must not be negative, got {number}")
+    return number
+
+
+def number(argument: str, value: Any, *, at_least: float | None = None) -> float:
+    """Return ``value`` as a ``float`` if it is a finite number, and no smaller than ``at_least``."""
+    if isinstance(value, (str, bytes, bool)):
+        raise ArgumentTypeError(argument, f"must be a number, got {_shown(value)}")
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentTypeError(argument, f"must be a number, got {_shown(value)}") from None
+    if not math.isfinite(result):
+        raise ArgumentError(argument, f"must be a finite number, got {result}")
+    if at_least is not None and result < at_least:
+        raise ArgumentError(argument, f"must be at least {at_least:g}, got {result:g}")
+    return result
+
+
+def sequence(argument: str, value: Any) -> Sequence[Any]:
+    """Return ``value`` as a sequence; a string, a mapping or a set is not one."""
+    if isinstance(value, (list, tuple)):
+        return value
+    if isinstance(value, (str, bytes, dict, set, frozenset)) or not hasattr(value, "__iter__"):
+        raise ArgumentTypeError(argument, f"must be a list, got {_shown(value)}")
+    return list(value)
+
+
+def choice(argument: str, value: Any, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if value not in choices:
+        raise ArgumentError(argument, f"must be one of {', '.join(choices)}, got {_shown(value)}")
+    return str(value)
+
+
+def instant(argument: str, value: Any) -> datetime:
+    """Return ``value``, a ``datetime`` or an ISO-8601 string, as an instant in UTC; without an offset it is UTC."""
+    moment = value
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise ArgumentError(argument, f"must be an ISO-8601 date or time, got {_shown(value)}") from None
+    if not isinstance(moment, datetime):
+        raise ArgumentTypeError(argument, f"must be a datetime or an ISO-8601 string, got {_shown(value)}")
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ArgumentError(argument, f"lies outside the years 1 to 9999 in UTC: {moment}") from None
+
+
+def _shown(value: Any) -> str:
+    """Return a short picture of ``value`` and its type for an error message."""
+    picture = ascii(value)
+    if len(picture) > 60:
+        picture = picture[:57] + "..."
+    return f"{picture} ({type(value).__name__})"

@@ -1,0 +1,68 @@
+r"""The characters that every room agrees on: what white space is, what a word, and what makes text well formed.
+
+The source systems run on JavaScript, whose ``\s`` and ``trim`` differ from Python's: U+FEFF is white space there and
+U+001C to U+001F and U+0085 are not. This module is the one place that knows.
+"""
+
+from __future__ import annotations
+
+import re
+
+import regex
+
+__all__ = ["WHITESPACE", "collapse_whitespace", "javascript_pattern", "split_words", "well_formed"]
+
+WHITESPACE = (
+    "\t\n\x0b\x0c\r \xa0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""JavaScript's white space, every character of it; it can stand in a regular expression's class as it is."""
+
+_WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
+_NEITHER_LETTER_NOR_NUMBER = regex.compile(r"[^\p{L}\p{N}]+")  # Python's own re does not know Unicode's classes
+
+
+def collapse_whitespace(text: str) -> str:
+    r"""Turn each run of white space into one space, and trim both ends.
+
+    >>> collapse_whitespace("  green\t\u3000tea\ufeff\n")
+    'green tea'
+    """
+    if text.isascii() and text.isprintable():
+        # Here the space is the only white space, so that Python's quicker split agrees with JavaScript.
+        return " ".join(text.split())
+    return _WHITESPACE_RUN.sub(" ", text).strip(" ")
+
+
+def javascript_pattern(source: str) -> re.Pattern[str]:
+    r"""Compile a JavaScript pattern with the flag ``i`` alone, so that it means here what it means there.
+
+    ``\b``, ``\d`` and case fold over ASCII only; ``\s`` is JavaScript's white space.
+
+    >>> bool(javascript_pattern(r"\bwe\s+went\b").search("WE\u3000went"))
+    True
+    """
+    return re.compile(source.replace(r"\s", f"[{WHITESPACE}]"), re.ASCII | re.IGNORECASE)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the runs of letters and digits in ``text``, lower-cased.
+
+    >>> split_words("Robert-Bosch GmbH")
+    ['robert', 'bosch', 'gmbh']
+    """
+    return [word for word in _NEITHER_LETTER_NOR_NUMBER.split(well_formed(text).lower()) if word]
+
+
+def well_formed(text: str) -> str:
+    r"""Join surrogate pairs and put U+FFFD for each lone surrogate, so that the text can be stored and sent.
+
+    >>> well_formed("tea \ud83c\udf75, lone \udc00")
+    'tea 🍵, lone \ufffd'
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -1,0 +1,58 @@
+"""Convex combination: a weighted sum of scores, each list scaled so that its best is 1 and its worst 0.
+
+Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023. Unlike a fusion of
+ranks it keeps how far a list's best hit stands above its second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect import arguments
+from recollect.fusion.pool import RankedLists, fuse, read_legs, read_lists, read_weights
+from recollect.model import Candidate
+
+__all__ = ["convex_combination"]
+
+
+def convex_combination(
+    lists: RankedLists,
+    *,
+    weights: Sequence[float] | None = None,
+    limit: int | None = None,
+    legs: Sequence[str] | None = None,
+) -> list[Candidate]:
+    """Return the candidates of all lists by the weighted sum of their scores, each list's scaled to 0–1.
+
+    A list whose scores are all equal gives 1 to each of its candidates; a list that lacks a candidate gives it
+    nothing; a list of weight 0 still brings its candidates in. A missing weight is 1. Equal scores stay in the order
+    first seen. A ``limit`` of ``None`` or 0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
+
+    >>> keyword = [{"id": "a", "score": 9.0}, {"id": "b", "score": 3.0}]
+    >>> semantic = [{"id": "b", "score": 0.8}, {"id": "c", "score": 0.4}]
+    >>> [(hit.id, hit.score) for hit in convex_combination([keyword, semantic], weights=[0.5, 0.5])]
+    [('a', 0.5), ('b', 0.5), ('c', 0.0)]
+    """
+    read = read_lists(lists)
+    shares = read_weights(weights, len(read))
+    return fuse(
+        read,
+        [_scaled(number, each, share) for number, (each, share) in enumerate(zip(read, shares, strict=True))],
+        legs=read_legs(legs, len(read)),
+        most=sum(share for share, each in zip(shares, read, strict=True) if each),
+        ties="first_seen",
+        limit=arguments.limit("limit", limit),
+    )
+
+
+def _scaled(number: int, candidates: Sequence[Candidate], share: float) -> list[float]:
+    """Return each candidate's score scaled between the list's worst and best, times the list's share."""
+    scores = [
+        arguments.number(f"lists[{number}][{place}].score", candidate.score)
+        for place, candidate in enumerate(candidates)
+    ]
+    worst, best = min(scores, default=0.0), max(scores, default=0.0)
+    span = best - worst
+    if span <= 0:
+        return [share] * len(scores)
+    return [share * ((score - worst) / span) for score in scores]

@@ -1,0 +1,48 @@
+"""A person's words become a query tree, and the tree an engine's query.
+
+See ``docs/query-language.md`` for the language; every function has an example that the tests run.
+"""
+
+from recollect.query.aliases import AliasTable, expand_aliases
+from recollect.query.dates import date_search_tokens, parse_question_date
+from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Renderer, expression, render
+from recollect.query.fts5 import compile_fts5, render_fts5
+from recollect.query.normalisation import normalise
+from recollect.query.parser import MAX_LENGTH, parse
+from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal
+from recollect.query.tree import Query, Token
+from recollect.query.trigrams import TrigramMatch, jaccard, slug_text, trigram_search, trigrams
+from recollect.query.words import query_tokens, sanitise, strongest_term
+
+__all__ = [
+    "MAX_LENGTH",
+    "AliasTable",
+    "AllOf",
+    "AnyOf",
+    "Except",
+    "Expression",
+    "Match",
+    "Query",
+    "Renderer",
+    "TemporalExpansion",
+    "Token",
+    "TrigramMatch",
+    "augment_with_temporal",
+    "compile_fts5",
+    "date_search_tokens",
+    "expand_aliases",
+    "expand_temporal",
+    "expression",
+    "jaccard",
+    "normalise",
+    "parse",
+    "parse_question_date",
+    "query_tokens",
+    "render",
+    "render_fts5",
+    "sanitise",
+    "slug_text",
+    "strongest_term",
+    "trigram_search",
+    "trigrams",
+]

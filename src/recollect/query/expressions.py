@@ -1,0 +1,227 @@
+"""What a query means: a boolean expression that any engine can render.
+
+The documented tree is a flat list of tokens. Here it becomes nested nodes, under one of two readings:
+
+``literal``
+    as SQLite FTS5 would bind the operators: NOT tighter than AND, AND tighter than OR; a leading NOT counts for
+    nothing. The presets that reproduce a source document use it.
+``strict``
+    exclusion means exclusion: (what is wanted) NOT (all that is excluded), wherever the NOT stood. A word with
+    punctuation inside, such as ``node.js``, is sought in both spellings. The default preset uses it.
+
+In both, the aliases of one word stand or fall together, and a date is a phrase, so that 2026/04/04 finds 2026-04-04.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+import regex
+
+from recollect import arguments
+from recollect.errors import ArgumentTypeError
+from recollect.query.parser import PUNCTUATION, clean_word
+from recollect.query.tree import Kind, Operator, Query, Token
+
+__all__ = ["AllOf", "AnyOf", "Except", "Expression", "Match", "Reading", "Renderer", "expression", "render"]
+
+Reading = Literal["strict", "literal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A leaf: notes that hold this term, phrase or prefix. A prefix of several words ends in a prefix."""
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Notes that match at least one part."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Notes that match every part."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Except:
+    """Notes that match what is wanted and nothing of what is excluded."""
+
+    wanted: Expression
+    excluded: Expression
+
+
+Expression = Match | AnyOf | AllOf | Except
+
+Rendered = TypeVar("Rendered")
+
+
+class Renderer(Protocol[Rendered]):
+    """One engine's way of writing each kind of node: the visitor that :func:`render` sends over the nodes."""
+
+    def match(self, kind: Kind, text: str) -> Rendered:
+        """Write a leaf."""
+
+    def any_of(self, parts: Sequence[Rendered]) -> Rendered:
+        """Write a choice between parts that are written already."""
+
+    def all_of(self, parts: Sequence[Rendered]) -> Rendered:
+        """Write that all parts must match."""
+
+    def without(self, wanted: Rendered, excluded: Rendered) -> Rendered:
+        """Write what is wanted less what is excluded."""
+
+
+def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
+    """Return ``node`` as ``renderer`` writes it, from the leaves up.
+
+    >>> from recollect.query import parse
+    >>> class Plain:
+    ...     def match(self, kind, text): return text
+    ...     def any_of(self, parts): return f"any({', '.join(parts)})"
+    ...     def all_of(self, parts): return f"all({', '.join(parts)})"
+    ...     def without(self, wanted, excluded): return f"{wanted} but not {excluded}"
+    >>> render(expression(parse("green tea NOT sugar")), Plain())
+    'any(green, tea) but not sugar'
+    """
+    match node:
+        case Match(kind, text):
+            return renderer.match(kind, text)
+        case AnyOf(parts):
+            return renderer.any_of([render(part, renderer) for part in parts])
+        case AllOf(parts):
+            return renderer.all_of([render(part, renderer) for part in parts])
+        case _:
+            return renderer.without(render(node.wanted, renderer), render(node.excluded, renderer))
+
+
+def expression(query: Query, reading: Reading = "strict") -> Expression | None:
+    """Return what ``query`` means under a reading, or ``None`` if it asks for nothing that could be matched.
+
+    >>> from recollect.query import parse
+    >>> expression(parse("foo OR bar NOT baz"), "literal")  # doctest: +NORMALIZE_WHITESPACE
+    AnyOf(parts=(Match(kind='term', text='foo'),
+                 Except(wanted=Match(kind='term', text='bar'), excluded=Match(kind='term', text='baz'))))
+    """
+    if not isinstance(query, Query):
+        raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(query).__name__}")
+    arguments.choice("reading", reading, ("strict", "literal"))
+    return _strict(query) if reading == "strict" else _literal(query)
+
+
+_Clause = tuple[Operator | None, Expression | None]
+"""A word of the query with all that takes its place; without a node where no index could hold it."""
+
+
+def _literal(query: Query) -> Expression | None:
+    return _bind([(group[0].operator, _wanted([_leaf(token) for token in group])) for group in _groups(query)])
+
+
+def _strict(query: Query) -> Expression | None:
+    wanted: list[_Clause] = []
+    excluded: list[Expression] = []
+    for group in _groups(query):
+        leaves = [leaf for token in group for leaf in _spellings(token)]
+        if group[0].operator == "NOT":
+            excluded.extend(leaves)
+            if group[0].alternative:
+                # Whoever excludes a word excludes the word itself, not only what its aliases say.
+                source = group[0].source
+                excluded.extend(_spellings(Token("term", clean_word(source), None, source)))
+        else:
+            wanted.append((group[0].operator, _wanted(leaves)))
+    found = _bind(wanted)
+    return Except(found, _any(excluded)) if found and excluded else found
+
+
+def _groups(query: Query) -> list[list[Token]]:
+    """Return each word of the query with the aliases that stand together in its place."""
+    groups: list[list[Token]] = []
+    for token in query.tokens:
+        if token.alternative > 1:
+            groups[-1].append(token)
+        else:
+            groups.append([token])
+    return groups
+
+
+def _bind(clauses: Sequence[_Clause]) -> Expression | None:
+    """Join clauses as FTS5 binds them; the first one's operator counts for nothing."""
+    alternatives: list[Expression] = []
+    required: list[Expression] = []
+    excluded: list[Expression] = []
+
+    def close() -> None:
+        if required:
+            wanted = required[0] if len(required) == 1 else AllOf(tuple(required))
+            alternatives.append(Except(wanted, _any(excluded)) if excluded else wanted)
+        required.clear()
+        excluded.clear()
+
+    for position, (operator, node) in enumerate(clauses):
+        if position == 0 or operator in (None, "OR"):
+            close()
+        if node is not None:
+            (excluded if operator == "NOT" and position else required).append(node)
+    close()
+    return _any(_each_date_once(alternatives)) if alternatives else None
+
+
+def _wanted(leaves: Sequence[Match]) -> Expression | None:
+    """Return a clause that asks for any of ``leaves``, or ``None`` if they are all punctuation.
+
+    No index holds punctuation, so that ``tea AND "?!"`` would find nothing; it is read as ``tea``.
+    """
+    return _any(leaves) if any(_SEARCHABLE.search(leaf.text) for leaf in leaves) else None
+
+
+def _any(parts: Sequence[Expression]) -> Expression:
+    return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+
+
+_DATE = re.compile(r"\W*([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})\W*", re.ASCII)
+_DATE_WORDS = re.compile(r"[0-9]{4} [0-9]{2} [0-9]{2}")
+_SEARCHABLE = regex.compile(r"[^\p{P}\p{Z}\p{Cc}\p{Cf}\p{Cs}]")
+_TO_SPACES = {ord(character): " " for character in PUNCTUATION}
+
+
+def _leaf(token: Token) -> Match:
+    """Return a token's leaf: a date that the parser squashed into one number is the phrase of its parts."""
+    date = None if token.alternative or token.kind == "phrase" else _DATE.fullmatch(token.source)
+    if date is None:
+        return Match(token.kind, token.text)
+    return Match(_KIND_OF_PARTS[token.kind], " ".join(date.groups()))
+
+
+def _spellings(token: Token) -> list[Match]:
+    """Return a token's leaf and, for a word with punctuation inside, the phrase of its parts."""
+    leaf = _leaf(token)
+    if token.alternative or leaf.text != token.text or token.kind == "phrase":
+        return [leaf]
+    parts = token.source.translate(_TO_SPACES).lower().split()
+    if len(parts) < 2:
+        return [leaf]
+    return [leaf, Match(_KIND_OF_PARTS[token.kind], " ".join(parts))]
+
+
+_KIND_OF_PARTS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefix": "prefix"}
+
+
+def _each_date_once(alternatives: Sequence[Expression]) -> list[Expression]:
+    """Drop a date that an earlier alternative says already: temporal expansion writes each in two spellings."""
+    kept: list[Expression] = []
+    for node in alternatives:
+        is_date = isinstance(node, Match) and _DATE_WORDS.fullmatch(node.text)
+        if not (is_date and node in kept):
+            kept.append(node)
+    return kept

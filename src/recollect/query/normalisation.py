@@ -1,0 +1,31 @@
+"""The first step of every query: one spelling for what looks the same."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from recollect import arguments
+from recollect.characters import collapse_whitespace, well_formed
+
+__all__ = ["normalise"]
+
+_INVISIBLE = {ord(character): None for character in "\u200b\u200c\u200d\ufeff"}
+
+
+def normalise(text: str) -> str:
+    r"""Return ``text`` in Unicode NFC, without zero-width characters, each run of white space one space, trimmed.
+
+    Lone surrogates become U+FFFD. Normalising twice changes nothing more: taking out a zero-width character can
+    bring a letter and its accent together, so that NFC is applied after it as well.
+
+    >>> normalise("  cafe\u0301\u00a0 \u200bmenu\n")
+    'café menu'
+    """
+    arguments.text("text", text)
+    if text.isascii():
+        return collapse_whitespace(text)
+    composed = unicodedata.normalize("NFC", well_formed(text))
+    visible = composed.translate(_INVISIBLE)
+    if visible != composed:
+        visible = unicodedata.normalize("NFC", visible)
+    return collapse_whitespace(visible)

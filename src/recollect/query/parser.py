@@ -1,0 +1,92 @@
+"""A person's words become a query tree.
+
+The grammar is small: quoted phrases, ``AND``, ``OR`` and ``NOT`` in capitals, a trailing ``*`` for a prefix, and
+bare words. No text is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from recollect import arguments
+from recollect.characters import WHITESPACE
+from recollect.query.normalisation import normalise
+from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.tree import Kind, Operator, Query, Token
+
+__all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "parse"]
+
+MAX_LENGTH = 100_000
+"""How many characters of a query are read."""
+
+PUNCTUATION = "*():^+\"-?!.,;/\\[]{}<>|&'$#@%=~`"
+"""What is taken out of a bare word."""
+
+_STRIP = {ord(character): None for character in PUNCTUATION}
+_OPERATORS = frozenset(("AND", "OR", "NOT"))
+_FILLER = ENGLISH | DUTCH | {"and", "or", "not"}
+_PIECE = re.compile(r'"[^"]*"?|[^ "]+')
+_PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
+
+
+def parse(text: str, *, drop_stopwords: bool = True) -> Query:
+    """Return the tree of ``text``.
+
+    Stopwords, and words of one or two letters, are dropped from a query without quotes and operators;
+    ``drop_stopwords=False`` keeps them. Text beyond :data:`MAX_LENGTH` characters is left unread, and the query's
+    ``warnings`` say so.
+
+    >>> [token.text for token in parse("The Kubernetes Deployment").tokens]
+    ['kubernetes', 'deployment']
+    >>> parse('"hello world" NOT kube*').to_dict()["tokens"]
+    [{'kind': 'phrase', 'text': 'hello world'}, {'kind': 'prefix', 'text': 'kube', 'operator': 'NOT'}]
+    """
+    arguments.text("text", text)
+    warnings: tuple[str, ...] = ()
+    if len(text) > MAX_LENGTH:
+        warnings = (f"the query has {len(text):,} characters; only the first {MAX_LENGTH:,} were read",)
+        text = _cut(text)
+    raw = normalise(text)
+    quoted = '"' in raw
+    pieces = _PIECE.findall(raw) if quoted else raw.split(" ")
+    has_operators = quoted or not _OPERATORS.isdisjoint(pieces)
+    filtering = drop_stopwords and not has_operators
+
+    tokens: list[Token] = []
+    pending: Operator | None = None
+    for piece in pieces:
+        if piece in _OPERATORS:
+            pending = cast("Operator", piece)
+            continue
+        kind: Kind
+        if piece[:1] == '"':
+            kind, cleaned = "phrase", piece.strip('"').strip(" ").lower()
+            if not cleaned:
+                continue  # an empty phrase leaves the pending operator to the next token; a dropped word does not
+        else:
+            kind = "prefix" if piece[-1:] == "*" else "term"
+            cleaned = clean_word(piece)
+            if not cleaned or (filtering and (len(cleaned) <= 2 or cleaned in _FILLER)):
+                pending = None
+                continue
+        tokens.append(Token(kind, cleaned, pending, piece))
+        pending = None
+    return Query(raw, tuple(tokens), has_operators, warnings)
+
+
+def clean_word(piece: str) -> str:
+    """Return a bare word without punctuation, lower-cased.
+
+    >>> clean_word("(Node.js)*")
+    'nodejs'
+    """
+    return (piece if piece.isalnum() else piece.translate(_STRIP)).lower()
+
+
+def _cut(text: str) -> str:
+    """Return the part of a long text that is read, without the word that the cut would halve."""
+    kept = text[:MAX_LENGTH]
+    if text[MAX_LENGTH] in WHITESPACE:
+        return kept
+    return _PARTIAL_WORD.sub("", kept) or kept

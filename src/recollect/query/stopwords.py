@@ -1,0 +1,43 @@
+"""The words that say nothing of what is sought: two lists for the query language, one for the retry ladder."""
+
+from __future__ import annotations
+
+__all__ = ["DUTCH", "ENGLISH", "LADDER"]
+
+ENGLISH = frozenset(
+    """
+    a about above across actually after again against all along am among an and any are around at be because
+    becoming been before behind being below beside between beyond bit but by can combined could detail details
+    did do does doing down during each every find for from get give had has have having he her hers him his how
+    i idea ideas if im in information inside into is it items its ive keep keeping kind kinds lately like list
+    look looking make making many may me might mine must my near need needs no none nor of off on onto or our
+    ours out over past planning please really recent recently recommend recommendation recommendations record
+    records regarding relationship relationships seen shall she should show so some suggest suggestion
+    suggestions sure tell than thanks that the their theirs them these they thinking this those through tip tips
+    to tonight toward towards trouble type types under until up upcoming upon us useful was watch we were what
+    when where which who whom whose why will with within without would yet you your yours
+    """.split()
+)
+"""Dropped from bare-word queries."""
+
+DUTCH = frozenset(
+    """
+    aan alleen als ben bent bij binnen boven buiten dan dat de deze die dit doen doet door een elk elke en geen
+    haar hadden hebben heeft hem hen het hij hoe hun iedere ik ja je jij jouw jullie kan kunnen maar met mij
+    mijn moet moeten na naar nee niet omdat onder ons onze ook op tegen toch tussen uit van veel voor waar
+    waarom wanneer want waren wat weinig welk welke wie wij word worden wordt zal zich zij zijn zou
+    """.split()
+)
+"""Dropped from bare-word queries."""
+
+LADDER = frozenset(
+    """
+    a about advice again an and any are becoming been bit but can choose combined current de decide deciding een
+    en feeling find for from getting had has have having help helpful het how idea ideas interesting is items
+    ive keep keeping kind kinds lately look looking make making many might need needs noticed of or planning
+    recent recently recommend recommendation recommendations seen should show some soon suggest suggestion
+    suggestions sure the thinking tips together tonight trouble trying type types upcoming useful want was watch
+    weekend what when where who why with would you
+    """.split()
+)
+"""Never a retry rung's strongest term."""

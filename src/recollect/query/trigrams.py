@@ -1,0 +1,102 @@
+"""Finding a note by a misspelt name: padded three-letter windows, compared as sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+from recollect import arguments
+from recollect.characters import split_words
+from recollect.errors import ArgumentTypeError
+
+__all__ = ["TRIGRAM_THRESHOLD", "TrigramMatch", "jaccard", "slug_text", "trigram_search", "trigrams"]
+
+TRIGRAM_THRESHOLD = 0.3
+"""The smallest similarity that counts as a match."""
+
+
+class TrigramMatch(NamedTuple):
+    """A note whose slug is similar enough to one of the words.
+
+    >>> TrigramMatch("n1", "clients/bosch.md", 1.0).to_dict()
+    {'id': 'n1', 'path': 'clients/bosch.md', 'similarity': 1.0}
+    """
+
+    id: str
+    path: str
+    similarity: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the match as JSON-ready data."""
+        return self._asdict()
+
+
+def slug_text(path: str) -> str:
+    """Return the words of a path's last segment: lower-cased, without ``.md``, all else but letters and digits a space.
+
+    >>> slug_text("wiki/people/Oude-Reimer.md")
+    'oude reimer'
+    """
+    name = arguments.text("path", path).lower().rpartition("/")[2]
+    return " ".join(split_words(name.removesuffix(".md")))
+
+
+def trigrams(text: str) -> set[str]:
+    """Return the three-letter windows of each word of ``text``, each word padded with ``$`` on both sides.
+
+    >>> sorted(trigrams("Tea"))
+    ['$te', 'ea$', 'tea']
+    """
+    padded = (f"${word}$" for word in split_words(arguments.text("text", text)))
+    return {word[start : start + 3] for word in padded for start in range(len(word) - 2)}
+
+
+def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
+    """Return the size of the intersection over the size of the union; 0 for two empty sets.
+
+    >>> jaccard({"a", "b"}, {"b", "c"})
+    0.3333333333333333
+    """
+    for argument, value in (("a", a), ("b", b)):
+        if not isinstance(value, AbstractSet):
+            raise ArgumentTypeError(argument, f"must be a set of trigrams, got {type(value).__name__}")
+    shared = len(a & b)
+    return shared / (len(a) + len(b) - shared) if shared else 0.0
+
+
+def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
+    """Return the chunks whose slug is like one of the words, the most similar first, then by path.
+
+    A chunk is a :class:`~recollect.Candidate` or a mapping with ``id`` and ``path``. Its similarity is the best over
+    ``tokens`` of the :func:`jaccard` between the word's trigrams and those of its whole :func:`slug_text`; below
+    :data:`TRIGRAM_THRESHOLD` it is no match. A chunk with an empty id is passed over, and of a repeated id the
+    first counts.
+
+    >>> notes = [{"id": "n1", "path": "clients/bosch.md"}, {"id": "n2", "path": "tools/kubernetes.md"}]
+    >>> trigram_search(notes, ["kubernets"], 5)
+    [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
+    """
+    count = arguments.count("limit", limit)
+    wanted = [trigrams(token) for token in arguments.sequence("tokens", tokens)]
+    matches: list[TrigramMatch] = []
+    seen: set[str] = set()
+    for position, chunk in enumerate(chunks):
+        identifier, path = _id_and_path(f"chunks[{position}]", chunk)
+        if not identifier or identifier in seen:
+            continue
+        seen.add(identifier)
+        slug = trigrams(slug_text(path))
+        similarity = max((jaccard(slug, grams) for grams in wanted), default=0.0)
+        if similarity >= TRIGRAM_THRESHOLD:
+            matches.append(TrigramMatch(identifier, path, similarity))
+    matches.sort(key=lambda match: (-match.similarity, match.path))
+    return matches[:count]
+
+
+def _id_and_path(argument: str, chunk: Any) -> tuple[str, str]:
+    if isinstance(chunk, Mapping):
+        found = chunk.get("id"), chunk.get("path")
+    else:
+        found = getattr(chunk, "id", None), getattr(chunk, "path", None)
+    return arguments.text(f"{argument}.id", found[0]), arguments.text(f"{argument}.path", found[1])

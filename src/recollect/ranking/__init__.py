@@ -1,0 +1,35 @@
+"""What changes an order after fusion, one stage a file. See ``docs/ranking.md``.
+
+A stage takes candidates and returns new ones, the best first; each carries a :class:`~recollect.Step` that says what
+the stage did to it and why.
+"""
+
+from recollect.ranking.agreement import Unanimity, unanimity
+from recollect.ranking.anchors import AnchorExtractor, RegexAnchorExtractor, TimeAnchor
+from recollect.ranking.blend import CompositeWeights, composite
+from recollect.ranking.exactness import exact_match
+from recollect.ranking.importance import importance_prior
+from recollect.ranking.intent import Intent, detect_intent, intent_multiplier, reweight_by_intent
+from recollect.ranking.proximity import DEFAULT_TEMPORAL_BOOST, temporal, temporal_boost
+from recollect.ranking.reranking import merge_reranked, rerank_text
+
+__all__ = [
+    "DEFAULT_TEMPORAL_BOOST",
+    "AnchorExtractor",
+    "CompositeWeights",
+    "Intent",
+    "RegexAnchorExtractor",
+    "TimeAnchor",
+    "Unanimity",
+    "composite",
+    "detect_intent",
+    "exact_match",
+    "importance_prior",
+    "intent_multiplier",
+    "merge_reranked",
+    "rerank_text",
+    "reweight_by_intent",
+    "temporal",
+    "temporal_boost",
+    "unanimity",
+]

@@ -1,0 +1,143 @@
+"""Intent-aware reweighting: a question for advice, or for a countable fact, favours the notes that answer it.
+
+English only. The patterns are the source document's, letter by letter; white space is JavaScript's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recollect import arguments
+from recollect.characters import javascript_pattern
+from recollect.model import Candidate, as_candidate, as_candidates
+from recollect.ranking.stage import Effect, rescore
+
+__all__ = ["Intent", "detect_intent", "intent_multiplier", "reweight_by_intent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a query asks for: neither, either or both.
+
+    >>> bool(Intent(preference=False, concrete_fact=False))
+    False
+    """
+
+    preference: bool
+    """Whether it asks for advice, which a person's preferences should steer."""
+    concrete_fact: bool
+    """Whether it asks for a fact that can be listed or counted."""
+
+    def __bool__(self) -> bool:
+        """Return whether there is any intent."""
+        return self.preference or self.concrete_fact
+
+
+def detect_intent(query: str) -> Intent:
+    """Return what ``query`` asks for.
+
+    >>> detect_intent("recommend how many to buy")
+    Intent(preference=True, concrete_fact=True)
+    """
+    lowered = arguments.text("query", query).lower()
+    return Intent(
+        preference=_ASKS_FOR_ADVICE.search(lowered) is not None,
+        concrete_fact=_ASKS_FOR_COUNT.search(lowered) is not None
+        or (_ASKS_OF_ONESELF.search(lowered) is not None and _ASKS_OF_AN_EVENT.search(lowered) is not None),
+    )
+
+
+def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) -> float:
+    """Return what a candidate's score is multiplied by under ``intent``.
+
+    >>> intent_multiplier(Intent(True, False), {"path": "memory/global/user-preference-tea.md"})
+    2.35
+    """
+    product = 1.0
+    for effect in _effects(intent, as_candidate("candidate", candidate)):
+        product *= effect.factor
+    return product
+
+
+def reweight_by_intent(query: str, candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
+    """Return ``candidates`` with their scores multiplied as the query's intent asks, the best first.
+
+    A query with no intent leaves the list as it was, unsorted.
+
+    >>> notes = [{"id": "a", "path": "wiki/tea-guide.md", "content": "A guide.", "score": 1.0},
+    ...          {"id": "b", "path": "memory/global/user-preference-tea.md", "score": 0.5}]
+    >>> [(note.id, note.score) for note in reweight_by_intent("recommend a tea", notes)]
+    [('b', 1.175), ('a', 0.82)]
+    """
+    intent = detect_intent(query)
+    found = as_candidates("candidates", candidates)
+    return rescore("intent", found, lambda candidate: _effects(intent, candidate)) if intent else found
+
+
+_ASKS_FOR_ADVICE = javascript_pattern(
+    r"\b(?:recommend|suggest|recommendation|suggestion|tips?|advice|ideas?|what should i|which should i)\b"
+)
+_ASKS_FOR_COUNT = javascript_pattern(r"\b(?:how many|count|total|in total|sum|add up|list|what are all)\b")
+_ASKS_OF_ONESELF = javascript_pattern(r"\b(?:did i|have i|was i|were i)\b")
+_ASKS_OF_AN_EVENT = javascript_pattern(
+    r"\b(?:pick(?:ed)? up|bought|ordered|spent|earned|sold|drove|travelled|traveled|watched|visited|completed"
+    r"|finished|submitted|booked)\b"
+)
+
+_STATES_PREFERENCE = javascript_pattern(
+    r"\b(?:prefer(?:s|red)?|like(?:s|d)?|love(?:s|d)?|want(?:s|ed)?|need(?:s|ed)?|avoid(?:s|ed)?|dislike(?:s|d)?"
+    r"|hate(?:s|d)?|enjoy(?:s|ed)?|interested in|looking for)\b"
+)
+_IS_GENERIC = javascript_pattern(
+    r"\b(?:tips?|advice|suggest(?:ion|ed)?s?|recommend(?:ation|ed)?s?|ideas?|options?|guide|tracking|tracker"
+    r"|checklist)\b"
+)
+_IS_ROLL_UP = javascript_pattern(
+    r"\b(?:roll-?up|summary|recap|overview|aggregate|combined|overall|in total|totalled?|totalling)\b"
+)
+_TELLS_AN_EVENT = javascript_pattern(
+    r"\b(?:i|we)\s+(?:picked up|bought|ordered|spent|earned|sold|drove|travelled|traveled|went|watched|visited"
+    r"|completed|finished|started|booked|got|took|submitted)\b"
+)
+_HAS_DATE_TAG = javascript_pattern(r"\[(?:date|observed on):")
+
+
+def _effects(intent: Intent, candidate: Candidate) -> list[Effect]:
+    path = candidate.path.lower()
+    text = "\n".join((path, candidate.title, candidate.summary, candidate.content)).lower()
+    effects = []
+    if intent.preference:
+        effects += _preference_effects(path, text)
+    if intent.concrete_fact:
+        effects += _concrete_fact_effects(path, text)
+    return effects
+
+
+def _preference_effects(path: str, text: str) -> list[Effect]:
+    is_global = "memory/global/" in path
+    effects = []
+    if is_global and "user-preference-" in path:
+        effects.append(Effect("asks for advice; a stated preference of the user", 2.35))
+    elif is_global and _STATES_PREFERENCE.search(text):
+        effects.append(Effect("asks for advice; a global note that speaks of likes or needs", 2.1))
+    if not is_global and _IS_GENERIC.search(text):
+        effects.append(Effect("asks for advice; generic advice, not the user's own", 0.82))
+    if _IS_ROLL_UP.search(text):
+        effects.append(Effect("asks for advice; a roll-up", 0.9))
+    return effects
+
+
+def _concrete_fact_effects(path: str, text: str) -> list[Effect]:
+    is_roll_up = _IS_ROLL_UP.search(text) is not None
+    named_fact = "user-fact-" in path or "milestone-" in path
+    is_fact = named_fact or (not is_roll_up and (_HAS_DATE_TAG.search(text) or _TELLS_AN_EVENT.search(text)))
+    effects = []
+    if is_fact:
+        effects.append(Effect("asks for a fact; a single dated fact or event", 2.2))
+    if is_roll_up:
+        effects.append(Effect("asks for a fact; a roll-up", 0.45))
+    if not is_fact and "memory/global/" not in path and _IS_GENERIC.search(text):
+        effects.append(Effect("asks for a fact; generic advice", 0.75))
+    return effects

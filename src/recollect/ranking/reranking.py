@@ -1,0 +1,78 @@
+"""Around a second-stage reranker: the text it reads, and how its verdict is merged without losing anything.
+
+Only the head of the list is reranked. The tail keeps its place behind it, so that recall further down costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from recollect import arguments
+from recollect.characters import WHITESPACE, collapse_whitespace
+from recollect.errors import ArgumentTypeError
+from recollect.model import Candidate, Step, as_candidate, as_candidates
+
+__all__ = ["merge_reranked", "rerank_text"]
+
+_LONGEST_CONTENT = 280
+
+
+def rerank_text(candidate: Candidate | Mapping[str, Any]) -> str:
+    r"""Return what a reranker reads of a candidate: title and summary, or else the beginning of the content.
+
+    >>> rerank_text({"title": "Tea", "summary": "Prefers green tea.", "content": "A long story."})
+    'Tea\nPrefers green tea.'
+    """
+    found = as_candidate("candidate", candidate)
+    heading = [part for part in (found.title.strip(WHITESPACE), found.summary.strip(WHITESPACE)) if part]
+    if heading:
+        return "\n".join(heading)
+    content = collapse_whitespace(found.content)
+    return content if len(content) <= _LONGEST_CONTENT else content[:_LONGEST_CONTENT] + "..."
+
+
+def merge_reranked(
+    candidates: Iterable[Candidate | Mapping[str, Any]],
+    results: Iterable[tuple[int, float]],
+    *,
+    top_n: int = 20,
+) -> list[Candidate]:
+    """Return ``candidates`` with the first ``top_n`` in the order of a reranker's ``results``, and the rest behind.
+
+    ``results`` are pairs of an index into the head and a score, in any order. Equal scores stay in fused order. A
+    candidate that the reranker did not return follows those that it did. An index out of range, an index returned
+    before, and a score that is not a number are passed over. Scores of the fusion stay as they are.
+
+    >>> notes = [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]
+    >>> [note.id for note in merge_reranked(notes, [(1, 0.9), (0, 0.2), (7, 1.0)], top_n=3)]
+    ['b', 'a', 'c', 'd']
+    """
+    found = as_candidates("candidates", candidates)
+    size = min(arguments.count("top_n", top_n), len(found))
+    scores: dict[int, float] = {}
+    for place, result in enumerate(arguments.sequence("results", results)):
+        index, score = _pair(f"results[{place}]", result)
+        if 0 <= index < size and index not in scores and not math.isnan(score):
+            scores[index] = score
+    order = sorted(scores, key=lambda index: (-scores[index], index))
+    order += [index for index in range(size) if index not in scores]
+    head = [_moved(found[index], index, rank, scores.get(index)) for rank, index in enumerate(order, 1)]
+    return head + found[size:]
+
+
+def _moved(candidate: Candidate, index: int, rank: int, score: float | None) -> Candidate:
+    reason = "not returned by the reranker" if score is None else f"reranker score {score:.4g}"
+    step = Step("rerank", reason, 1.0, 0.0, candidate.score, candidate.score, index + 1, rank)
+    moved = candidate.rescored(candidate.score, (step,))
+    moved.rerank_score = score
+    return moved
+
+
+def _pair(argument: str, result: Any) -> tuple[int, float]:
+    try:
+        index, score = result
+        return int(index), float(score)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(argument, "must be a pair of an index and a score") from None

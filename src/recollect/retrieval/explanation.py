@@ -1,0 +1,74 @@
+"""Why each result stands where it stands, drawn for a person in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import fsum
+from typing import Any
+
+from recollect import arguments
+from recollect.model import Candidate, Step, as_candidates
+
+__all__ = ["explain"]
+
+_BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int | None = 10) -> str:
+    """Return a drawing of what each leg gave to each candidate and what each stage then did to it.
+
+    ``candidates`` are as a fusion or a stage returns them. ``limit`` is how many are drawn; ``None`` or 0 draws all.
+
+    >>> from recollect.fusion import reciprocal_rank_fusion
+    >>> from recollect.ranking import importance_prior
+    >>> fused = reciprocal_rank_fusion([[{"id": "tea", "title": "Tea", "score": 7.2, "importance": 0.9}]])
+    >>> print(explain(importance_prior(fused)))
+     1  Tea  (tea)
+        lexical     rank 1 · raw 7.2        ████████████████████████     +0.016393
+        fused                                                             0.016393  1.00 of the most possible
+        importance  importance 0.90                                         × 0.97
+        score                                                             0.015902
+    """
+    found = as_candidates("candidates", candidates)
+    most = arguments.limit("limit", limit)
+    shown = found[:most] if most else found
+    longest = max((part.points for candidate in shown for part in candidate.contributions), default=0.0)
+    return "\n\n".join("\n".join(_lines(rank, candidate, longest)).rstrip() for rank, candidate in enumerate(shown, 1))
+
+
+def _lines(rank: int, candidate: Candidate, longest: float) -> Iterator[str]:
+    name = candidate.title or candidate.path or candidate.id
+    where = candidate.path if candidate.title and candidate.path else candidate.id
+    yield f"{rank:>2}  {name}" + (f"  ({where})" if where != name else "")
+    contributions = candidate.contributions
+    for part in contributions:
+        place = f"rank {part.rank} · raw {part.score:.4g}"
+        bar = _bar(part.points / longest if longest > 0 else 0.0)
+        yield _line(part.leg, f"{place:<24}{bar}", f"+{part.points:.6f}")
+    if contributions:
+        scale = "" if candidate.relevance is None else f"{candidate.relevance:.2f} of the most possible"
+        yield _line("fused", "", f"{fsum(part.points for part in contributions):.6f}", scale)
+    for step in candidate.steps:
+        moved = f"rank {step.rank_before} → {step.rank_after}" if step.rank_before != step.rank_after else ""
+        yield _line(step.stage, step.reason, _change(step), moved)
+    if candidate.steps or not contributions:
+        yield _line("score", "", f"{candidate.score:.6f}")
+
+
+def _line(label: str, detail: str, value: str, note: str = "") -> str:
+    return f"    {label:<12}{detail:<50}{value:>12}  {note}".rstrip()
+
+
+def _change(step: Step) -> str:
+    changes = []
+    if step.factor != 1:
+        changes.append(f"× {step.factor:.4g}")
+    if step.addend:
+        changes.append(f"{'+' if step.addend > 0 else '−'} {abs(step.addend):.4g}")
+    return " ".join(changes) or "="
+
+
+def _bar(share: float) -> str:
+    eighths = round(share * _BAR * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

@@ -1,0 +1,1 @@
+"""Tests, by the same paths as the package."""

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect import ArgumentError, Candidate
+from recollect.fusion import convex_combination
+from tests.generated import distinct_list, ranked_list
+
+
+def scored(**scores: float) -> list[Candidate]:
+    return [Candidate(name, score=score) for name, score in scores.items()]
+
+
+def fused_scores(lists: list[list[Candidate]], weights: list[float] | None = None) -> dict[str, float]:
+    return {found.id: found.score for found in convex_combination(lists, weights=weights)}
+
+
+def test_each_list_is_scaled_between_its_worst_and_its_best() -> None:
+    assert fused_scores([scored(a=9, b=6, c=3)]) == {"a": 1.0, "b": 0.5, "c": 0.0}
+    assert fused_scores([scored(a=-1, b=-3)]) == {"a": 1.0, "b": 0.0}
+
+
+def test_source_d_alpha_weighs_the_vector_leg() -> None:
+    vector, keyword = scored(a=0.9, b=0.5, c=0.1), scored(b=8, d=2)
+    alpha = 0.5
+    assert fused_scores([vector, keyword], [alpha, 1 - alpha]) == {"b": 0.75, "a": 0.5, "c": 0.0, "d": 0.0}
+
+
+def test_source_d_a_standout_beats_what_is_middling_in_both() -> None:
+    vector, keyword = scored(star=0.95, mid=0.5, low=0.1), scored(other=10, mid=3, last=1)
+    assert convex_combination([vector, keyword])[0].id == "star"
+
+
+@pytest.mark.parametrize("scores", [{"a": 0.3}, {"a": 2, "b": 2, "c": 2}, {"a": 0, "b": 0}])
+def test_a_list_of_equal_scores_gives_1_to_each(scores: dict[str, float]) -> None:
+    assert fused_scores([scored(**scores)], [0.4]) == dict.fromkeys(scores, 0.4)
+
+
+def test_missing_weights_are_1_and_a_weight_of_0_still_brings_its_notes_in() -> None:
+    assert fused_scores([scored(a=1), scored(b=1)], [0]) == {"b": 1.0, "a": 0.0}
+
+
+def test_ties_keep_the_order_first_seen() -> None:
+    assert [found.id for found in convex_combination([scored(z=1), scored(a=1), scored(m=1)])] == ["z", "a", "m"]
+
+
+def test_limit_and_provenance() -> None:
+    found = convex_combination([scored(a=4, b=2), scored(b=0.9, c=0.1)], limit=2)
+    assert [each.id for each in found] == ["a", "b"]
+    assert [(part.leg, part.rank, part.score, part.points) for part in found[1].contributions] == [
+        ("lexical", 2, 2, 0.0),
+        ("vector", 1, 0.9, 1.0),
+    ]
+    assert found[1].relevance == 0.5
+
+
+@given(st.lists(ranked_list, max_size=4), st.randoms(use_true_random=False))
+def test_scores_do_not_depend_on_the_order_of_the_lists(lists: list[list[Candidate]], chance: random.Random) -> None:
+    shuffled = lists[:]
+    chance.shuffle(shuffled)
+    assert fused_scores(lists) == fused_scores(shuffled)
+
+
+@given(distinct_list)
+def test_one_list_alone_keeps_its_order(candidates: list[Candidate]) -> None:
+    best_first = sorted(candidates, key=lambda each: -each.score)
+    assert [found.id for found in convex_combination([best_first])] == [each.id for each in best_first]
+
+
+@given(st.lists(ranked_list, max_size=4))
+def test_scores_lie_between_0_and_what_the_lists_can_give(lists: list[list[Candidate]]) -> None:
+    for found in convex_combination(lists):
+        assert 0 <= found.score <= len(found.contributions)
+        assert 0 <= (found.relevance or 0) <= 1
+
+
+def test_a_score_that_is_no_number_is_named() -> None:
+    with pytest.raises(ArgumentError, match=r"^lists\[0\]\[1\].score: must be a finite number, got nan"):
+        convex_combination([scored(a=1, b=float("nan"))])

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect import ArgumentError, ArgumentTypeError, Candidate, Contribution
+from recollect.fusion import reciprocal_rank_fusion
+from tests.generated import distinct_list, ranked_list
+
+
+def ranked(*ids: str, **values: Any) -> list[Candidate]:
+    return [Candidate(each, path=f"{each}.md", **values) for each in ids]
+
+
+def filler(name: str, count: int) -> list[Candidate]:
+    return ranked(*(f"{name}{number}" for number in range(count)))
+
+
+def scores(fused: list[Candidate]) -> dict[str, float]:
+    return {found.id: found.score for found in fused}
+
+
+# Source C: the table of scores …
+
+
+@pytest.mark.parametrize(
+    ("keyword_rank", "semantic_rank", "formula", "printed"),
+    [
+        (1, None, 1 / 61, 0.01639),
+        (None, 1, 1 / 61, 0.01639),
+        (1, 1, 1 / 61 + 1 / 61, 0.03279),
+        (1, 5, 1 / 61 + 1 / 65, 0.03178),
+        (10, 10, 1 / 70 + 1 / 70, 0.02857),
+    ],
+)
+def test_score_table(keyword_rank: int | None, semantic_rank: int | None, formula: float, printed: float) -> None:
+    keyword = filler("k", keyword_rank - 1) + ranked("note") if keyword_rank else []
+    semantic = filler("s", semantic_rank - 1) + ranked("note") if semantic_rank else []
+    found = {each.id: each for each in reciprocal_rank_fusion([keyword, semantic], ties="first_seen")}["note"]
+    assert found.score == pytest.approx(formula, abs=1e-12)
+    assert found.score == pytest.approx(printed, abs=1e-5)
+    assert (found.in_keyword, found.in_semantic) == (keyword_rank is not None, semantic_rank is not None)
+    assert (found.lexical_rank, found.vector_rank) == (keyword_rank, semantic_rank)
+
+
+# … and its nine test cases.
+
+
+def test_empty_inputs() -> None:
+    assert reciprocal_rank_fusion([[], []]) == []
+    assert reciprocal_rank_fusion([]) == []
+
+
+def test_keyword_only() -> None:
+    (found,) = reciprocal_rank_fusion([ranked("a"), []])
+    assert (found.in_keyword, found.in_semantic) == (True, False)
+
+
+def test_semantic_only() -> None:
+    (found,) = reciprocal_rank_fusion([[], ranked("a")])
+    assert (found.in_keyword, found.in_semantic) == (False, True)
+
+
+def test_overlap_is_boosted() -> None:
+    assert reciprocal_rank_fusion([ranked("a", "both"), ranked("b", "both")])[0].id == "both"
+
+
+def test_limit_is_respected() -> None:
+    lists = [ranked("a", "b", "c"), ranked("d", "e")]
+    assert len(reciprocal_rank_fusion(lists, limit=2)) == 2
+    assert len(reciprocal_rank_fusion(lists, limit=0)) == len(reciprocal_rank_fusion(lists)) == 5
+
+
+def test_default_k_is_60() -> None:
+    assert reciprocal_rank_fusion([ranked("a")])[0].score == 1 / 61
+
+
+def test_custom_k() -> None:
+    assert reciprocal_rank_fusion([ranked("a")], k=10)[0].score == 1 / 11
+
+
+def test_sorted_by_score() -> None:
+    found = reciprocal_rank_fusion([ranked("a", "b", "c", "d"), ranked("c", "e", "a")])
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+
+@pytest.mark.parametrize("keyword_first", [True, False])
+def test_keyword_snippet_is_preferred(keyword_first: bool) -> None:
+    keyword, semantic = ranked("a", snippet="the **words**"), ranked("a", snippet="the vector")
+    lists, legs = [keyword, semantic], ["lexical", "vector"]
+    if not keyword_first:
+        lists, legs = lists[::-1], legs[::-1]
+    assert reciprocal_rank_fusion(lists, legs=legs)[0].snippet == "the **words**"
+    keyword[0].snippet = ""
+    assert reciprocal_rank_fusion(lists, legs=legs)[0].snippet == "the vector"
+
+
+# The other documents.
+
+
+def test_source_d_counts_ranks_from_zero() -> None:
+    found = reciprocal_rank_fusion([ranked("a", "b"), ranked("b")], k=5, rank_base=0, ties="first_seen")
+    assert scores(found) == {"b": 1 / 6 + 1 / 5, "a": 1 / 5}
+
+
+def test_source_d_a_steep_k_keeps_a_single_leg_s_best_on_top() -> None:
+    # 2/(60+20) > 1/(60+0), but 2/(5+20) < 1/(5+0).
+    lists = [filler("k", 20) + ranked("both"), filler("s", 20) + ranked("both")]
+    assert reciprocal_rank_fusion(lists, k=60, rank_base=0)[0].id == "both"
+    assert reciprocal_rank_fusion(lists, k=5, rank_base=0)[0].id == "k0"
+
+
+def test_source_e_weights_the_legs() -> None:
+    lists = [ranked("a"), ranked("b", "a"), ranked("c", "b")]
+    found = reciprocal_rank_fusion(lists, weights=[1, 1, 0.35], ties="id")
+    assert scores(found) == pytest.approx({"a": 1 / 61 + 1 / 62, "b": 1 / 61 + 0.35 / 62, "c": 0.35 / 61})
+
+
+def test_a_missing_weight_is_1_and_a_weight_of_0_still_brings_its_notes_in() -> None:
+    assert scores(reciprocal_rank_fusion([ranked("a"), ranked("b")], weights=[0])) == {"a": 0, "b": 1 / 61}
+
+
+@pytest.mark.parametrize("k", [0, -5])
+def test_a_k_of_0_or_less_means_60(k: int) -> None:
+    assert reciprocal_rank_fusion([ranked("a")], k=k)[0].score == 1 / 61
+
+
+def test_an_id_twice_in_one_list_accumulates() -> None:
+    (found,) = reciprocal_rank_fusion([ranked("a", "a", "a")])
+    assert found.score == pytest.approx(1 / 61 + 1 / 62 + 1 / 63, abs=1e-15)
+    assert found.lexical_rank == 1
+    assert found.relevance == 1
+
+
+def test_ties() -> None:
+    lists = [[Candidate("x", path="b.md")], [Candidate("y", path="a.md")], [Candidate("w", path="b.md")]]
+    assert [each.id for each in reciprocal_rank_fusion(lists)] == ["y", "x", "w"]
+    assert [each.id for each in reciprocal_rank_fusion(lists, ties="id")] == ["w", "x", "y"]
+    assert [each.id for each in reciprocal_rank_fusion(lists, ties="first_seen")] == ["x", "y", "w"]
+
+
+def test_later_lists_fill_what_is_missing_and_overwrite_nothing() -> None:
+    first = {"id": "a", "title": "First", "vector_similarity": 0.5}
+    second = {
+        "id": "a",
+        "path": "p.md",
+        "title": "Second",
+        "summary": "S",
+        "content": "C",
+        "snippet": "N",
+        "created_at": "2026-04-18",
+        "last_accessed_at": "2026-04-19",
+        "importance": 0.9,
+        "rerank_score": 0.1,
+        "lexical_rank": 7,
+        "lexical_score": 3.5,
+        "vector_rank": 9,
+        "vector_similarity": 0.8,
+    }
+    third = {"id": "a", "path": "late.md", "summary": "late", "content": "late", "importance": 0.1}
+    (found,) = reciprocal_rank_fusion([[first], [second], [third]], legs=["one", "two", "three"])
+    expected = Candidate.from_mapping({**second, "title": "First", "vector_similarity": 0.5})
+    for name in Candidate.__slots__:
+        if name not in ("score", "relevance", "evidence"):
+            assert getattr(found, name) == getattr(expected, name), name
+
+
+def test_each_leg_s_rank_and_raw_score_are_kept() -> None:
+    lexical = [Candidate("a", score=7.5), Candidate("b", score=3.5)]
+    vector = [Candidate("c", score=0.9), Candidate("b", score=0.8)]
+    found = {each.id: each for each in reciprocal_rank_fusion([lexical, vector])}["b"]
+    assert (found.lexical_rank, found.lexical_score) == (2, 3.5)
+    assert (found.vector_rank, found.vector_similarity) == (2, 0.8)
+    assert found.contributions == (
+        Contribution("lexical", 2, 3.5, 1 / 62),
+        Contribution("vector", 2, 0.8, 1 / 62),
+    )
+    assert found.contributions[0].to_dict() == {"leg": "lexical", "rank": 2, "score": 3.5, "points": 1 / 62}
+
+
+def test_legs_have_names() -> None:
+    found = reciprocal_rank_fusion([ranked("a")] * 5)[0]
+    assert [part.leg for part in found.contributions] == ["lexical", "vector", "graph", "leg 4", "leg 5"]
+
+
+def test_relevance_is_1_for_a_note_that_leads_every_list_that_answered() -> None:
+    lists = [ranked("a", "b"), ranked("a", "c"), []]
+    found = reciprocal_rank_fusion(lists)
+    assert found[0].relevance == 1
+    assert found[1].relevance == pytest.approx((1 / 62) / (2 / 61))
+    assert reciprocal_rank_fusion([ranked("a")], weights=[0])[0].relevance == 1
+
+
+# Laws.
+
+
+@given(st.lists(ranked_list, max_size=4), st.randoms(use_true_random=False), st.sampled_from([0, 1]))
+def test_scores_do_not_depend_on_the_order_of_the_lists(
+    lists: list[list[Candidate]], chance: random.Random, base: int
+) -> None:
+    shuffled = lists[:]
+    chance.shuffle(shuffled)
+    fused, again = (reciprocal_rank_fusion(each, rank_base=base) for each in (lists, shuffled))
+    assert scores(fused) == scores(again)
+
+
+@given(distinct_list)
+def test_one_list_alone_keeps_its_order(candidates: list[Candidate]) -> None:
+    fused = reciprocal_rank_fusion([candidates])
+    assert [each.id for each in fused] == [each.id for each in candidates]
+
+
+@given(st.lists(ranked_list, max_size=4))
+def test_nothing_is_lost_nothing_invented_and_nothing_given_is_changed(lists: list[list[Candidate]]) -> None:
+    before = repr(lists)
+    fused = reciprocal_rank_fusion(lists)
+    assert repr(lists) == before
+    assert sorted(each.id for each in fused) == sorted({each.id for each_list in lists for each in each_list})
+    for found in fused:
+        assert found.score == pytest.approx(sum(part.points for part in found.contributions))
+        assert 0 < (found.relevance or 0) <= 1
+    assert reciprocal_rank_fusion(lists, limit=3) == fused[:3]
+
+
+@pytest.mark.parametrize(
+    ("lists", "options", "message"),
+    [
+        ("ab", {}, r"lists: must be a list, got 'ab' \(str\)"),
+        ([5], {}, r"lists\[0\]: must be a list, got 5 \(int\)"),
+        ([[5]], {}, r"lists\[0\]\[0\]: must be a Candidate or a mapping with its keys, got int"),
+        ([[], [{}]], {}, r"lists\[1\]\[0\]: has no 'id'"),
+        ([[{"id": None}]], {}, r"lists\[0\]\[0\].id: must be a string, got None"),
+        ([[{"id": 5}]], {}, r"lists\[0\]\[0\].id: must be a string, got 5"),
+        ([[{"id": "a", "score": "x"}]], {}, r"lists\[0\]\[0\].score: must be a number"),
+        ([], {"k": "60"}, r"k: must be a number, got '60' \(str\)"),
+        ([], {"k": float("nan")}, "k: must be a finite number, got nan"),
+        ([], {"limit": -1}, "limit: must not be negative, got -1"),
+        ([], {"limit": 2.5}, r"limit: must be a whole number, got 2.5 \(float\)"),
+        ([], {"rank_base": -1}, "rank_base: must not be negative, got -1"),
+        ([], {"ties": "score"}, "ties: must be one of path, id, first_seen, got 'score'"),
+        ([[]], {"weights": [-1]}, r"weights\[0\]: must be at least 0, got -1"),
+        ([[]], {"weights": [1, 1]}, "weights: must not outnumber the lists: 2 weights for 1 lists"),
+        ([[]], {"legs": ["a", "b"]}, "legs: must name each list: 2 names for 1 lists"),
+        ([[]], {"legs": [1]}, r"legs\[0\]: must be a string, got 1"),
+    ],
+)
+def test_wrong_arguments_are_named(lists: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{message}"):
+        reciprocal_rank_fusion(lists, **options)
+
+
+def test_wrong_types_are_type_errors_and_wrong_values_value_errors() -> None:
+    with pytest.raises(TypeError) as caught:
+        reciprocal_rank_fusion([], k=None)  # type: ignore[arg-type]
+    assert isinstance(caught.value, ArgumentTypeError)
+    with pytest.raises(ValueError, match="limit"):
+        reciprocal_rank_fusion([], limit=-1)

@@ -1,0 +1,84 @@
+"""What hypothesis generates: texts that try to break a parser, and ranked lists."""
+
+from __future__ import annotations
+
+import os
+import string
+
+from hypothesis import strategies as st
+
+from recollect import Candidate
+
+MANY = 200_000 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 20_000
+"""How many queries the laws about real engines are tried on."""
+
+any_text = st.text(st.characters(exclude_categories=()))
+"""Any text at all, lone surrogates and NUL included."""
+
+_WORDS = ["foo", "Bar", "kube", "the", "to", "2026-04-18", "2026/04/04", "node.js", "don't", "a@b.c", "C++", "ERR_42"]
+_OPERATORS = ["AND", "OR", "NOT", "AND NOT", "and", "not", "NEAR", "NEAR(", "NOT NOT"]
+_SYNTAX = ['"', '""', '"foo', 'bar"', "*", "**", "foo*", "*foo", "(", ")", "()", ":", "title:", "^", "+", "-", "{", "}"]
+_SYNTAX += ["'", "''", "\\", "`", ";", "--", "/*", "%", "|", "&", "<", ">", "=", "~", "$", "#", "@", ",", ".", "?", "!"]
+_CONTROL = [*map(chr, range(32)), "\x7f", "\x80", "\x85", "\x9f", "\u2028", "\ud800", "\udfff", "\ud83d\ude00"]
+_UNICODE = [
+    "日本語",
+    "Ωμέγα",
+    "ΣΣ",
+    "İstanbul",
+    "straße",
+    "e\u0301",
+    "\u0301",
+    "𝒳",
+    "😀",
+    "🥑",
+    "👩‍👩‍👧",
+    "ﬁ",
+    "ⅠⅡ",
+    "\u200b",
+]
+_UNICODE += [
+    "\u200d",
+    "\ufeff",
+    "\u00ad",
+    "\u180e",
+    "\u3000",
+    "\u00a0",
+    "\u2019",
+    "“foo”",
+    "\ufffd",
+    "\ufffe",
+    "عربى",
+    "हिन्दी",
+]
+
+_piece = st.one_of(
+    st.sampled_from(_WORDS),
+    st.sampled_from(_OPERATORS),
+    st.sampled_from(_SYNTAX),
+    st.sampled_from(_SYNTAX),
+    st.sampled_from(_CONTROL),
+    st.sampled_from(_UNICODE),
+    st.text(st.characters(exclude_categories=()), max_size=6),
+)
+_long_piece = st.builds(lambda piece, times: piece * times, _piece, st.sampled_from([50, 500]))
+
+query_text = st.builds(
+    lambda pieces, joint: joint.join(pieces),
+    st.lists(st.one_of(*[_piece] * 12, _long_piece), max_size=12),
+    st.sampled_from([" ", " ", " ", "", "\t", "\u3000"]),
+)
+"""Queries with far more quotes, operators, stars, control and foreign characters than anyone would type."""
+
+_name = st.text(string.ascii_lowercase[:6], min_size=1, max_size=2)
+_score = st.floats(-100, 100).map(lambda value: round(value, 3))
+candidate = st.builds(
+    Candidate,
+    id=_name,
+    path=_name,
+    title=st.sampled_from(["", "Tea", "Tips and a summary"]),
+    content=st.sampled_from(["", "I bought tea.", "i  bought TEA.", "A recap, in total.", "prefers tea"]),
+    score=_score,
+    importance=st.floats(-1, 2),
+)
+ranked_list = st.lists(candidate, max_size=12)
+distinct_list = st.lists(candidate, max_size=12, unique_by=lambda each: each.id)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.query import AllOf, AnyOf, Except, Match, expression, parse, render
+from recollect.query.expressions import Reading
+from recollect.query.tree import Kind
+from tests.generated import query_text
+
+A, B, C = (Match("term", letter * 3) for letter in "abc")
+
+
+@pytest.mark.parametrize(
+    ("text", "reading", "expected"),
+    [
+        ("aaa bbb", "strict", AnyOf((A, B))),
+        ("aaa AND bbb NOT ccc", "strict", Except(AllOf((A, B)), C)),
+        ("aaa OR bbb AND ccc", "literal", AnyOf((A, AllOf((B, C))))),
+        ("aaa OR bbb NOT ccc", "literal", AnyOf((A, Except(B, C)))),
+        ("aaa OR bbb NOT ccc", "strict", Except(AnyOf((A, B)), C)),
+        ("NOT aaa", "strict", None),
+        ("NOT aaa", "literal", A),
+        ("", "strict", None),
+    ],
+)
+def test_nodes(text: str, reading: Reading, expected: object) -> None:
+    assert expression(parse(text), reading) == expected
+
+
+class _Count:
+    """Another engine's renderer: counts leaves and brackets."""
+
+    def match(self, kind: Kind, text: str) -> tuple[int, int]:
+        assert kind in ("term", "phrase", "prefix")
+        assert text
+        return 1, 0
+
+    def any_of(self, parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        assert len(parts) > 1
+        return sum(leaves for leaves, _ in parts), 1 + max(depth for _, depth in parts)
+
+    all_of = any_of
+
+    def without(self, wanted: tuple[int, int], excluded: tuple[int, int]) -> tuple[int, int]:
+        return self.any_of([wanted, excluded])
+
+
+@given(query_text, st.sampled_from(["strict", "literal"]))
+def test_any_engine_can_render_any_query(text: str, reading: Reading) -> None:
+    node = expression(parse(text), reading)
+    if node is not None:
+        leaves, depth = render(node, _Count())
+        assert leaves >= 1
+        assert depth <= 5  # however long the query: engines bound how deep a query may nest

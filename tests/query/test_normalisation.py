@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+
+from recollect import ArgumentTypeError
+from recollect.characters import WHITESPACE
+from recollect.query import normalise
+from tests.generated import any_text, query_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("  a \t\n b  ", "a b"),
+        ("cafe\u0301", "caf\u00e9"),
+        ("hel\u200clo \u200bwor\u200dld\ufeff", "hello world"),
+        ("a\u00a0\u00a0b", "a b"),
+        ('say "two   words"', 'say "two words"'),
+        ("a\x1cb\x1fc\x85d", "a\x1cb\x1fc\x85d"),  # white space to Python, not to JavaScript
+        ("a\u180eb", "a\u180eb"),
+        ("e\u200b\u0301", "\u00e9"),  # an accent that meets its letter only when the zero-width space is gone
+        ("\ud83d\ude00", "\U0001f600"),
+        ("a\ud800b\udc00", "a\ufffdb\ufffd"),
+        ("a\x00b", "a\x00b"),
+    ],
+)
+def test_one_spelling_for_what_looks_the_same(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+
+
+@pytest.mark.parametrize("space", WHITESPACE)
+def test_every_white_space_of_javascript_is_white_space(space: str) -> None:
+    assert normalise(f"{space}a{space}{space}b{space}") == ("ab" if space == "\ufeff" else "a b")
+
+
+@given(any_text | query_text)
+def test_normalising_twice_changes_nothing_more(text: str) -> None:
+    once = normalise(text)
+    assert normalise(once) == once
+    assert unicodedata.is_normalized("NFC", once)
+    assert once.encode().decode() == once
+
+
+def test_wrong_type_names_the_argument() -> None:
+    with pytest.raises(ArgumentTypeError, match=r"^text: must be a string, got 5 \(int\)$"):
+        normalise(5)  # type: ignore[arg-type]

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from recollect import ArgumentError, ArgumentTypeError, Candidate
+from recollect.query import jaccard, slug_text, trigram_search, trigrams
+from tests.generated import any_text
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("wiki/parent/my-doc.md", "my doc"),
+        ("A/B/C.MD", "c"),
+        ("dir/.md", ""),
+        ("a/b.md.md", "b md"),
+        ("no-folder.txt", "no folder txt"),
+        ("notes/日本語_2.md", "日本語 2"),
+    ],
+)
+def test_slug_text(path: str, expected: str) -> None:
+    assert slug_text(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", set()),
+        ("a", {"$a$"}),
+        ("ab cd", {"$ab", "ab$", "$cd", "cd$"}),
+        ("aaaa", {"$aa", "aaa", "aa$"}),
+        ("Don't", {"$do", "don", "on$", "$t$"}),
+    ],
+)
+def test_trigrams(text: str, expected: set[str]) -> None:
+    assert trigrams(text) == expected
+
+
+@given(any_text, any_text)
+def test_jaccard_is_a_share_and_symmetric(a: str, b: str) -> None:
+    one, other = trigrams(a), trigrams(b)
+    assert 0 <= jaccard(one, other) == jaccard(other, one) <= 1
+    assert jaccard(one, one) == (1 if one else 0)
+
+
+def test_jaccard_of_a_misspelling() -> None:
+    assert jaccard(trigrams("photosynthasis"), trigrams("photosynthesis")) == pytest.approx(11 / 17)
+
+
+def test_search_takes_the_best_word_and_sorts_by_similarity_then_path() -> None:
+    notes = [
+        {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # each word alone is too small a part
+        {"id": "b", "path": "b/kubernetes.md"},
+        {"id": "a", "path": "a/kubernetes.md"},
+        {"id": "x", "path": "c/kubernetes-x.md"},
+        {"id": "", "path": "a/kubernetes.md"},  # no id: passed over
+        {"id": "a", "path": "z/kubernetes.md"},  # an id again: the first counts
+    ]
+    found = trigram_search(notes, ["alpha", "kubernetes"], 5)
+    assert [(match.id, match.path) for match in found] == [
+        ("a", "a/kubernetes.md"),
+        ("b", "b/kubernetes.md"),
+        ("x", "c/kubernetes-x.md"),
+    ]
+    assert [match.similarity for match in found] == [1.0, 1.0, 10 / 11]
+    assert [match.id for match in trigram_search(notes, ["kubernetes"], 1)] == ["a"]
+    assert trigram_search(notes, ["kubernetes"], 0) == []
+    assert trigram_search(notes, [], 5) == []
+
+
+def test_search_takes_candidates_too() -> None:
+    assert trigram_search([Candidate("n", path="bosch.md")], ["bosch"], 5)[0].id == "n"
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ArgumentError, match="^limit: must not be negative, got -1"):
+        trigram_search([], [], -1)
+    with pytest.raises(ArgumentTypeError, match="^limit: must be a whole number, got True"):
+        trigram_search([], [], True)
+    with pytest.raises(ArgumentTypeError, match="^tokens: must be a list, got 'tea'"):
+        trigram_search([], "tea", 5)
+    with pytest.raises(ArgumentTypeError, match=r"^chunks\[0\].path: must be a string, got None"):
+        trigram_search([{"id": "a"}], ["tea"], 5)
+    with pytest.raises(ArgumentTypeError, match=r"^chunks\[0\].id: must be a string, got None"):
+        trigram_search([object()], ["tea"], 5)
+    with pytest.raises(ArgumentTypeError, match="^b: must be a set of trigrams, got list"):
+        jaccard(set(), ["a"])  # type: ignore[arg-type]
+    with pytest.raises(ArgumentTypeError, match="^path: must be a string"):
+        slug_text(None)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentTypeError, match="^text: must be a string"):
+        trigrams(None)  # type: ignore[arg-type]

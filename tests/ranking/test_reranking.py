@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect import ArgumentError, ArgumentTypeError, Candidate
+from recollect.ranking import merge_reranked, rerank_text
+from tests.generated import ranked_list
+
+
+@pytest.mark.parametrize(
+    ("title", "summary", "content", "expected"),
+    [
+        ("T", "S", "C", "T\nS"),
+        (" T\u3000", "\ufeffS\n", "C", "T\nS"),
+        ("", "S", "C", "S"),
+        ("T", " ", "C", "T"),
+        ("", "", " some \n\n text ", "some text"),
+        ("", "", "x" * 280, "x" * 280),
+        ("", "", "x" * 281, "x" * 280 + "..."),
+        ("", "", "", ""),
+    ],
+)
+def test_text(title: str, summary: str, content: str, expected: str) -> None:
+    assert rerank_text(Candidate("n", title=title, summary=summary, content=content)) == expected
+
+
+def order(results: list[tuple[int, float]], count: int = 5, top_n: int = 3) -> str:
+    notes = [Candidate("abcdefghij"[place], score=1.0) for place in range(count)]
+    return "".join(note.id for note in merge_reranked(notes, results, top_n=top_n))
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ([(0, 0.1), (1, 0.9), (2, 0.5)], "bcade"),
+        ([(2, 0.5), (0, 0.5), (1, 0.5)], "abcde"),  # ties stay in fused order
+        ([(2, 0.1)], "cabde"),  # what was not returned follows
+        ([], "abcde"),
+        ([(3, 9.0), (-1, 9.0), (1, 0.5)], "bacde"),  # out of range
+        ([(1, 0.1), (1, 9.0), (0, 0.5)], "abcde"),  # returned twice: the first counts
+        ([(1, float("nan")), (2, 0.1)], "cabde"),
+    ],
+)
+def test_head_is_reordered_and_the_tail_stays(results: list[tuple[int, float]], expected: str) -> None:
+    assert order(results) == expected
+
+
+def test_top_n_may_be_anything() -> None:
+    assert order([(0, 0.1), (1, 0.2)], top_n=0) == "abcde"
+    assert order([(4, 0.2)], top_n=99) == "eabcd"
+
+
+def test_the_record() -> None:
+    notes = [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.4}, {"id": "c", "score": 0.3}]
+    found = merge_reranked(notes, [(1, 0.875)], top_n=2)
+    assert [(note.id, note.score, note.rerank_score) for note in found] == [
+        ("b", 0.4, 0.875),
+        ("a", 0.5, None),
+        ("c", 0.3, None),
+    ]
+    assert [(step.stage, step.reason, step.rank_before, step.rank_after) for note in found for step in note.steps] == [
+        ("rerank", "reranker score 0.875", 2, 1),
+        ("rerank", "not returned by the reranker", 1, 2),
+    ]
+
+
+@given(
+    ranked_list,
+    st.lists(st.tuples(st.integers(-3, 15), st.floats(allow_nan=True))),
+    st.integers(0, 15),
+)
+def test_nothing_is_lost(candidates: list[Candidate], results: list[tuple[int, float]], top_n: int) -> None:
+    found = merge_reranked(candidates, results, top_n=top_n)
+    assert sorted(note.id for note in found) == sorted(note.id for note in candidates)
+    assert found[top_n:] == candidates[top_n:]
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ArgumentError, match="^top_n: must not be negative, got -1"):
+        merge_reranked([], [], top_n=-1)
+    with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
+        merge_reranked([], [5])  # type: ignore[list-item]
+    with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
+        merge_reranked([], [("x", "y")])  # type: ignore[list-item]

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from fractions import Fraction
+
+import pytest
+
+from recollect import ArgumentError, ArgumentTypeError, arguments
+
+
+def test_whatever_counts_is_a_count() -> None:
+    class Three:
+        def __index__(self) -> int:
+            return 3
+
+    assert arguments.count("n", Three()) == 3
+    assert arguments.limit("n", None) is None
+
+
+def test_whatever_is_a_number_is_one() -> None:
+    assert arguments.number("n", Fraction(1, 2)) == 0.5
+    with pytest.raises(ArgumentTypeError, match="^n: must be a number, got True"):
+        arguments.number("n", True)
+    with pytest.raises(ArgumentTypeError, match="^n: must be a number"):
+        arguments.number("n", 10**400)
+
+
+def test_any_iterable_but_text_and_mappings_is_a_sequence() -> None:
+    assert arguments.sequence("s", (number for number in (1, 2))) == [1, 2]
+    for value in ("text", b"bytes", {"a": 1}, {1, 2}, 5, None):
+        with pytest.raises(ArgumentTypeError, match="^s: must be a list"):
+            arguments.sequence("s", value)
+
+
+def test_instants() -> None:
+    assert arguments.instant("t", "2026-04-18") == datetime(2026, 4, 18, tzinfo=UTC)
+
+
+def test_a_message_shows_a_long_or_unprintable_value_in_one_short_line() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        arguments.choice("c", "\n\ud800" * 100, ["a"])
+    message = str(caught.value)
+    assert "\n" not in message
+    assert len(message) < 120
+    assert message.encode()

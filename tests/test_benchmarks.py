@@ -1,0 +1,39 @@
+"""The benchmarks measure what they say: both sides do the same work. How fast is for scripts/bench to say."""
+
+from __future__ import annotations
+
+import pytest
+from bench.fusion import bare_loop, ranked_lists
+from bench.parsing import NO_STOPWORDS, PLAIN, split_and_look_up
+from bench.timing import Comparison, compare
+
+from recollect.fusion import reciprocal_rank_fusion
+from recollect.query import parse
+
+
+def test_the_bare_loop_gives_the_same_scores() -> None:
+    lists = ranked_lists(60)
+    fused = reciprocal_rank_fusion(lists)
+    assert {len(each) for each in lists} == {60}
+    assert bare_loop([[each.id for each in one] for one in lists]) == {found.id: found.score for found in fused}
+
+
+@pytest.mark.parametrize("text", [PLAIN, NO_STOPWORDS])
+def test_the_queries_have_ten_words_and_both_sides_drop_the_same(text: str) -> None:
+    dropped = split_and_look_up(text.lower())
+    assert len(dropped) == 10
+    assert len(parse(text).tokens) == dropped.count(False)
+
+
+def test_a_comparison_is_a_ratio_with_a_target() -> None:
+    assert Comparison("ours", 30.0, "theirs", 10.0, at_most=3).holds
+    assert not Comparison("ours", 31.0, "theirs", 10.0, at_most=3).holds
+
+
+def test_comparing_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.timing._ROUNDS", 1)
+    monkeypatch.setattr("bench.timing._ROUND_NS", 1)
+    calls = []
+    found = compare("ours", lambda: calls.append("ours"), "theirs", lambda: calls.append("theirs"), at_most=1)
+    assert set(calls) == {"ours", "theirs"}
+    assert found.ratio > 0

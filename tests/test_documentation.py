@@ -1,0 +1,64 @@
+"""What is public is documented; what the documents point at exists."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.test_public_surface import SURFACE
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+PUBLIC = [(module, name) for module, names in SURFACE.items() for name in names.split()]
+CALLABLES = [(module, name) for module, name in PUBLIC if callable(getattr(importlib.import_module(module), name))]
+WITHOUT_EXAMPLE = {"RecollectError", "ArgumentTypeError", "AnchorExtractor", "Renderer", "Expression"}
+WITHOUT_EXAMPLE |= {"Match", "AnyOf", "AllOf", "Except"}  # shown in the example of expression()
+
+
+@pytest.mark.parametrize(("module", "name"), CALLABLES)
+def test_every_public_function_and_class_has_a_docstring_with_an_example(module: str, name: str) -> None:
+    public = getattr(importlib.import_module(module), name)
+    if name == "Expression":
+        return  # a union of the node classes, which have docstrings of their own
+    documentation = inspect.getdoc(public)
+    assert documentation
+    assert name in WITHOUT_EXAMPLE or ">>> " in documentation
+    if inspect.isclass(public):
+        for attribute, member in vars(public).items():
+            if not attribute.startswith("_") and inspect.isfunction(member):
+                assert inspect.getdoc(member), f"{name}.{attribute}"
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC)
+def test_every_public_name_is_in_the_docs(module: str, name: str) -> None:
+    if module == "recollect" and name in ("fusion", "query", "ranking", "retrieval", "__version__"):
+        return
+    texts = [page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md")]
+    assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{name} is in no page of docs/"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) + re.findall(r'(?:src|href)="([^"#]+)"', text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for page in PAGES:
+        if page.name != "README.md":
+            assert str(page.relative_to(ROOT)) in readme, f"README.md does not link to {page.name}"
+
+
+def test_every_script_is_described() -> None:
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for script in (ROOT / "scripts").iterdir():
+        if "." not in script.name:
+            assert f"scripts/{script.name}" in contributing

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+
+from recollect import ArgumentError, Candidate, Step
+from recollect.fusion import deduplicate
+from tests.generated import candidate
+
+
+@given(candidate)
+def test_a_copy_is_equal_and_apart(original: Candidate) -> None:
+    original.evidence = ("lexical", 1, 2.0, 3.0)
+    copied = original.copy()
+    assert copied == original
+    for field in fields(Candidate):
+        setattr(copied, field.name, "changed")
+        assert getattr(original, field.name) != "changed"
+
+
+def test_a_rescored_copy_keeps_its_record() -> None:
+    step = Step("importance", "because", 0.5, 0.0, 1.0, 0.5, 1, 1)
+    once = Candidate("n", score=1.0).rescored(0.5, [step])
+    assert (once.score, once.steps, once.rescored(0.1).steps) == (0.5, (step,), (step,))
+
+
+def test_a_mapping_becomes_a_candidate() -> None:
+    found = Candidate.from_mapping(
+        {"id": "n", "title": None, "score": 2, "created_at": "2026-04-18T02:00:00+02:00", "unknown": object()}
+    )
+    assert found == Candidate("n", score=2.0, created_at=datetime(2026, 4, 18, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, r"candidates\[0\]: has no 'id'"),
+        ({"id": "n", "title": 5}, r"candidates\[0\].title: must be a string, got 5"),
+        ({"id": "n", "lexical_rank": -1}, r"candidates\[0\].lexical_rank: must not be negative"),
+        ({"id": "n", "created_at": "soon"}, r"candidates\[0\].created_at: must be an ISO-8601 date or time"),
+        ({"id": "n", "importance": float("inf")}, r"candidates\[0\].importance: must be a finite number"),
+    ],
+)
+def test_what_is_wrong_in_a_mapping_is_named(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{message}"):
+        deduplicate([values])

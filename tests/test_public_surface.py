@@ -1,0 +1,43 @@
+"""The names that users rely on. A change here is a change for them: say so in CHANGELOG.md."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+SURFACE = {
+    "recollect": """
+        ArgumentError ArgumentTypeError Candidate Contribution RecollectError Step __version__
+        fusion query ranking retrieval
+    """,
+    "recollect.query": """
+        AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion Token TrigramMatch
+        augment_with_temporal compile_fts5 date_search_tokens expand_aliases expand_temporal expression jaccard
+        normalise parse parse_question_date query_tokens render render_fts5 sanitise slug_text strongest_term
+        trigram_search trigrams
+    """,
+    "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",
+    "recollect.ranking": """
+        AnchorExtractor CompositeWeights DEFAULT_TEMPORAL_BOOST Intent RegexAnchorExtractor TimeAnchor Unanimity
+        composite detect_intent exact_match importance_prior intent_multiplier merge_reranked rerank_text
+        reweight_by_intent temporal temporal_boost unanimity
+    """,
+    "recollect.retrieval": "explain",
+}
+
+
+@pytest.mark.parametrize("name", SURFACE)
+def test_exported_names(name: str) -> None:
+    module = importlib.import_module(name)
+    assert sorted(module.__all__) == sorted(SURFACE[name].split())
+    assert all(hasattr(module, exported) for exported in module.__all__)
+
+
+def test_importing_is_light() -> None:
+    heavy = ["numpy", "sqlite3", "apsw", "asyncio", "socket", "http", "email", "rich", "pydantic"]
+    code = f"import recollect, sys; print([name for name in {heavy} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    assert found.stdout.strip() == "[]"
