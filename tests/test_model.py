@@ -27,6 +27,19 @@ def test_a_rescored_copy_keeps_its_record() -> None:
     assert (once.score, once.steps, once.rescored(0.1).steps) == (0.5, (step,), (step,))
 
 
+def test_what_a_caller_passes_is_checked() -> None:
+    given = {"score": 1, "title": None, "importance": None, "created_at": "2026-04-18", "lexical_rank": 3}
+    found = Candidate("n", **given)  # type: ignore[arg-type]
+    assert found == Candidate("n", score=1.0, created_at=datetime(2026, 4, 18, tzinfo=UTC), lexical_rank=3)
+    assert type(found.score) is float
+    with pytest.raises(ArgumentError, match="^id: must be a string, got None"):
+        Candidate(None)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="^score: must be a finite number, got inf"):
+        Candidate("n", score=float("inf"))
+    with pytest.raises(ArgumentError, match="^score: must be a number, got 'x'"):
+        Candidate("n", score="x")  # type: ignore[arg-type]
+
+
 def test_a_mapping_becomes_a_candidate() -> None:
     found = Candidate.from_mapping(
         {"id": "n", "title": None, "score": 2, "created_at": "2026-04-18T02:00:00+02:00", "unknown": object()}

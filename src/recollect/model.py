@@ -8,7 +8,7 @@ Recollect changes one that it was given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -78,12 +78,17 @@ class Step(NamedTuple):
         }
 
 
+_ALL_TEXT = (str,) * 6
+_DATE_OR_NONE = frozenset((datetime, type(None)))
+
+
 @dataclass(slots=True)
 class Candidate:
     """A note on its way through a search, with all that is known of how it got where it is.
 
-    Only ``id`` is required. :attr:`contributions` says what each leg gave to the fused score, ``steps`` what each
-    stage did to it afterwards; together they account for ``score``.
+    Only ``id`` is required. ``None`` counts as missing, and dates may be ISO-8601 strings. :attr:`contributions` says
+    what each leg gave to the fused score, ``steps`` what each stage did to it afterwards; together they account for
+    ``score``.
 
     >>> Candidate("n1", path="memory/tea.md", score=0.5).importance
     0.5
@@ -109,6 +114,20 @@ class Candidate:
     evidence: tuple[Any, ...] = ()
     """The contributions laid flat: leg, rank, raw score and points of the first, then of the second, and so on."""
     steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check what a caller passed; the usual types pass at a glance."""
+        texts = self.id, self.path, self.title, self.summary, self.content, self.snippet
+        if (
+            tuple(map(type, texts)) == _ALL_TEXT
+            and type(self.score) is type(self.importance) is float
+            and self.score - self.score == 0.0 == self.importance - self.importance  # both are finite
+            and type(self.created_at) in _DATE_OR_NONE
+            and type(self.last_accessed_at) in _DATE_OR_NONE
+        ):
+            return
+        for name in _CHECKS:
+            setattr(self, name, _checked("", name, getattr(self, name)))
 
     @property
     def in_keyword(self) -> bool:
@@ -164,21 +183,16 @@ class Candidate:
     def from_mapping(cls, values: Mapping[str, Any], *, argument: str = "candidate") -> Candidate:
         """Make a candidate from a mapping with its field names as keys; other keys are passed over.
 
-        A value of ``None`` counts as missing. Dates may be ISO-8601 strings.
-
         >>> Candidate.from_mapping({"id": "n1", "score": 2, "created_at": "2026-04-18"}).created_at.year
         2026
         """
         if "id" not in values:
             raise ArgumentError(argument, "has no 'id'")
-        checked = {
-            name: check(f"{argument}.{name}", values[name])
-            for name, check in _CHECKS.items()
-            if values.get(name) is not None
-        }
-        if "id" not in checked:
-            raise ArgumentTypeError(f"{argument}.id", "must be a string, got None")
-        return cls(**checked)
+        made = cls("")
+        for name in _CHECKS:
+            if name in values:
+                setattr(made, name, _checked(f"{argument}.", name, values[name]))
+        return made
 
 
 def as_candidates(argument: str, values: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
@@ -194,6 +208,11 @@ def as_candidate(argument: str, value: Candidate | Mapping[str, Any]) -> Candida
     if isinstance(value, Mapping):
         value = {"id": "", **value}
     return _from_any(argument, value)
+
+
+def _checked(prefix: str, name: str, value: Any) -> Any:
+    check, default = _CHECKS[name]
+    return default if value is None and name != "id" else check(prefix + name, value)
 
 
 def _from_any(argument: str, value: Any) -> Candidate:
@@ -212,5 +231,8 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
     "datetime | None": arguments.instant,
 }
 _CHECKS = {
-    field.name: _CHECKS_BY_TYPE[str(field.type)] for field in fields(Candidate) if str(field.type) in _CHECKS_BY_TYPE
+    field.name: (_CHECKS_BY_TYPE[str(field.type)], None if field.default is MISSING else field.default)
+    for field in fields(Candidate)
+    if str(field.type) in _CHECKS_BY_TYPE
 }
+"""For each field that a caller may set: how it is checked, and what it is when it is missing."""

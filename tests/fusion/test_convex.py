@@ -79,5 +79,7 @@ def test_scores_lie_between_0_and_what_the_lists_can_give(lists: list[list[Candi
 
 
 def test_a_score_that_is_no_number_is_named() -> None:
+    notes = scored(a=1, b=2)
+    notes[1].score = float("nan")
     with pytest.raises(ArgumentError, match=r"^lists\[0\]\[1\].score: must be a finite number, got nan"):
-        convex_combination([scored(a=1, b=float("nan"))])
+        convex_combination([notes])

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from recollect import ArgumentError, Candidate
 from recollect.fusion import deduplicate
-from tests.generated import ranked_list
+from tests.generated import distinct_list
 
 
 def test_the_first_of_equal_contents_stays() -> None:
@@ -28,12 +28,24 @@ def test_limit_counts_what_is_kept(limit: int | None, kept: int) -> None:
     assert len(deduplicate(notes, limit)) == kept
 
 
-@given(ranked_list)
+def test_what_went_is_recorded() -> None:
+    contents = ["a", "b", "a", "A", " a", "a\n", "c"]
+    kept = deduplicate([Candidate(str(number), content=content) for number, content in enumerate(contents)])
+    assert [each.id for each in kept] == ["0", "1", "6"]
+    assert [[(step.reason, step.rank_before, step.rank_after) for step in each.steps] for each in kept] == [
+        [("said again by 2, 3, 4 and 1 more", 1, 1)],
+        [],
+        [("moved up as duplicates above it went", 7, 3)],
+    ]
+
+
+@given(distinct_list)
 def test_order_is_kept_and_once_is_enough(candidates: list[Candidate]) -> None:
     kept = deduplicate(candidates)
     assert deduplicate(kept) == kept
-    positions = [next(place for place, each in enumerate(candidates) if each is one) for one in kept]
-    assert positions == sorted(positions)
+    ids = [each.id for each in candidates]
+    places = [ids.index(each.id) for each in kept]
+    assert places == sorted(places)
 
 
 def test_a_negative_limit_is_an_error() -> None:

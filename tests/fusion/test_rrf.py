@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError, Candidate, Contribution
 from recollect.fusion import reciprocal_rank_fusion
+from recollect.ranking import importance_prior
 from tests.generated import distinct_list, ranked_list
 
 
@@ -180,6 +181,13 @@ def test_each_leg_s_rank_and_raw_score_are_kept() -> None:
         Contribution("vector", 2, 0.8, 1 / 62),
     )
     assert found.contributions[0].to_dict() == {"leg": "lexical", "rank": 2, "score": 3.5, "points": 1 / 62}
+
+
+def test_fusing_what_was_fused_begins_a_new_record() -> None:
+    once = importance_prior(reciprocal_rank_fusion([ranked("a"), ranked("a")]))
+    (again,) = reciprocal_rank_fusion([once])
+    assert again.steps == ()
+    assert again.contributions == (Contribution("lexical", 1, once[0].score, 1 / 61),)
 
 
 def test_legs_have_names() -> None:

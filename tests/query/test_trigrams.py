@@ -80,6 +80,10 @@ def test_wrong_arguments_are_named() -> None:
         trigram_search([], [], True)
     with pytest.raises(ArgumentTypeError, match="^tokens: must be a list, got 'tea'"):
         trigram_search([], "tea", 5)
+    with pytest.raises(ArgumentTypeError, match=r"^tokens\[0\]: must be a string, got 5"):
+        trigram_search([], [5], 5)  # type: ignore[list-item]
+    with pytest.raises(ArgumentTypeError, match="^chunks: must be a list, got None"):
+        trigram_search(None, [], 5)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match=r"^chunks\[0\].path: must be a string, got None"):
         trigram_search([{"id": "a"}], ["tea"], 5)
     with pytest.raises(ArgumentTypeError, match=r"^chunks\[0\].id: must be a string, got None"):

@@ -84,3 +84,5 @@ def test_wrong_arguments_are_named() -> None:
         merge_reranked([], [5])  # type: ignore[list-item]
     with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
         merge_reranked([], [("x", "y")])  # type: ignore[list-item]
+    with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
+        merge_reranked([], [(0.5, 1.0)])  # type: ignore[list-item]

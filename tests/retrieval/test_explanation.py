@@ -51,6 +51,11 @@ def test_what_is_added_and_what_is_taken_away() -> None:
     assert "× 2 − 0.5" in drawing
 
 
+def test_what_a_note_is_called_cannot_harm_a_terminal() -> None:
+    first = explain([Candidate("a", title="Tea\x1b[31m\n\u202e" + "x" * 200)]).splitlines()[0]
+    assert first == " 1  Tea [31m " + "x" * 90 + "…  (a)"
+
+
 def test_limit() -> None:
     notes = [Candidate(str(number)) for number in range(12)]
     assert explain(notes).count("score") == 10

@@ -78,6 +78,7 @@ def fuse(
                 pooled = pool[candidate.id] = candidate.copy()
                 pooled.score = value
                 pooled.evidence = (leg, rank, candidate.score, value)
+                pooled.steps = ()  # the record of this score begins here
             else:
                 _fill(pooled, candidate, leg)
                 pooled.evidence += (leg, rank, candidate.score, value)

@@ -78,10 +78,13 @@ def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> 
     [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
     """
     count = arguments.count("limit", limit)
-    wanted = [trigrams(token) for token in arguments.sequence("tokens", tokens)]
+    wanted = [
+        trigrams(arguments.text(f"tokens[{position}]", token))
+        for position, token in enumerate(arguments.sequence("tokens", tokens))
+    ]
     matches: list[TrigramMatch] = []
     seen: set[str] = set()
-    for position, chunk in enumerate(chunks):
+    for position, chunk in enumerate(arguments.sequence("chunks", chunks)):
         identifier, path = _id_and_path(f"chunks[{position}]", chunk)
         if not identifier or identifier in seen:
             continue

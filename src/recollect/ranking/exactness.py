@@ -50,6 +50,7 @@ def exact_match(
 
 
 def _needles(query: str) -> list[str]:
+    # After every quote comes a piece of text: the first, third, … of them stand inside quotes.
     phrases = _QUOTED.findall(query)[::2] if '"' in query else [query]
     return [spaced for spaced in map(_spaced, phrases) if spaced.strip()]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from operator import index
 from typing import Any
 
 from recollect import arguments
@@ -53,18 +54,18 @@ def merge_reranked(
     size = min(arguments.count("top_n", top_n), len(found))
     scores: dict[int, float] = {}
     for place, result in enumerate(arguments.sequence("results", results)):
-        index, score = _pair(f"results[{place}]", result)
-        if 0 <= index < size and index not in scores and not math.isnan(score):
-            scores[index] = score
-    order = sorted(scores, key=lambda index: (-scores[index], index))
-    order += [index for index in range(size) if index not in scores]
-    head = [_moved(found[index], index, rank, scores.get(index)) for rank, index in enumerate(order, 1)]
+        position, score = _pair(f"results[{place}]", result)
+        if 0 <= position < size and position not in scores and not math.isnan(score):
+            scores[position] = score
+    order = sorted(scores, key=lambda position: (-scores[position], position))
+    order += [position for position in range(size) if position not in scores]
+    head = [_moved(found[position], position, rank, scores.get(position)) for rank, position in enumerate(order, 1)]
     return head + found[size:]
 
 
-def _moved(candidate: Candidate, index: int, rank: int, score: float | None) -> Candidate:
+def _moved(candidate: Candidate, position: int, rank: int, score: float | None) -> Candidate:
     reason = "not returned by the reranker" if score is None else f"reranker score {score:.4g}"
-    step = Step("rerank", reason, 1.0, 0.0, candidate.score, candidate.score, index + 1, rank)
+    step = Step("rerank", reason, 1.0, 0.0, candidate.score, candidate.score, position + 1, rank)
     moved = candidate.rescored(candidate.score, (step,))
     moved.rerank_score = score
     return moved
@@ -72,7 +73,7 @@ def _moved(candidate: Candidate, index: int, rank: int, score: float | None) -> 
 
 def _pair(argument: str, result: Any) -> tuple[int, float]:
     try:
-        index, score = result
-        return int(index), float(score)
+        place, score = result
+        return index(place), float(score)
     except (TypeError, ValueError):
         raise ArgumentTypeError(argument, "must be a pair of an index and a score") from None

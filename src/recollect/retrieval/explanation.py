@@ -7,11 +7,13 @@ from math import fsum
 from typing import Any
 
 from recollect import arguments
+from recollect.characters import collapse_whitespace
 from recollect.model import Candidate, Step, as_candidates
 
 __all__ = ["explain"]
 
 _BAR = 24
+_LONGEST = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -38,8 +40,8 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
 
 
 def _lines(rank: int, candidate: Candidate, longest: float) -> Iterator[str]:
-    name = candidate.title or candidate.path or candidate.id
-    where = candidate.path if candidate.title and candidate.path else candidate.id
+    name = _one_line(candidate.title or candidate.path or candidate.id)
+    where = _one_line(candidate.path if candidate.title and candidate.path else candidate.id)
     yield f"{rank:>2}  {name}" + (f"  ({where})" if where != name else "")
     contributions = candidate.contributions
     for part in contributions:
@@ -56,8 +58,14 @@ def _lines(rank: int, candidate: Candidate, longest: float) -> Iterator[str]:
         yield _line("score", "", f"{candidate.score:.6f}")
 
 
+def _one_line(text: str) -> str:
+    """Return ``text`` fit for a terminal: no line breaks and no control codes, and not too long."""
+    shown = collapse_whitespace("".join(character if character.isprintable() else " " for character in text[:_LONGEST]))
+    return shown if len(text) <= _LONGEST else f"{shown}…"
+
+
 def _line(label: str, detail: str, value: str, note: str = "") -> str:
-    return f"    {label:<12}{detail:<50}{value:>12}  {note}".rstrip()
+    return f"    {_one_line(label):<12}{detail:<50}{value:>12}  {note}".rstrip()
 
 
 def _change(step: Step) -> str:
