@@ -10,7 +10,6 @@ import json
 import math
 import sys
 from collections.abc import Callable
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def aliases(case: Case) -> Any:
 def question_date(case: Case) -> str | None:
     """Show an instant as the vectors write it."""
     moment = query.parse_question_date(case["input"])
-    return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    return None if moment is None else moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def candidate(note: dict[str, Any]) -> dict[str, Any]:
@@ -95,8 +94,8 @@ RUNNERS: dict[str, Callable[[Case], Any]] = {
     "trigram_search": lambda case: [
         match.to_dict() for match in query.trigram_search(case["chunks"], case["tokens"], case["limit"])
     ],
-    "expand_temporal": lambda case: query.expand_temporal(case["question"], case["questionDate"]).to_dict(),
-    "augment_with_temporal": lambda case: query.augment_with_temporal(case["question"], case["questionDate"]),
+    "expand_temporal": lambda case: query.expand_temporal(case["question"], case.get("questionDate")).to_dict(),
+    "augment_with_temporal": lambda case: query.augment_with_temporal(case["question"], case.get("questionDate")),
     "parse_question_date": question_date,
     "date_search_tokens": lambda case: query.date_search_tokens(case["input"]),
     "rrf": rrf,

@@ -34,7 +34,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "questionDate": "2026-04-18",
         "expected": {"dateHints": ["2026/04/17"]},
     },
-    "augment_with_temporal": {"question": "tea", "questionDate": "", "expected": "tea"},
+    "augment_with_temporal": {"question": "tea", "expected": "tea"},
     "parse_question_date": {"input": "2026-04-18T10:00:00.123Z", "expected": "2026-04-18T10:00:00.123Z"},
     "date_search_tokens": {"input": "never", "expected": []},
     "rrf": {

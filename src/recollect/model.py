@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
+from math import fsum
 from typing import Any, NamedTuple
 
 from recollect import arguments
@@ -109,8 +110,8 @@ class Candidate:
     last_accessed_at: datetime | None = None
     importance: float = 0.5
     rerank_score: float | None = None
-    relevance: float | None = None
-    """The fused score on a scale from 0 to 1: its share of the most that a candidate could have got."""
+    ceiling: float | None = None
+    """The most that any candidate could have got in the fusion that this one comes from."""
     evidence: tuple[Any, ...] = ()
     """The contributions laid flat: leg, rank, raw score and points of the first, then of the second, and so on."""
     steps: tuple[Step, ...] = ()
@@ -145,6 +146,14 @@ class Candidate:
         flat = iter(self.evidence)
         return tuple(map(Contribution, flat, flat, flat, flat))
 
+    @property
+    def relevance(self) -> float | None:
+        """The fused score on a scale from 0 to 1: its share of the ceiling; ``None`` before fusion."""
+        if self.ceiling is None:
+            return None
+        fused = fsum(self.evidence[3::4])
+        return min(1.0, fused / self.ceiling) if self.ceiling > 0 else 0.0
+
     def copy(self) -> Candidate:
         """Return a copy, field by field: a search makes hundreds, and nothing in Python makes them quicker."""
         copied = object.__new__(Candidate)
@@ -163,7 +172,7 @@ class Candidate:
         copied.last_accessed_at = self.last_accessed_at
         copied.importance = self.importance
         copied.rerank_score = self.rerank_score
-        copied.relevance = self.relevance
+        copied.ceiling = self.ceiling
         copied.evidence = self.evidence
         copied.steps = self.steps
         return copied

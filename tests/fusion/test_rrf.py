@@ -166,8 +166,14 @@ def test_later_lists_fill_what_is_missing_and_overwrite_nothing() -> None:
     (found,) = reciprocal_rank_fusion([[first], [second], [third]], legs=["one", "two", "three"])
     expected = Candidate.from_mapping({**second, "title": "First", "vector_similarity": 0.5})
     for name in Candidate.__slots__:
-        if name not in ("score", "relevance", "evidence"):
+        if name not in ("score", "ceiling", "evidence"):
             assert getattr(found, name) == getattr(expected, name), name
+
+
+def test_a_rank_that_a_later_list_says_is_not_taken_by_the_place_in_an_earlier_one() -> None:
+    late = Candidate("a", lexical_rank=3, vector_rank=4, vector_similarity=0.7)
+    (found,) = reciprocal_rank_fusion([ranked("a"), ranked("a"), [late]])
+    assert (found.lexical_rank, found.vector_rank, found.vector_similarity) == (3, 4, 0.7)
 
 
 def test_each_leg_s_rank_and_raw_score_are_kept() -> None:
@@ -200,7 +206,7 @@ def test_relevance_is_1_for_a_note_that_leads_every_list_that_answered() -> None
     found = reciprocal_rank_fusion(lists)
     assert found[0].relevance == 1
     assert found[1].relevance == pytest.approx((1 / 62) / (2 / 61))
-    assert reciprocal_rank_fusion([ranked("a")], weights=[0])[0].relevance == 1
+    assert reciprocal_rank_fusion([ranked("a")], weights=[0])[0].relevance == 0
 
 
 # Laws.

@@ -52,19 +52,22 @@ def test_canonical_string(text: str, expected: str) -> None:
         ("foo NOT don't", '"foo" NOT ("dont" OR "don t")', '"foo" NOT "dont"'),
         ("foo.ba*", '"fooba" * OR "foo ba" *', '"fooba" *'),
         ("(foo)", '"foo"', '"foo"'),
+        ("会議2026-04-18", '"会議20260418" OR "会議2026 04 18"', '"会議20260418"'),
         ("(2026-04-18),", '"2026 04 18"', '"2026 04 18"'),
         ("2026/04/18 2026-04-18", '"2026 04 18"', '"2026 04 18"'),
         ("foo foo", '"foo" OR "foo"', '"foo" OR "foo"'),
         ("2026-04-18* foo", '"2026 04 18" * OR "foo"', '"2026 04 18" * OR "foo"'),
         ("2026-04-1*", '"2026041" * OR "2026 04 1" *', '"2026041" *'),
         # no index holds punctuation: it is passed over, and does not carry its operator to the next word
-        ('foo AND "?!"', '"foo"', '"foo"'),
-        ('foo OR "?!" AND bar', '"foo" OR "bar"', '"foo" OR "bar"'),
-        ('"?!" NOT foo', "", ""),
-        ('foo NOT "?!"', '"foo" NOT "?!"', '"foo"'),
+        ('foo AND "?!"', '"foo"', '"foo" AND "?!"'),
+        ('foo OR "?!" AND bar', '"foo" OR "bar"', '"foo" OR ("?!" AND "bar")'),
+        ('"?!" NOT foo', "", '"?!" NOT "foo"'),
+        ('foo NOT "?!"', '"foo" NOT "?!"', '"foo" NOT "?!"'),
+        ("foo AND €", '"foo"', '"foo" AND "€"'),
+        ("foo AND 🥑", '"foo" AND "🥑"', '"foo" AND "🥑"'),
         # control characters never reach MATCH
         ("foo\x00bar", '"foo bar"', '"foo bar"'),
-        ('"\x01 \x9f" foo', '"foo"', '"foo"'),
+        ('"\x01 \x9f" foo', '"foo"', '"   " OR "foo"'),
     ],
 )
 def test_executed_string(text: str, strict: str, literal: str) -> None:

@@ -43,7 +43,7 @@ def test_relevance_is_the_share_of_the_best_score() -> None:
     assert score(Candidate("n", score=0.02, importance=0), best=0.04) == pytest.approx(0.40)
 
 
-@pytest.mark.parametrize("best", [0.0, -2.0])
+@pytest.mark.parametrize("best", [0.0, -2.0, 1e-310])
 def test_no_score_above_zero_is_no_relevance(best: float) -> None:
     assert score(Candidate("n", score=-3.0, importance=0), best=best) == 0
 

@@ -39,7 +39,7 @@ def convex_combination(
         read,
         [_scaled(number, each, share) for number, (each, share) in enumerate(zip(read, shares, strict=True))],
         legs=read_legs(legs, len(read)),
-        most=sum(share for share, each in zip(shares, read, strict=True) if each),
+        ceiling=sum(share for share, each in zip(shares, read, strict=True) if each),
         ties="first_seen",
         limit=arguments.limit("limit", limit),
     )

@@ -6,7 +6,8 @@ candidate from later lists, keeps where each leg had it, and sorts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import fsum
 from operator import attrgetter
 from typing import Any, Literal
@@ -59,14 +60,14 @@ def fuse(
     points: Sequence[Sequence[float]],
     *,
     legs: Sequence[str],
-    most: float,
+    ceiling: float,
     ties: Ties,
     limit: int | None,
 ) -> list[Candidate]:
     """Return one list, the best first, of all candidates in ``lists``.
 
-    ``points`` holds what each place is worth, list by list; ``most`` is the most that a candidate can get, for the
-    scale from 0 to 1. Equal scores are ordered by path or by id and then as first seen.
+    ``points`` holds what each place is worth, list by list; ``ceiling`` is the most that a candidate can get. Equal
+    scores are ordered by path or by id and then as first seen.
     """
     pool: dict[str, Candidate] = {}
     for leg, candidates, values in zip(legs, lists, points, strict=True):
@@ -78,6 +79,7 @@ def fuse(
                 pooled = pool[candidate.id] = candidate.copy()
                 pooled.score = value
                 pooled.evidence = (leg, rank, candidate.score, value)
+                pooled.ceiling = ceiling
                 pooled.steps = ()  # the record of this score begins here
             else:
                 _fill(pooled, candidate, leg)
@@ -98,14 +100,22 @@ def fuse(
                 if pooled.vector_similarity is None:
                     pooled.vector_similarity = candidate.score
     fused = list(pool.values())
+    fused.sort(key=_score, reverse=True)  # a reversed sort is stable too
     if ties != "first_seen":
-        fused.sort(key=attrgetter(ties))
-    fused.sort(key=_score, reverse=True)  # both sorts are stable, a reversed one too
-    if limit:
-        del fused[limit:]
-    for pooled in fused:
-        pooled.relevance = pooled.score / most if pooled.score < most else 1.0
-    return fused
+        _order_ties(fused, attrgetter(ties))
+    return fused[:limit] if limit else fused
+
+
+def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None:
+    """Order each run of equal scores by ``key``: quicker than sorting all by it first, for most runs are short."""
+    scores = [candidate.score for candidate in fused]
+    end = 0
+    for start in [place for place, (one, other) in enumerate(pairwise(scores)) if one == other]:
+        if start >= end:
+            end = start + 2
+            while end < len(scores) and scores[end] == scores[start]:
+                end += 1
+            fused[start:end] = sorted(fused[start:end], key=key)
 
 
 def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
@@ -123,14 +133,10 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.content = other.content
     if other.snippet and (not pooled.snippet or _is_preferred(leg, pooled)):
         pooled.snippet = other.snippet
-    if pooled.lexical_rank is None:
-        pooled.lexical_rank = other.lexical_rank
-    if pooled.lexical_score is None:
-        pooled.lexical_score = other.lexical_score
-    if pooled.vector_rank is None:
-        pooled.vector_rank = other.vector_rank
-    if pooled.vector_similarity is None:
-        pooled.vector_similarity = other.vector_similarity
+    if other.lexical_rank is not None or other.lexical_score is not None:
+        _fill_leg(pooled, other, "lexical", "lexical_rank", "lexical_score")
+    if other.vector_rank is not None or other.vector_similarity is not None:
+        _fill_leg(pooled, other, "vector", "vector_rank", "vector_similarity")
     if pooled.created_at is None:
         pooled.created_at = other.created_at
     if pooled.last_accessed_at is None:
@@ -139,6 +145,18 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.rerank_score = other.rerank_score
     if pooled.importance == _NEUTRAL:
         pooled.importance = other.importance
+
+
+def _fill_leg(pooled: Candidate, other: Candidate, leg: str, rank: str, score: str) -> None:
+    """Fill what a list says itself of a leg; what was only read off the place in that leg's list gives way to it."""
+    placed: tuple[object, ...] = (None, None)
+    if leg in pooled.evidence:
+        start = pooled.evidence.index(leg)
+        placed = pooled.evidence[start + 1 : start + 3]
+    for name, place in zip((rank, score), placed, strict=True):
+        said = getattr(other, name)
+        if said is not None and getattr(pooled, name) in (None, place):
+            setattr(pooled, name, said)
 
 
 def _is_preferred(leg: str, pooled: Candidate) -> bool:

@@ -50,7 +50,7 @@ def reciprocal_rank_fusion(
         read,
         [_points(share, first, len(each)) for share, each in zip(shares, read, strict=True)],
         legs=read_legs(legs, len(read)),
-        most=sum(share / first for share, each in zip(shares, read, strict=True) if each),
+        ceiling=sum(share / first for share, each in zip(shares, read, strict=True) if each),
         ties=ties,
         limit=arguments.limit("limit", limit),
     )

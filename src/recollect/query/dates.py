@@ -26,7 +26,7 @@ _NUMERIC = javascript_pattern(
     r"(?:\s*\([^()]*\))?"
 )
 _RFC_2822 = javascript_pattern(
-    r"(?:(?:mon|tue|wed|thu|fri|sat|sun),?\s+)?\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+\d{4}"
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)(?:,\s*|\s+))?\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+\d{4}"
     r"\s+\d{2}:\d{2}(?::\d{2})?(?:\s+(?:[-+]\d{4}|UTC?|GMT|Z|[ECMP][SD]T))?(?:\s*\([^()]*\))?"
 )
 

@@ -7,7 +7,8 @@ The documented tree is a flat list of tokens. Here it becomes nested nodes, unde
     nothing. The presets that reproduce a source document use it.
 ``strict``
     exclusion means exclusion: (what is wanted) NOT (all that is excluded), wherever the NOT stood. A word with
-    punctuation inside, such as ``node.js``, is sought in both spellings. The default preset uses it.
+    punctuation inside, such as ``node.js``, is sought in both spellings, and what is punctuation alone is passed
+    over. The default preset uses it.
 
 In both, the aliases of one word stand or fall together, and a date is a phrase, so that 2026/04/04 finds 2026-04-04.
 """
@@ -22,6 +23,7 @@ from typing import Literal, Protocol, TypeVar
 import regex
 
 from recollect import arguments
+from recollect.characters import collapse_whitespace
 from recollect.errors import ArgumentTypeError
 from recollect.query.parser import PUNCTUATION, clean_word
 from recollect.query.tree import Kind, Operator, Query, Token
@@ -124,7 +126,7 @@ _Clause = tuple[Operator | None, Expression | None]
 
 
 def _literal(query: Query) -> Expression | None:
-    return _bind([(group[0].operator, _wanted([_leaf(token) for token in group])) for group in _groups(query)])
+    return _bind([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
 
 
 def _strict(query: Query) -> Expression | None:
@@ -178,9 +180,9 @@ def _bind(clauses: Sequence[_Clause]) -> Expression | None:
 
 
 def _wanted(leaves: Sequence[Match]) -> Expression | None:
-    """Return a clause that asks for any of ``leaves``, or ``None`` if they are all punctuation.
+    """Return a clause that asks for any of ``leaves``, or ``None`` if they are all punctuation and signs.
 
-    No index holds punctuation, so that ``tea AND "?!"`` would find nothing; it is read as ``tea``.
+    No index holds those, so that ``tea AND "?!"`` would find nothing; it is read as ``tea``.
     """
     return _any(leaves) if any(_SEARCHABLE.search(leaf.text) for leaf in leaves) else None
 
@@ -189,9 +191,9 @@ def _any(parts: Sequence[Expression]) -> Expression:
     return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
 
-_DATE = re.compile(r"\W*([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})\W*", re.ASCII)
+_DATE = re.compile(r"\W*([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})\W*")
 _DATE_WORDS = re.compile(r"[0-9]{4} [0-9]{2} [0-9]{2}")
-_SEARCHABLE = regex.compile(r"[^\p{P}\p{Z}\p{Cc}\p{Cf}\p{Cs}]")
+_SEARCHABLE = regex.compile(r"[^\p{P}\p{Sc}\p{Sk}\p{Sm}\p{Z}\p{Cc}\p{Cf}\p{Cs}]")
 _TO_SPACES = {ord(character): " " for character in PUNCTUATION}
 
 
@@ -208,7 +210,7 @@ def _spellings(token: Token) -> list[Match]:
     leaf = _leaf(token)
     if token.alternative or leaf.text != token.text or token.kind == "phrase":
         return [leaf]
-    parts = token.source.translate(_TO_SPACES).lower().split()
+    parts = collapse_whitespace(token.source.translate(_TO_SPACES)).lower().split(" ")
     if len(parts) < 2:
         return [leaf]
     return [leaf, Match(_KIND_OF_PARTS[token.kind], " ".join(parts))]

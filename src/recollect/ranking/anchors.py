@@ -51,8 +51,9 @@ _NUMBER_WORDS = (
     *("one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
-# The look-behind keeps "1.5 weeks ago" from being read as five. Six digits reach back 2,700 years.
-_NUMBER = rf"(?<!\d[.,])\b(\d{{1,6}}|{'|'.join(_NUMBER_WORDS)})"
+# The look-behinds keep "1.5 weeks ago" from being read as five, and "twenty-one" as one. Six digits reach back 2,700
+# years.
+_NUMBER = rf"(?<!\d[.,])(?<!-)\b(\d{{1,6}}|{'|'.join(_NUMBER_WORDS)})"
 
 _TABLE = [
     (javascript_pattern(source), days, tolerance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -50,7 +51,7 @@ def composite(
     moment = arguments.instant("now", now)
     share = _weights(weights)
     best = max((candidate.score for candidate in found), default=0.0)
-    factor = share.relevance / best if best > 0 else 0.0
+    factor = share.relevance / best if best >= sys.float_info.min else 0.0  # dividing by less overflows
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         importance = clamp(candidate.importance)
