@@ -6,7 +6,9 @@ full-text index, with the query as it is executed there, the other from names th
 
 from __future__ import annotations
 
+import io
 import json
+import signal
 import sqlite3
 import sys
 from datetime import UTC, datetime
@@ -26,7 +28,7 @@ from recollect.query import (
 from recollect.ranking import detect_intent, importance_prior, reweight_by_intent, temporal_boost
 from recollect.retrieval import explain
 
-QUERY = "recommend a tea, maybe what I bought 3 weeks ago NOT rooibos"
+QUERY = "recommend tea, perhaps something bought 3 weeks ago NOT rooibos"
 NOW = datetime(2026, 4, 18, tzinfo=UTC)
 ALIASES = {"tea": ["tea", "sencha", "gyokuro"]}
 
@@ -71,7 +73,7 @@ def main(text: str) -> None:
     print(f"  executed    {render_fts5(query) or '(nothing)'}")
 
     _title("Two ranked lists, fused and re-ranked")
-    lexical, names = _by_words(query), _by_names(text, query)
+    lexical, names = _by_words(render_fts5(query)), _by_names(text, query)
     print(f"  by words    {', '.join(note.title for note in lexical) or '(none)'}")
     print(f"  by names    {', '.join(note.title for note in names) or '(none)'}")
     intent = detect_intent(text)
@@ -91,9 +93,8 @@ def _candidate(number: int, score: float) -> Candidate:
     return Candidate(path, path, title, "", content, score, created_at=created, importance=importance)
 
 
-def _by_words(query: Query) -> list[Candidate]:
+def _by_words(match: str) -> list[Candidate]:
     """Return the notes that SQLite's full-text index finds, the best first."""
-    match = render_fts5(query)
     if not match:
         return []
     index = sqlite3.connect(":memory:")
@@ -112,10 +113,11 @@ def _by_words(query: Query) -> list[Candidate]:
 
 def _by_names(text: str, query: Query) -> list[Candidate]:
     """Return the notes whose file names are spelt like a word of the query, without those it excludes."""
-    excluded = {token.text for token in query.tokens if token.operator == "NOT"}
-    numbers = {path: number for number, (path, *_) in enumerate(NOTES)}
+    not_wanted = tuple(token._replace(operator=None) for token in query.tokens if token.operator == "NOT")
+    excluded = {note.path for note in _by_words(render_fts5(Query("", not_wanted, has_operators=True)))}
+    numbers = {path: number for number, (path, *_) in enumerate(NOTES) if path not in excluded}
+    words = [word for word in query_tokens(text) if word not in {token.text for token in not_wanted}]
     chunks = [{"id": path, "path": path} for path in numbers]
-    words = [word for word in query_tokens(text) if word not in excluded]
     return [_candidate(numbers[match.id], match.similarity) for match in trigram_search(chunks, words, 10)]
 
 
@@ -129,6 +131,10 @@ def _yes(value: object) -> str:
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads the output may stop early
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not an error
     try:
         main(" ".join(sys.argv[1:]) or QUERY)
     except RecollectError as error:

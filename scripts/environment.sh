@@ -5,11 +5,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 say() { printf '\033[2m· %s\033[0m\n' "$*" >&2; }
 
+usable() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
 find_python() {
     local candidate
-    for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11 python; do
-        [ -n "$candidate" ] || continue
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+    if [ -n "${PYTHON:-}" ]; then
+        if usable "$PYTHON"; then
+            echo "$PYTHON"
+            return
+        fi
+        echo "PYTHON=$PYTHON is not a Python 3.11 or newer" >&2
+        exit 1
+    fi
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if usable "$candidate"; then
             echo "$candidate"
             return
         fi
@@ -18,21 +27,28 @@ find_python() {
     exit 1
 }
 
+# Whether .venv is in working order, in this folder, and of the version that PYTHON asks for.
+venv_is_right() {
+    local version='import sys; print(sys.version)'
+    .venv/bin/python -c 'import sys; sys.exit(sys.prefix != sys.argv[1])' "$PWD/.venv" 2>/dev/null || return 1
+    [ -z "${PYTHON:-}" ] || [ "$(.venv/bin/python -c "$version")" = "$("$PYTHON" -c "$version" 2>/dev/null)" ]
+}
+
 environment() {
     local extras stamp wanted python
     extras=$(IFS=,; echo "$*")
     stamp=".venv/recollect-$extras.stamp"
     # An editable install sees changes of the code by itself; only what is installed matters here.
-    wanted="$PWD $(cksum <pyproject.toml)"
-    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || ! .venv/bin/python -c '' 2>/dev/null; then
-        if ! .venv/bin/python -c 'import sys; sys.exit(sys.prefix != sys.argv[1])' "$PWD/.venv" 2>/dev/null; then
-            python=$(find_python) || exit 1
-            say "making .venv with $("$python" --version)"
-            if ! "$python" -m venv --clear .venv >/dev/null; then
-                echo "$python cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2
-                exit 1
-            fi
+    wanted=$(cksum <pyproject.toml)
+    if ! venv_is_right; then
+        python=$(find_python) || exit 1
+        say "making .venv with $("$python" --version)"
+        if ! "$python" -m venv --clear .venv >/dev/null; then
+            echo "$python cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2
+            exit 1
         fi
+    fi
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         say "installing recollect${extras:+ with $extras} into .venv"
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable ".${extras:+[$extras]}" || exit 1
         echo "$wanted" >"$stamp"

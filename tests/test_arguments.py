@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 import pytest
@@ -27,13 +27,14 @@ def test_whatever_is_a_number_is_one() -> None:
 
 def test_any_iterable_but_text_and_mappings_is_a_sequence() -> None:
     assert arguments.sequence("s", (number for number in (1, 2))) == [1, 2]
-    for value in ("text", b"bytes", {"a": 1}, {1, 2}, 5, None):
+    for value in ("text", b"bytes", {"a": 1}, {1, 2}, 5, None, list):
         with pytest.raises(ArgumentTypeError, match="^s: must be a list"):
             arguments.sequence("s", value)
 
 
 def test_instants() -> None:
-    assert arguments.instant("t", "2026-04-18") == datetime(2026, 4, 18, tzinfo=UTC)
+    for value in ("2026-04-18", date(2026, 4, 18), datetime(2026, 4, 18, tzinfo=UTC)):
+        assert arguments.instant("t", value) == datetime(2026, 4, 18, tzinfo=UTC)
 
 
 def test_a_message_shows_a_long_or_unprintable_value_in_one_short_line() -> None:

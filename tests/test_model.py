@@ -34,10 +34,21 @@ def test_what_a_caller_passes_is_checked() -> None:
     assert type(found.score) is float
     with pytest.raises(ArgumentError, match="^id: must be a string, got None"):
         Candidate(None)  # type: ignore[arg-type]
+    naive = datetime(2026, 4, 18)  # noqa: DTZ001 (that is the point)
+    assert Candidate("n", created_at=naive).created_at == datetime(2026, 4, 18, tzinfo=UTC)
+    with pytest.raises(ArgumentError, match="^lexical_rank: must be a whole number, got 'x'"):
+        Candidate("n", lexical_rank="x")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="^candidate: must be a mapping with a candidate's keys, got NoneType"):
+        Candidate.from_mapping(None)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^score: must be a finite number, got inf"):
         Candidate("n", score=float("inf"))
     with pytest.raises(ArgumentError, match="^score: must be a number, got 'x'"):
         Candidate("n", score="x")  # type: ignore[arg-type]
+
+
+def test_relevance_is_known_after_fusion() -> None:
+    assert Candidate("n").relevance is None
+    assert Candidate("n", ceiling=0.5, evidence=("lexical", 1, 0.0, 0.25)).relevance == 0.5
 
 
 def test_a_mapping_becomes_a_candidate() -> None:

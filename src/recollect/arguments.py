@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from operator import index
 from typing import Any
 
@@ -32,7 +32,7 @@ def count(argument: str, value: Any) -> int:
     except TypeError:
         raise ArgumentTypeError(argument, f"must be a whole number, got {_shown(value)}") from None
     if number < 0:
-        raise ArgumentError(argument, f"must not be negative, got {number}")
+        raise ArgumentError(argument, f"must not be negative, got {_shown(number)}")
     return number
 
 
@@ -55,28 +55,34 @@ def sequence(argument: str, value: Any) -> Sequence[Any]:
     """Return ``value`` as a sequence; a string, a mapping or a set is not one."""
     if isinstance(value, (list, tuple)):
         return value
-    if isinstance(value, (str, bytes, dict, set, frozenset)) or not hasattr(value, "__iter__"):
+    try:
+        items = None if isinstance(value, (str, bytes, dict, set, frozenset)) else iter(value)
+    except TypeError:
+        items = None
+    if items is None:
         raise ArgumentTypeError(argument, f"must be a list, got {_shown(value)}")
-    return list(value)
+    return list(items)
 
 
 def choice(argument: str, value: Any, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``choices``."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ArgumentError(argument, f"must be one of {', '.join(choices)}, got {_shown(value)}")
-    return str(value)
+    return value
 
 
 def instant(argument: str, value: Any) -> datetime:
-    """Return ``value``, a ``datetime`` or an ISO-8601 string, as an instant in UTC; without an offset it is UTC."""
+    """Return ``value``, a ``date`` or an ISO-8601 string, as an instant in UTC; without an offset it is UTC."""
     moment = value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        moment = datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
             raise ArgumentError(argument, f"must be an ISO-8601 date or time, got {_shown(value)}") from None
     if not isinstance(moment, datetime):
-        raise ArgumentTypeError(argument, f"must be a datetime or an ISO-8601 string, got {_shown(value)}")
+        raise ArgumentTypeError(argument, f"must be a date, a datetime or an ISO-8601 string, got {_shown(value)}")
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)
     try:
@@ -87,7 +93,10 @@ def instant(argument: str, value: Any) -> datetime:
 
 def _shown(value: Any) -> str:
     """Return a short picture of ``value`` and its type for an error message."""
-    picture = ascii(value)
+    try:
+        picture = ascii(value)
+    except Exception:  # noqa: BLE001 (a value that cannot even be shown must not hide what is wrong with it)
+        picture = "something that cannot be shown"
     if len(picture) > 60:
         picture = picture[:57] + "..."
     return f"{picture} ({type(value).__name__})"

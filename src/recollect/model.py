@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -79,8 +79,9 @@ class Step(NamedTuple):
         }
 
 
-_ALL_TEXT = (str,) * 6
-_DATE_OR_NONE = frozenset((datetime, type(None)))
+_TEXT = frozenset((str,))
+_RANK = frozenset((int, type(None)))
+_NUMBER = frozenset((float, type(None)))
 
 
 @dataclass(slots=True)
@@ -119,12 +120,16 @@ class Candidate:
     def __post_init__(self) -> None:
         """Check what a caller passed; the usual types pass at a glance."""
         texts = self.id, self.path, self.title, self.summary, self.content, self.snippet
+        ranks = self.lexical_rank, self.vector_rank
+        numbers = self.lexical_score, self.vector_similarity, self.rerank_score, self.ceiling
+        dates = self.created_at, self.last_accessed_at
         if (
-            tuple(map(type, texts)) == _ALL_TEXT
+            _TEXT.issuperset(map(type, texts))
             and type(self.score) is type(self.importance) is float
             and self.score - self.score == 0.0 == self.importance - self.importance  # both are finite
-            and type(self.created_at) in _DATE_OR_NONE
-            and type(self.last_accessed_at) in _DATE_OR_NONE
+            and _RANK.issuperset(map(type, ranks))
+            and _NUMBER.issuperset(map(type, numbers))
+            and all(date is None or (type(date) is datetime and date.tzinfo is UTC) for date in dates)
         ):
             return
         for name in _CHECKS:
@@ -195,6 +200,8 @@ class Candidate:
         >>> Candidate.from_mapping({"id": "n1", "score": 2, "created_at": "2026-04-18"}).created_at.year
         2026
         """
+        if not isinstance(values, Mapping):
+            raise ArgumentTypeError(argument, f"must be a mapping with a candidate's keys, got {type(values).__name__}")
         if "id" not in values:
             raise ArgumentError(argument, "has no 'id'")
         made = cls("")
@@ -215,7 +222,7 @@ def as_candidates(argument: str, values: Iterable[Candidate | Mapping[str, Any]]
 def as_candidate(argument: str, value: Candidate | Mapping[str, Any]) -> Candidate:
     """Return ``value`` as a candidate; on its own, outside a list, it needs no id."""
     if isinstance(value, Mapping):
-        value = {"id": "", **value}
+        value = {**value, "id": value.get("id") or ""}
     return _from_any(argument, value)
 
 

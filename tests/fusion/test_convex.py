@@ -44,6 +44,12 @@ def test_missing_weights_are_1_and_a_weight_of_0_still_brings_its_notes_in() -> 
     assert fused_scores([scored(a=1), scored(b=1)], [0]) == {"b": 1.0, "a": 0.0}
 
 
+def test_scores_as_large_as_they_come() -> None:
+    assert fused_scores([scored(a=1.7e308, b=0, c=-1.7e308)]) == {"a": 1.0, "b": 0.5, "c": 0.0}
+    with pytest.raises(ArgumentError, match="^weights: are too large"):
+        convex_combination([scored(a=1), scored(a=1)], weights=[1e308, 1e308])
+
+
 def test_ties_keep_the_order_first_seen() -> None:
     assert [found.id for found in convex_combination([scored(z=1), scored(a=1), scored(m=1)])] == ["z", "a", "m"]
 

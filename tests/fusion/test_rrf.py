@@ -170,6 +170,20 @@ def test_later_lists_fill_what_is_missing_and_overwrite_nothing() -> None:
             assert getattr(found, name) == getattr(expected, name), name
 
 
+def test_a_rank_that_a_list_says_is_not_overwritten_even_where_it_is_the_place() -> None:
+    first = Candidate("a", score=5.0, lexical_rank=1, lexical_score=5.0)
+    second = Candidate("a", lexical_rank=4, lexical_score=9.0)
+    (found,) = reciprocal_rank_fusion([[first], [second]])
+    assert (found.lexical_rank, found.lexical_score) == (1, 5.0)
+
+
+def test_an_id_in_many_places_takes_no_long_time() -> None:
+    # Quadratic, this would run for many minutes.
+    (found,) = reciprocal_rank_fusion([[Candidate("a")] * 200_000])
+    assert len(found.contributions) == 200_000
+    assert [part.rank for part in found.contributions[:4]] == [1, 2, 3, 4]
+
+
 def test_a_rank_that_a_later_list_says_is_not_taken_by_the_place_in_an_earlier_one() -> None:
     late = Candidate("a", lexical_rank=3, vector_rank=4, vector_similarity=0.7)
     (found,) = reciprocal_rank_fusion([ranked("a"), ranked("a"), [late]])
@@ -255,6 +269,10 @@ def test_nothing_is_lost_nothing_invented_and_nothing_given_is_changed(lists: li
         ([], {"limit": -1}, "limit: must not be negative, got -1"),
         ([], {"limit": 2.5}, r"limit: must be a whole number, got 2.5 \(float\)"),
         ([], {"rank_base": -1}, "rank_base: must not be negative, got -1"),
+        ([], {"rank_base": 10**400}, "rank_base: must be a number, got"),
+        ([[{"id": "a"}]], {"k": 5e-324, "rank_base": 0}, "weights: are too large, or k is too small, to add up"),
+        ([], {"limit": -(10**5000)}, "limit: must not be negative, got something that cannot be shown"),
+        ([], {"ties": ["path"]}, "ties: must be one of path, id, first_seen"),
         ([], {"ties": "score"}, "ties: must be one of path, id, first_seen, got 'score'"),
         ([[]], {"weights": [-1]}, r"weights\[0\]: must be at least 0, got -1"),
         ([[]], {"weights": [1, 1]}, "weights: must not outnumber the lists: 2 weights for 1 lists"),

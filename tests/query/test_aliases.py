@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from recollect import ArgumentTypeError
-from recollect.query import AliasTable, Query, compile_fts5, expand_aliases, parse
+from recollect.query import AliasTable, Query, compile_fts5, expand_aliases, parse, render_fts5
 
 
 def compiled(text: str, aliases: dict[str, list[str]]) -> str:
@@ -27,6 +27,8 @@ def compiled(text: str, aliases: dict[str, list[str]]) -> str:
         ("café", {"CAFE\u0301": ["koffie-huis"]}, '"koffie huis"'),  # and in any normal form
         ("foo", {"Foo": ["lost"], "foo": ["kept"], "FOO": ["lost"]}, "kept"),  # the lower-case key comes first
         ("the", {"the": ["article"]}, ""),  # a stopword is gone before
+        ("node.js", {"node.js": ["deno"]}, "deno"),  # keys are cleaned as words are
+        ("green tea", {"green tea": ["sencha"]}, "green OR tea"),  # and are one word
     ],
 )
 def test_expansion(text: str, aliases: dict[str, list[str]], expected: str) -> None:
@@ -40,11 +42,20 @@ def test_the_rest_of_the_query_is_kept() -> None:
     assert expanded.warnings
 
 
+def test_a_second_table_leaves_the_first_one_s_alternatives_alone() -> None:
+    once = expand_aliases(parse("foo NOT bar"), {"bar": ["x", "y"]})
+    twice = expand_aliases(once, {"y": ["z"], "foo": ["f"]})
+    assert compile_fts5(twice) == "f AND NOT x OR y"
+    assert render_fts5(twice) == '"f" NOT ("x" OR "y" OR "bar")'
+
+
 def test_a_table_is_a_mapping_that_can_be_used_again() -> None:
     table = AliasTable({"Foo": ["bar", "Big-Baz"]})
     assert dict(table) == {"foo": ("bar", "Big-Baz")}
     assert len(table) == 1
     assert table["FOO"] == ("bar", "Big-Baz")
+    assert "foo" in table
+    assert 5 not in table  # type: ignore[comparison-overlap]
     assert compile_fts5(expand_aliases(parse("foo"), table)) == 'bar OR "big baz"'
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect import ArgumentTypeError
 from recollect.query import AllOf, AnyOf, Except, Match, expression, parse, render
 from recollect.query.expressions import Reading
 from recollect.query.tree import Kind
@@ -29,6 +30,11 @@ A, B, C = (Match("term", letter * 3) for letter in "abc")
 )
 def test_nodes(text: str, reading: Reading, expected: object) -> None:
     assert expression(parse(text), reading) == expected
+
+
+def test_a_query_that_asks_for_nothing_cannot_be_rendered() -> None:
+    with pytest.raises(ArgumentTypeError, match="^node: must be an expression, which an empty query has not; got None"):
+        render(expression(parse("the")), _Count())  # type: ignore[arg-type]
 
 
 class _Count:

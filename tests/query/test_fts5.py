@@ -56,6 +56,8 @@ def test_canonical_string(text: str, expected: str) -> None:
         ("(2026-04-18),", '"2026 04 18"', '"2026 04 18"'),
         ("2026/04/18 2026-04-18", '"2026 04 18"', '"2026 04 18"'),
         ("foo foo", '"foo" OR "foo"', '"foo" OR "foo"'),
+        ("foo NOT tea NOT tea", '"foo" NOT "tea"', '"foo" NOT ("tea" OR "tea")'),
+        ("foo NOT 2026-04-18", '"foo" NOT ("2026 04 18" OR "20260418")', '"foo" NOT "2026 04 18"'),
         ("2026-04-18* foo", '"2026 04 18" * OR "foo"', '"2026 04 18" * OR "foo"'),
         ("2026-04-1*", '"2026041" * OR "2026 04 1" *', '"2026041" *'),
         # no index holds punctuation: it is passed over, and does not carry its operator to the next word
@@ -88,6 +90,20 @@ def test_aliases_stand_together(text: str, strict: str, literal: str) -> None:
     query = expand_aliases(parse(text), {"bar": ["x one", "y"]})
     assert render_fts5(query) == strict
     assert render_fts5(query, "literal") == literal
+
+
+def test_many_dates_take_no_long_time() -> None:
+    dates = " ".join(
+        f"{year:04d}-{month:02d}-{day:02d}"
+        for year in range(2000, 2025)
+        for month in range(1, 13)
+        for day in range(1, 29)
+    )
+    assert render_fts5(parse(dates[:100_000])).count(" OR ") > 8_000
+
+
+def test_an_alternative_without_a_first_one_stands_alone() -> None:
+    assert render_fts5(Query("", (Token("term", "tea", None, "tea", 2),), has_operators=False)) == '"tea"'
 
 
 def test_quotes_of_a_hand_made_token_are_doubled() -> None:

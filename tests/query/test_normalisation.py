@@ -4,6 +4,7 @@ import unicodedata
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect import ArgumentTypeError
 from recollect.characters import WHITESPACE
@@ -43,6 +44,23 @@ def test_normalising_twice_changes_nothing_more(text: str) -> None:
     assert normalise(once) == once
     assert unicodedata.is_normalized("NFC", once)
     assert once.encode().decode() == once
+
+
+_MARKS = st.text(
+    st.sampled_from("\u0301\u0323\u0315\u0334\u0345\u093c\u0903\u05b0\u3099\u20dd"), min_size=30, max_size=80
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from("aéक한x"), _MARKS)))
+def test_many_marks_are_composed_as_nfc_says(letters: list[tuple[str, str]]) -> None:
+    text = "".join(letter + marks for letter, marks in letters)
+    assert normalise(text) == unicodedata.normalize("NFC", text)
+
+
+def test_a_hundred_thousand_marks_on_one_letter_take_no_long_time() -> None:
+    # Python alone takes many minutes for this.
+    text = "a" + "\u0315" * 250_000 + "\u0323" * 250_000
+    assert normalise(text) == "ạ" + "\u0323" * 249_999 + "\u0315" * 250_000
 
 
 def test_wrong_type_names_the_argument() -> None:

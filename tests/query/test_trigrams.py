@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError, Candidate
 from recollect.query import jaccard, slug_text, trigram_search, trigrams
@@ -69,6 +70,22 @@ def test_search_takes_the_best_word_and_sorts_by_similarity_then_path() -> None:
     assert trigram_search(notes, [], 5) == []
 
 
+@given(st.lists(any_text, max_size=5), st.lists(any_text, max_size=5))
+def test_search_is_what_comparing_each_slug_with_each_word_gives(paths: list[str], words: list[str]) -> None:
+    found = trigram_search([{"id": str(number), "path": path} for number, path in enumerate(paths)], words, 99)
+    best = {
+        str(number): max((jaccard(trigrams(slug_text(path)), trigrams(word)) for word in words), default=0.0)
+        for number, path in enumerate(paths)
+    }
+    assert {match.id: match.similarity for match in found} == {
+        name: value for name, value in best.items() if value >= 0.3
+    }
+
+
+def test_a_note_without_a_path_has_no_name_to_find() -> None:
+    assert trigram_search([{"id": "n"}, {"id": "m", "path": None}], ["tea"], 5) == []
+
+
 def test_search_takes_candidates_too() -> None:
     assert trigram_search([Candidate("n", path="bosch.md")], ["bosch"], 5)[0].id == "n"
 
@@ -84,8 +101,8 @@ def test_wrong_arguments_are_named() -> None:
         trigram_search([], [5], 5)  # type: ignore[list-item]
     with pytest.raises(ArgumentTypeError, match="^chunks: must be a list, got None"):
         trigram_search(None, [], 5)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentTypeError, match=r"^chunks\[0\].path: must be a string, got None"):
-        trigram_search([{"id": "a"}], ["tea"], 5)
+    with pytest.raises(ArgumentTypeError, match=r"^chunks\[0\].path: must be a string, got 5"):
+        trigram_search([{"id": "a", "path": 5}], ["tea"], 5)
     with pytest.raises(ArgumentTypeError, match=r"^chunks\[0\].id: must be a string, got None"):
         trigram_search([object()], ["tea"], 5)
     with pytest.raises(ArgumentTypeError, match="^b: must be a set of trigrams, got list"):

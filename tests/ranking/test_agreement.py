@@ -28,5 +28,7 @@ def test_unanimity(lexical: str, vector: str, agree_min: int, agreements: int | 
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ArgumentError, match="^agree_min: must not be negative, got -1"):
         unanimity([], [], -1)
+    with pytest.raises(ArgumentTypeError, match=r"^lexical_ids\[0\]: must be a string, got None"):
+        unanimity([None] * 3, [None] * 3)  # type: ignore[list-item]
     with pytest.raises(ArgumentTypeError, match="^vector_ids: must be a list, got 'abc'"):
         unanimity([], "abc")

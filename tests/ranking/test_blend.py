@@ -86,7 +86,7 @@ def test_times_without_offset_are_utc_and_text_will_do() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"now": 5}, ArgumentTypeError, r"now: must be a datetime or an ISO-8601 string, got 5 \(int\)"),
+        ({"now": 5}, ArgumentTypeError, r"now: must be a date, a datetime or an ISO-8601 string, got 5 \(int\)"),
         ({"now": "soon"}, ArgumentError, "now: must be an ISO-8601 date or time, got 'soon'"),
         ({"now": "0001-01-01T00:00+05:00"}, ArgumentError, "now: lies outside the years 1 to 9999 in UTC"),
         ({"now": NOW, "weights": (1, 2, 3, 4)}, ArgumentTypeError, "weights: must hold relevance, recency, importance"),

@@ -25,6 +25,10 @@ def factor(query: str, **fields: Any) -> float:
         ('"green tea" "cup"', {"content": "green tea", "title": "cup"}, 1.0),  # all in one field
         ('"green tea', {"content": "green tea"}, 1.5),
         ("?!", {"content": "?!"}, 1.0),
+        ('tea NOT "red bush"', {"content": "tea of red bush"}, 1.5),
+        ('tea NOT "red bush"', {"content": "of red bush"}, 1.0),  # what is excluded earns nothing
+        ("green AND tea NOT sugar", {"content": "green tea"}, 1.5),
+        ("NOT sugar", {"content": "sugar"}, 1.0),
         ('""', {"content": "tea"}, 1.0),
         ("日本語", {"title": "日本語"}, 1.5),
     ],

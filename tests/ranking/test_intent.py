@@ -147,5 +147,7 @@ def test_no_text_is_an_error(text: str) -> None:
 def test_wrong_type_is_named() -> None:
     with pytest.raises(ArgumentTypeError, match="^query: must be a string"):
         detect_intent(None)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentTypeError, match="^intent: must be an Intent"):
+        intent_multiplier(None, {})  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="^candidate: must be a Candidate or a mapping with its keys, got int"):
         intent_multiplier(BOTH, 5)  # type: ignore[arg-type]

@@ -109,5 +109,10 @@ def test_wrong_arguments_are_named() -> None:
         gain(1, "yesterday", combine="max")
     with pytest.raises(ArgumentError, match="^boost: must be a number, got 'x'"):
         gain(1, "yesterday", boost="x")
-    with pytest.raises(ArgumentError, match="^query: must be a string"):
-        gain(1, None)  # type: ignore[arg-type]
+    for options in ({}, {"extractor": None}, {"boost": 0}):
+        with pytest.raises(ArgumentError, match="^query: must be a string"):
+            gain(1, None, **options)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"^extractor: must have a method anchor\(query\) .* got str"):
+        gain(1, "yesterday", extractor="x")
+    with pytest.raises(ArgumentError, match="^extractor's tolerance: must be at least 0, got -1"):
+        gain(1, "yesterday", extractor=_Fixed(1, -1))

@@ -86,3 +86,7 @@ def test_wrong_arguments_are_named() -> None:
         merge_reranked([], [("x", "y")])  # type: ignore[list-item]
     with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
         merge_reranked([], [(0.5, 1.0)])  # type: ignore[list-item]
+    with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
+        merge_reranked([], [(0, 10**400)])
+
+    assert rerank_text({"id": None, "title": "T"}) == "T"

@@ -21,17 +21,17 @@ def test_the_drawing_shows_legs_stages_and_moves() -> None:
     drawing = explain(reweight_by_intent("recommend a tea", fused))
     assert drawing.splitlines() == [
         " 1  memory/global/user-preference-tea.md  (pref)",
-        "    vector      rank 1 · raw 0.83       ████████████████████████     +0.016393",
-        "    fused                                                             0.016393  0.50 of the most possible",
-        "    intent      asks for advice; a stated preference of the user        × 2.35  rank 2 → 1",
-        "    score                                                             0.038525",
+        "    vector   rank 1 · raw 0.83       ████████████████████████     +0.016393",
+        "    fused                                                          0.016393  0.50 of the most possible",
+        "    intent   asks for advice; a stated preference of the user        × 2.35  rank 2 → 1",
+        "    score                                                          0.038525",
         "",
         " 2  Tea guide  (wiki/tea-guide.md)",
-        "    lexical     rank 1 · raw 7.5        ████████████████████████     +0.016393",
-        "    vector      rank 2 · raw 0.5        ███████████████████████▋     +0.016129",
-        "    fused                                                             0.032522  0.99 of the most possible",
-        "    intent      asks for advice; generic advice, not the user's own      × 0.82  rank 1 → 2",
-        "    score                                                             0.026668",
+        "    lexical  rank 1 · raw 7.5        ████████████████████████     +0.016393",
+        "    vector   rank 2 · raw 0.5        ███████████████████████▋     +0.016129",
+        "    fused                                                          0.032522  0.99 of the most possible",
+        "    intent   asks for advice; generic advice, not the user's own     × 0.82  rank 1 → 2",
+        "    score                                                          0.026668",
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect import arguments
-from recollect.fusion.pool import RankedLists, fuse, read_legs, read_lists, read_weights
+from recollect.fusion.pool import RankedLists, finite_ceiling, fuse, read_legs, read_lists, read_weights
 from recollect.model import Candidate
 
 __all__ = ["convex_combination"]
@@ -39,7 +39,7 @@ def convex_combination(
         read,
         [_scaled(number, each, share) for number, (each, share) in enumerate(zip(read, shares, strict=True))],
         legs=read_legs(legs, len(read)),
-        ceiling=sum(share for share, each in zip(shares, read, strict=True) if each),
+        ceiling=finite_ceiling([share for share, each in zip(shares, read, strict=True) if each]),
         ties="first_seen",
         limit=arguments.limit("limit", limit),
     )
@@ -51,8 +51,9 @@ def _scaled(number: int, candidates: Sequence[Candidate], share: float) -> list[
         arguments.number(f"lists[{number}][{place}].score", candidate.score)
         for place, candidate in enumerate(candidates)
     ]
-    worst, best = min(scores, default=0.0), max(scores, default=0.0)
+    halves = [score / 2 for score in scores]  # the span of two very large scores would overflow
+    worst, best = min(halves, default=0.0), max(halves, default=0.0)
     span = best - worst
     if span <= 0:
         return [share] * len(scores)
-    return [share * ((score - worst) / span) for score in scores]
+    return [share * ((half - worst) / span) for half in halves]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from math import fsum
+from math import fsum, isfinite
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from recollect import arguments
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, as_candidates
 
-__all__ = ["RankedLists", "Ties", "fuse", "read_legs", "read_lists", "read_weights"]
+__all__ = ["RankedLists", "Ties", "finite_ceiling", "fuse", "read_legs", "read_lists", "read_weights"]
 
 RankedLists = Sequence[Iterable[Candidate | Mapping[str, Any]]]
 """Ranked lists, each the best first, of candidates or mappings with a candidate's keys."""
@@ -24,7 +24,7 @@ RankedLists = Sequence[Iterable[Candidate | Mapping[str, Any]]]
 Ties = Literal["path", "id", "first_seen"]
 
 LEGS = ("lexical", "vector", "graph")
-"""The names that lists have, in this order, unless the caller names them."""
+"""The names that lists have, in this order, unless the caller names them. The first two have fields of a candidate."""
 
 
 def read_lists(lists: RankedLists) -> list[list[Candidate]]:
@@ -55,6 +55,14 @@ def read_weights(weights: Sequence[float] | None, count: int) -> list[float]:
     return given + [1.0] * (count - len(given))
 
 
+def finite_ceiling(shares: Sequence[float]) -> float:
+    """Return the most that a candidate can get, the first place in every list."""
+    ceiling = sum(shares)
+    if not isfinite(ceiling):
+        raise ArgumentError("weights", "are too large, or k is too small, to add up")
+    return ceiling
+
+
 def fuse(
     lists: Sequence[Sequence[Candidate]],
     points: Sequence[Sequence[float]],
@@ -70,8 +78,8 @@ def fuse(
     scores are ordered by path or by id and then as first seen.
     """
     pool: dict[str, Candidate] = {}
+    further: dict[str, list[Any]] = {}
     for leg, candidates, values in zip(legs, lists, points, strict=True):
-        is_lexical, is_vector = leg == "lexical", leg == "vector"
         for rank, candidate in enumerate(candidates, 1):
             value = values[rank - 1]
             pooled = pool.get(candidate.id)
@@ -81,29 +89,48 @@ def fuse(
                 pooled.evidence = (leg, rank, candidate.score, value)
                 pooled.ceiling = ceiling
                 pooled.steps = ()  # the record of this score begins here
-            else:
-                _fill(pooled, candidate, leg)
+                continue
+            _fill(pooled, candidate, leg)
+            if len(pooled.evidence) == 4:
+                pooled.score += value
                 pooled.evidence += (leg, rank, candidate.score, value)
-                if len(pooled.evidence) == 8:
-                    pooled.score += value
-                else:
-                    # Unlike a running sum of three, an exact one does not depend on the order of the lists.
-                    pooled.score = fsum(pooled.evidence[3::4])
-            if is_lexical:
-                if pooled.lexical_rank is None:
-                    pooled.lexical_rank = rank
-                if pooled.lexical_score is None:
-                    pooled.lexical_score = candidate.score
-            elif is_vector:
-                if pooled.vector_rank is None:
-                    pooled.vector_rank = rank
-                if pooled.vector_similarity is None:
-                    pooled.vector_similarity = candidate.score
+            else:
+                further.setdefault(candidate.id, []).extend((leg, rank, candidate.score, value))
+    for identifier, evidence in further.items():
+        # Unlike a running sum of three or more, an exact one does not depend on the order of the lists.
+        pooled = pool[identifier]
+        pooled.evidence += tuple(evidence)
+        pooled.score = fsum(pooled.evidence[3::4])
+    for leg, candidates in zip(legs, lists, strict=True):
+        if leg == "lexical":
+            _note_lexical(pool, candidates)
+        elif leg == "vector":
+            _note_vector(pool, candidates)
     fused = list(pool.values())
     fused.sort(key=_score, reverse=True)  # a reversed sort is stable too
     if ties != "first_seen":
         _order_ties(fused, attrgetter(ties))
     return fused[:limit] if limit else fused
+
+
+def _note_lexical(pool: Mapping[str, Candidate], candidates: Sequence[Candidate]) -> None:
+    """Read off where the lexical leg had each of its candidates, unless a list said so itself."""
+    for rank, candidate in enumerate(candidates, 1):
+        pooled = pool[candidate.id]
+        if pooled.lexical_rank is None:
+            pooled.lexical_rank = rank
+        if pooled.lexical_score is None:
+            pooled.lexical_score = candidate.score
+
+
+def _note_vector(pool: Mapping[str, Candidate], candidates: Sequence[Candidate]) -> None:
+    """Do the same for the vector leg."""
+    for rank, candidate in enumerate(candidates, 1):
+        pooled = pool[candidate.id]
+        if pooled.vector_rank is None:
+            pooled.vector_rank = rank
+        if pooled.vector_similarity is None:
+            pooled.vector_similarity = candidate.score
 
 
 def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None:
@@ -133,10 +160,14 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.content = other.content
     if other.snippet and (not pooled.snippet or _is_preferred(leg, pooled)):
         pooled.snippet = other.snippet
-    if other.lexical_rank is not None or other.lexical_score is not None:
-        _fill_leg(pooled, other, "lexical", "lexical_rank", "lexical_score")
-    if other.vector_rank is not None or other.vector_similarity is not None:
-        _fill_leg(pooled, other, "vector", "vector_rank", "vector_similarity")
+    if pooled.lexical_rank is None:
+        pooled.lexical_rank = other.lexical_rank
+    if pooled.lexical_score is None:
+        pooled.lexical_score = other.lexical_score
+    if pooled.vector_rank is None:
+        pooled.vector_rank = other.vector_rank
+    if pooled.vector_similarity is None:
+        pooled.vector_similarity = other.vector_similarity
     if pooled.created_at is None:
         pooled.created_at = other.created_at
     if pooled.last_accessed_at is None:
@@ -147,20 +178,8 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.importance = other.importance
 
 
-def _fill_leg(pooled: Candidate, other: Candidate, leg: str, rank: str, score: str) -> None:
-    """Fill what a list says itself of a leg; what was only read off the place in that leg's list gives way to it."""
-    placed: tuple[object, ...] = (None, None)
-    if leg in pooled.evidence:
-        start = pooled.evidence.index(leg)
-        placed = pooled.evidence[start + 1 : start + 3]
-    for name, place in zip((rank, score), placed, strict=True):
-        said = getattr(other, name)
-        if said is not None and getattr(pooled, name) in (None, place):
-            setattr(pooled, name, said)
-
-
 def _is_preferred(leg: str, pooled: Candidate) -> bool:
-    """Return whether a leg's snippet, the lexical one, takes the place of another's: it shows what matched."""
+    """Return whether a leg's snippet takes the place of another's: the lexical one does, for it shows what matched."""
     return leg == "lexical" and "lexical" not in pooled.evidence[::4]
 
 

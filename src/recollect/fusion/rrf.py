@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from recollect import arguments
-from recollect.fusion.pool import RankedLists, Ties, fuse, read_legs, read_lists, read_weights
+from recollect.fusion.pool import RankedLists, Ties, finite_ceiling, fuse, read_legs, read_lists, read_weights
 from recollect.model import Candidate
 
 __all__ = ["DEFAULT_K", "reciprocal_rank_fusion"]
@@ -33,7 +33,8 @@ def reciprocal_rank_fusion(
 
     The first rank is ``rank_base``. A ``k`` of 0 or less means 60. A missing weight is 1. ``ties`` orders equal
     scores by ``path``, by ``id``, or as ``first_seen``. ``legs`` names the lists; by default they are lexical,
-    vector and graph, in this order. A ``limit`` of ``None`` or 0 keeps all.
+    vector and graph, in this order. What the lists named lexical and vector hold is known to have been found by
+    words and by meaning (``in_keyword``, ``in_semantic``). A ``limit`` of ``None`` or 0 keeps all.
 
     >>> keyword = [{"id": "a", "path": "a.md"}, {"id": "b", "path": "b.md"}]
     >>> semantic = [{"id": "b", "path": "b.md"}]
@@ -44,19 +45,20 @@ def reciprocal_rank_fusion(
     read = read_lists(lists)
     shares = read_weights(weights, len(read))
     damping = arguments.number("k", k)
-    first = (damping if damping > 0 else DEFAULT_K) + arguments.count("rank_base", rank_base)
+    base = arguments.number("rank_base", arguments.count("rank_base", rank_base))
+    first = (damping if damping > 0 else DEFAULT_K) + base
     arguments.choice("ties", ties, ("path", "id", "first_seen"))
     return fuse(
         read,
         [_points(share, first, len(each)) for share, each in zip(shares, read, strict=True)],
         legs=read_legs(legs, len(read)),
-        ceiling=sum(share / first for share, each in zip(shares, read, strict=True) if each),
+        ceiling=finite_ceiling([share / first for share, each in zip(shares, read, strict=True) if each]),
         ties=ties,
         limit=arguments.limit("limit", limit),
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _points(weight: float, first: float, length: int) -> tuple[float, ...]:
     """Return what each place of a list is worth; every search with the same settings asks for the same."""
     return tuple(weight / (first + place) for place in range(length))

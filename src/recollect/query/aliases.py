@@ -8,7 +8,8 @@ from recollect import arguments
 from recollect.characters import split_words
 from recollect.errors import ArgumentTypeError
 from recollect.query.normalisation import normalise
-from recollect.query.tree import Kind, Query, Token
+from recollect.query.parser import clean_word
+from recollect.query.tree import Kind, Query, Token, require_query
 
 __all__ = ["AliasTable", "expand_aliases"]
 
@@ -16,7 +17,8 @@ __all__ = ["AliasTable", "expand_aliases"]
 class AliasTable(Mapping[str, tuple[str, ...]]):
     """An alias table made ready once and used for many queries: term → alternatives.
 
-    Keys match in any case. It lives in memory only: keeping one on disk is the caller's own affair.
+    Keys match in any case, and without punctuation as a query's words do; a key of several words matches nothing. A
+    table lives in memory only: keeping one on disk is the caller's own affair.
 
     >>> table = AliasTable({"K8s": ["kubernetes", "kube-system"]})
     >>> table["k8s"]
@@ -34,7 +36,7 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
         for key, alternatives in aliases.items():
             where = f"aliases[{key!r}]"
             listed = tuple(arguments.text(where, item) for item in arguments.sequence(where, alternatives))
-            term = normalise(arguments.text("aliases key", key)).lower()
+            term = clean_word(normalise(arguments.text("aliases key", key)))
             if term not in self._listed or term == key:
                 self._listed[term] = listed
                 self._cleaned[term] = tuple(dict.fromkeys(filter(None, map(_cleaned, listed))))
@@ -45,7 +47,9 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
 
     def __getitem__(self, term: str) -> tuple[str, ...]:
         """Return the alternatives as they were listed."""
-        return self._listed[term.lower()]
+        if not isinstance(term, str):
+            raise KeyError(term)
+        return self._listed[clean_word(normalise(term))]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the terms, lower-cased."""
@@ -61,18 +65,17 @@ def expand_aliases(query: Query, aliases: Mapping[str, Sequence[str]]) -> Query:
 
     Phrases and prefixes stay as they are. An alternative of one word becomes a term, of several a phrase. The term
     itself stays only if it lists itself, or if nothing is left of its alternatives. Its operator goes to the first
-    alternative. Aliases are expanded once: an alternative's own aliases are not looked up.
+    alternative. Aliases are expanded once: an alternative's own aliases are not looked up, by a second table neither.
 
     >>> from recollect.query import compile_fts5, parse
     >>> compile_fts5(expand_aliases(parse("BOSCH drill"), {"bosch": ["bosch", "robert-bosch"]}))
     'bosch OR "robert bosch" OR drill'
     """
     table = aliases if isinstance(aliases, AliasTable) else AliasTable(aliases)
-    if not isinstance(query, Query):
-        raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(query).__name__}")
     expanded: list[Token] = []
-    for token in query.tokens:
-        alternatives = table.alternatives(token.text) if token.kind == "term" else ()
+    for token in require_query(query).tokens:
+        own_term = token.kind == "term" and token.alternative == 0
+        alternatives = table.alternatives(token.text) if own_term else ()
         if not alternatives:
             expanded.append(token)
             continue

@@ -26,7 +26,7 @@ from recollect import arguments
 from recollect.characters import collapse_whitespace
 from recollect.errors import ArgumentTypeError
 from recollect.query.parser import PUNCTUATION, clean_word
-from recollect.query.tree import Kind, Operator, Query, Token
+from recollect.query.tree import Kind, Operator, Query, Token, require_query
 
 __all__ = ["AllOf", "AnyOf", "Except", "Expression", "Match", "Reading", "Renderer", "expression", "render"]
 
@@ -96,6 +96,8 @@ def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
     >>> render(expression(parse("green tea NOT sugar")), Plain())
     'any(green, tea) but not sugar'
     """
+    if not isinstance(node, Match | AnyOf | AllOf | Except):
+        raise ArgumentTypeError("node", f"must be an expression, which an empty query has not; got {node!r}")
     match node:
         case Match(kind, text):
             return renderer.match(kind, text)
@@ -115,8 +117,7 @@ def expression(query: Query, reading: Reading = "strict") -> Expression | None:
     AnyOf(parts=(Match(kind='term', text='foo'),
                  Except(wanted=Match(kind='term', text='bar'), excluded=Match(kind='term', text='baz'))))
     """
-    if not isinstance(query, Query):
-        raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(query).__name__}")
+    require_query(query)
     arguments.choice("reading", reading, ("strict", "literal"))
     return _strict(query) if reading == "strict" else _literal(query)
 
@@ -135,22 +136,21 @@ def _strict(query: Query) -> Expression | None:
     for group in _groups(query):
         leaves = [leaf for token in group for leaf in _spellings(token)]
         if group[0].operator == "NOT":
-            excluded.extend(leaves)
-            if group[0].alternative:
-                # Whoever excludes a word excludes the word itself, not only what its aliases say.
-                source = group[0].source
-                excluded.extend(_spellings(Token("term", clean_word(source), None, source)))
+            # Whoever excludes a word excludes the word itself as well as what aliases or dates put in its place.
+            source = group[0].source
+            own = Token("term", clean_word(source), None, source) if group[0].alternative else group[0]
+            excluded.extend((*leaves, *_spellings(own), Match(own.kind, own.text)))
         else:
             wanted.append((group[0].operator, _wanted(leaves)))
     found = _bind(wanted)
-    return Except(found, _any(excluded)) if found and excluded else found
+    return Except(found, _any(list(dict.fromkeys(excluded)))) if found and excluded else found
 
 
 def _groups(query: Query) -> list[list[Token]]:
     """Return each word of the query with the aliases that stand together in its place."""
     groups: list[list[Token]] = []
     for token in query.tokens:
-        if token.alternative > 1:
+        if token.alternative > 1 and groups:
             groups[-1].append(token)
         else:
             groups.append([token])
@@ -222,8 +222,11 @@ _KIND_OF_PARTS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefi
 def _each_date_once(alternatives: Sequence[Expression]) -> list[Expression]:
     """Drop a date that an earlier alternative says already: temporal expansion writes each in two spellings."""
     kept: list[Expression] = []
+    dates: set[Expression] = set()
     for node in alternatives:
-        is_date = isinstance(node, Match) and _DATE_WORDS.fullmatch(node.text)
-        if not (is_date and node in kept):
-            kept.append(node)
+        if isinstance(node, Match) and _DATE_WORDS.fullmatch(node.text):
+            if node in dates:
+                continue
+            dates.add(node)
+        kept.append(node)
     return kept

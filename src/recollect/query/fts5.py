@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from recollect.errors import ArgumentTypeError
 from recollect.query.expressions import Reading, expression, render
-from recollect.query.tree import Kind, Query, Token
+from recollect.query.tree import Kind, Query, Token, require_query
 
 __all__ = ["compile_fts5", "render_fts5"]
 
@@ -26,10 +25,8 @@ def compile_fts5(query: Query) -> str:
     >>> compile_fts5(parse('foo AND "bar baz" NOT qu*'))
     'foo AND "bar baz" AND NOT qu*'
     """
-    if not isinstance(query, Query):
-        raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(query).__name__}")
     pieces: list[str] = []
-    for token in query.tokens:
+    for token in require_query(query).tokens:
         if pieces:
             pieces.append(_CONNECTIVES[token.operator])
         pieces.append(_surface(token))

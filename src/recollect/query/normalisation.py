@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from recollect import arguments
-from recollect.characters import collapse_whitespace, well_formed
+from recollect.characters import collapse_whitespace, compose, well_formed
 
 __all__ = ["normalise"]
 
@@ -24,8 +22,8 @@ def normalise(text: str) -> str:
     arguments.text("text", text)
     if text.isascii():
         return collapse_whitespace(text)
-    composed = unicodedata.normalize("NFC", well_formed(text))
+    composed = compose(well_formed(text))
     visible = composed.translate(_INVISIBLE)
     if visible != composed:
-        visible = unicodedata.normalize("NFC", visible)
+        visible = compose(visible)
     return collapse_whitespace(visible)

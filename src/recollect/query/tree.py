@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Kind", "Operator", "Query", "Token"]
+from recollect.errors import ArgumentTypeError
+
+__all__ = ["Kind", "Operator", "Query", "Token", "require_query"]
 
 Kind = Literal["term", "phrase", "prefix"]
 Operator = Literal["AND", "OR", "NOT"]
@@ -61,3 +63,10 @@ class Query:
             "tokens": [token.to_dict() for token in self.tokens],
             "hasOperators": self.has_operators,
         }
+
+
+def require_query(value: Any) -> Query:
+    """Return ``value`` if it is a parsed query."""
+    if not isinstance(value, Query):
+        raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(value).__name__}")
+    return value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
@@ -78,10 +79,10 @@ def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> 
     [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
     """
     count = arguments.count("limit", limit)
-    wanted = [
-        trigrams(arguments.text(f"tokens[{position}]", token))
-        for position, token in enumerate(arguments.sequence("tokens", tokens))
+    words = [
+        arguments.text(f"tokens[{place}]", token) for place, token in enumerate(arguments.sequence("tokens", tokens))
     ]
+    similarity_to = _similarity_to_any(words)
     matches: list[TrigramMatch] = []
     seen: set[str] = set()
     for position, chunk in enumerate(arguments.sequence("chunks", chunks)):
@@ -89,12 +90,31 @@ def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> 
         if not identifier or identifier in seen:
             continue
         seen.add(identifier)
-        slug = trigrams(slug_text(path))
-        similarity = max((jaccard(slug, grams) for grams in wanted), default=0.0)
+        similarity = similarity_to(trigrams(slug_text(path)))
         if similarity >= TRIGRAM_THRESHOLD:
             matches.append(TrigramMatch(identifier, path, similarity))
     matches.sort(key=lambda match: (-match.similarity, match.path))
     return matches[:count]
+
+
+def _similarity_to_any(words: Iterable[str]) -> Callable[[AbstractSet[str]], float]:
+    """Return a function from a slug's trigrams to the best similarity to any of ``words``.
+
+    Which words have a gram is looked up, so that a slug is compared with the words that share one and not with all.
+    """
+    gram_sets = list({frozenset(trigrams(word)) for word in words})
+    words_with: dict[str, list[int]] = {}
+    for number, grams in enumerate(gram_sets):
+        for gram in grams:
+            words_with.setdefault(gram, []).append(number)
+
+    def similarity_to(slug: AbstractSet[str]) -> float:
+        shared = Counter(number for gram in slug for number in words_with.get(gram, ()))
+        return max(
+            (count / (len(slug) + len(gram_sets[number]) - count) for number, count in shared.items()), default=0.0
+        )
+
+    return similarity_to
 
 
 def _id_and_path(argument: str, chunk: Any) -> tuple[str, str]:
@@ -102,4 +122,4 @@ def _id_and_path(argument: str, chunk: Any) -> tuple[str, str]:
         found = chunk.get("id"), chunk.get("path")
     else:
         found = getattr(chunk, "id", None), getattr(chunk, "path", None)
-    return arguments.text(f"{argument}.id", found[0]), arguments.text(f"{argument}.path", found[1])
+    return arguments.text(f"{argument}.id", found[0]), arguments.text(f"{argument}.path", found[1] or "")

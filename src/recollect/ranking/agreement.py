@@ -33,9 +33,13 @@ def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: 
     Unanimity(ids=('a', 'b', 'c'), agreements=2)
     """
     needed = arguments.count("agree_min", agree_min)
-    lexical = arguments.sequence("lexical_ids", lexical_ids)[:_WINDOW]
-    vector = arguments.sequence("vector_ids", vector_ids)[:_WINDOW]
+    lexical, vector = _window("lexical_ids", lexical_ids), _window("vector_ids", vector_ids)
     if min(len(lexical), len(vector)) < _WINDOW:
         return None
     agreements = sum(one == other for one, other in zip(lexical, vector, strict=True))
     return Unanimity(tuple(lexical), agreements) if agreements >= needed else None
+
+
+def _window(argument: str, ids: Sequence[str]) -> list[str]:
+    first = arguments.sequence(argument, ids)[:_WINDOW]
+    return [arguments.text(f"{argument}[{place}]", each) for place, each in enumerate(first)]

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import split_words
+from recollect.characters import WHITESPACE, split_words
 from recollect.model import Candidate, as_candidates
 from recollect.ranking.stage import Effect, rescore
 
 __all__ = ["exact_match"]
 
-_QUOTED = re.compile(r'"([^"]*)')
+_PIECE = re.compile(rf'"[^"]*"?|[^{WHITESPACE}"]+')
+_OPERATORS = frozenset(("AND", "OR", "NOT"))
 _FIELDS = ("title", "path", "summary", "content")
 
 
@@ -26,6 +27,7 @@ def exact_match(
     """Return ``candidates`` with the score of those that hold the query word for word multiplied by ``1 + bonus``.
 
     Case and punctuation do not count. Of a query with quotes, each quoted phrase must be there, all in one field.
+    Operators, and what NOT excludes, are no part of it.
     How large ``bonus`` should be is for measurement to say, so that it has no default. A query without words
     leaves the list as it was.
 
@@ -50,9 +52,18 @@ def exact_match(
 
 
 def _needles(query: str) -> list[str]:
-    # After every quote comes a piece of text: the first, third, … of them stand inside quotes.
-    phrases = _QUOTED.findall(query)[::2] if '"' in query else [query]
-    return [spaced for spaced in map(_spaced, phrases) if spaced.strip()]
+    """Return what must be there word for word: each quoted phrase, or else all words; nothing that NOT excludes."""
+    phrases: list[str] = []
+    words: list[str] = []
+    excluded = False
+    for piece in _PIECE.findall(query):
+        if piece in _OPERATORS:
+            excluded = piece == "NOT"
+            continue
+        if not excluded:
+            (phrases if piece[0] == '"' else words).append(piece)
+        excluded = False
+    return [spaced for spaced in map(_spaced, phrases or [" ".join(words)]) if spaced.strip()]
 
 
 def _spaced(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from recollect import arguments
 from recollect.characters import javascript_pattern
+from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, as_candidate, as_candidates
 from recollect.ranking.stage import Effect, rescore
 
@@ -55,6 +56,10 @@ def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) 
     >>> intent_multiplier(Intent(True, False), {"path": "memory/global/user-preference-tea.md"})
     2.35
     """
+    if not isinstance(intent, Intent):
+        raise ArgumentTypeError(
+            "intent", f"must be an Intent as detect_intent() returns it, got {type(intent).__name__}"
+        )
     product = 1.0
     for effect in _effects(intent, as_candidate("candidate", candidate)):
         product *= effect.factor

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from recollect import arguments
+from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, as_candidates
 from recollect.ranking.anchors import AnchorExtractor, RegexAnchorExtractor, TimeAnchor
 from recollect.ranking.blend import CompositeWeights, composite
@@ -72,7 +73,8 @@ def temporal_boost(
     moment = arguments.instant("now", now)
     strength = arguments.number("boost", boost)
     arguments.choice("combine", combine, ("add", "multiply"))
-    anchor = extractor.anchor(arguments.text("query", query)) if extractor is not None and strength > 0 else None
+    arguments.text("query", query)
+    anchor = _anchor(extractor, query) if strength > 0 else None
     target = None if anchor is None else _before(moment, anchor)
     if anchor is None or target is None:
         return found
@@ -84,16 +86,30 @@ def temporal_boost(
         near = _proximity(abs(created - target), anchor)
         if near == 0:
             return []
-        reason = f"created {created:%Y-%m-%d}, proximity {near:.2f} to {target:%Y-%m-%d}"
+        reason = f"created {created.date()}, proximity {near:.2f} to {target.date()}"
         gain = strength * near
         return [Effect(reason, addend=gain) if combine == "add" else Effect(reason, factor=1 + gain)]
 
     return rescore("temporal", found, effects_on)
 
 
-def _before(now: datetime, anchor: TimeAnchor) -> datetime | None:
+def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:
+    """Return what an extractor, which may be the caller's own, reads from the query."""
+    if extractor is None:
+        return None
     try:
-        return now - timedelta(days=anchor.days)
+        found = extractor.anchor(query)
+        return None if found is None else TimeAnchor(found.days, found.tolerance)
+    except AttributeError:
+        problem = "must have a method anchor(query) that returns None or a TimeAnchor"
+        raise ArgumentTypeError("extractor", f"{problem}, got {type(extractor).__name__}") from None
+
+
+def _before(now: datetime, anchor: TimeAnchor) -> datetime | None:
+    days = arguments.number("extractor's days", anchor.days)
+    arguments.number("extractor's tolerance", anchor.tolerance, at_least=0)
+    try:
+        return now - timedelta(days=days)
     except OverflowError:  # further back than the calendar goes
         return None
 

@@ -75,5 +75,5 @@ def _pair(argument: str, result: Any) -> tuple[int, float]:
     try:
         place, score = result
         return index(place), float(score)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(argument, "must be a pair of an index and a score") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import Any
 
@@ -27,45 +27,58 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
     >>> fused = reciprocal_rank_fusion([[{"id": "tea", "title": "Tea", "score": 7.2, "importance": 0.9}]])
     >>> print(explain(importance_prior(fused)))
      1  Tea  (tea)
-        lexical     rank 1 · raw 7.2        ████████████████████████     +0.016393
-        fused                                                             0.016393  1.00 of the most possible
-        importance  importance 0.90                                         × 0.97
-        score                                                             0.015902
+        lexical     rank 1 · raw 7.2        ████████████████████████  +0.016393
+        fused                                                          0.016393  1.00 of the most possible
+        importance  importance 0.90                                      × 0.97
+        score                                                          0.015902
     """
     found = as_candidates("candidates", candidates)
     most = arguments.limit("limit", limit)
     shown = found[:most] if most else found
     longest = max((part.points for candidate in shown for part in candidate.contributions), default=0.0)
-    return "\n\n".join("\n".join(_lines(rank, candidate, longest)).rstrip() for rank, candidate in enumerate(shown, 1))
+    tables = [list(_rows(candidate, longest)) for candidate in shown]
+    widths = [max((len(row[column]) for rows in tables for row in rows), default=0) for column in range(3)]
+    return "\n\n".join(
+        "\n".join((_heading(rank, candidate), *(_line(row, widths) for row in rows)))
+        for rank, (candidate, rows) in enumerate(zip(shown, tables, strict=True), 1)
+    )
 
 
-def _lines(rank: int, candidate: Candidate, longest: float) -> Iterator[str]:
+_Row = tuple[str, str, str, str]
+"""A leg's or a stage's name, what it saw, what it gave, and a remark."""
+
+
+def _heading(rank: int, candidate: Candidate) -> str:
     name = _one_line(candidate.title or candidate.path or candidate.id)
     where = _one_line(candidate.path if candidate.title and candidate.path else candidate.id)
-    yield f"{rank:>2}  {name}" + (f"  ({where})" if where != name else "")
+    return f"{rank:>2}  {name}" + (f"  ({where})" if where != name else "")
+
+
+def _rows(candidate: Candidate, longest: float) -> Iterator[_Row]:
     contributions = candidate.contributions
     for part in contributions:
         place = f"rank {part.rank} · raw {part.score:.4g}"
         bar = _bar(part.points / longest if longest > 0 else 0.0)
-        yield _line(part.leg, f"{place:<24}{bar}", f"+{part.points:.6f}")
+        yield _one_line(part.leg), f"{place:<24}{bar}", f"+{part.points:.6f}", ""
     if contributions:
         scale = "" if candidate.relevance is None else f"{candidate.relevance:.2f} of the most possible"
-        yield _line("fused", "", f"{fsum(part.points for part in contributions):.6f}", scale)
+        yield "fused", "", f"{fsum(part.points for part in contributions):.6f}", scale
     for step in candidate.steps:
         moved = f"rank {step.rank_before} → {step.rank_after}" if step.rank_before != step.rank_after else ""
-        yield _line(step.stage, step.reason, _change(step), moved)
+        yield step.stage, _one_line(step.reason), _change(step), moved
     if candidate.steps or not contributions:
-        yield _line("score", "", f"{candidate.score:.6f}")
+        yield "score", "", f"{candidate.score:.6f}", ""
+
+
+def _line(row: _Row, widths: Sequence[int]) -> str:
+    label, detail, value, note = row
+    return f"    {label:<{widths[0]}}  {detail:<{widths[1]}}  {value:>{widths[2]}}  {note}".rstrip()
 
 
 def _one_line(text: str) -> str:
     """Return ``text`` fit for a terminal: no line breaks and no control codes, and not too long."""
     shown = collapse_whitespace("".join(character if character.isprintable() else " " for character in text[:_LONGEST]))
     return shown if len(text) <= _LONGEST else f"{shown}…"
-
-
-def _line(label: str, detail: str, value: str, note: str = "") -> str:
-    return f"    {_one_line(label):<12}{detail:<50}{value:>12}  {note}".rstrip()
 
 
 def _change(step: Step) -> str:
