@@ -20,10 +20,12 @@ from recollect.query import (
     augment_with_temporal,
     compile_fts5,
     expand_aliases,
+    expand_temporal,
     parse,
     query_tokens,
     render_fts5,
     trigram_search,
+    with_dates,
 )
 from recollect.ranking import detect_intent, importance_prior, reweight_by_intent, temporal_boost
 from recollect.retrieval import explain
@@ -68,8 +70,9 @@ def main(text: str) -> None:
         print("  (nothing to look for: no word but stopwords)")
 
     _title("With aliases and dates, for SQLite FTS5")
-    query = expand_aliases(parse(augment_with_temporal(text, NOW)), ALIASES)
-    print(f"  canonical   {compile_fts5(query) or '(nothing)'}")
+    augmented = expand_aliases(parse(augment_with_temporal(text, NOW)), ALIASES)
+    print(f"  canonical   {compile_fts5(augmented) or '(nothing)'}")
+    query = expand_aliases(with_dates(parse(text), expand_temporal(text, NOW).date_hints), ALIASES)
     print(f"  executed    {render_fts5(query) or '(nothing)'}")
 
     _title("Two ranked lists, fused and re-ranked")

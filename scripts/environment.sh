@@ -1,7 +1,7 @@
 # Sourced by the other scripts: `environment EXTRA...` makes .venv with those extras of pyproject.toml, and puts it on
 # the PATH. Quick when nothing changed. It needs Python 3.11 or newer and nothing else; PYTHON names one of several.
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+cd -P "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 say() { printf '\033[2m· %s\033[0m\n' "$*" >&2; }
 

@@ -38,6 +38,9 @@ def test_what_a_caller_passes_is_checked() -> None:
     assert Candidate("n", created_at=naive).created_at == datetime(2026, 4, 18, tzinfo=UTC)
     with pytest.raises(ArgumentError, match="^lexical_rank: must be a whole number, got 'x'"):
         Candidate("n", lexical_rank="x")  # type: ignore[arg-type]
+    assert Candidate("n", steps=[]).steps == ()  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="^evidence: must be a list, got 5"):
+        Candidate("n", evidence=5)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^candidate: must be a mapping with a candidate's keys, got NoneType"):
         Candidate.from_mapping(None)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^score: must be a finite number, got inf"):

@@ -4,7 +4,8 @@ The rooms, from a person's words to a ranked list:
 
 - :mod:`recollect.query`: words become a query tree, and the tree an engine's query;
 - :mod:`recollect.fusion`: several ranked lists become one;
-- :mod:`recollect.ranking`: what changes an order after fusion.
+- :mod:`recollect.ranking`: what changes an order after fusion;
+- :mod:`recollect.retrieval`: the walk through them; so far the drawing of what happened on it.
 """
 
 from recollect import fusion, query, ranking, retrieval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, date, datetime
 from operator import index
 from typing import Any
@@ -56,12 +56,17 @@ def sequence(argument: str, value: Any) -> Sequence[Any]:
     if isinstance(value, (list, tuple)):
         return value
     try:
-        items = None if isinstance(value, (str, bytes, dict, set, frozenset)) else iter(value)
+        items = None if isinstance(value, (str, bytes, Mapping, Set)) else iter(value)
     except TypeError:
         items = None
     if items is None:
         raise ArgumentTypeError(argument, f"must be a list, got {_shown(value)}")
     return list(items)
+
+
+def record(argument: str, value: Any) -> tuple[Any, ...]:
+    """Return ``value`` as a tuple if it is a list of any kind."""
+    return tuple(sequence(argument, value))
 
 
 def choice(argument: str, value: Any, choices: Sequence[str]) -> str:

@@ -11,7 +11,15 @@ import unicodedata
 
 import regex
 
-__all__ = ["WHITESPACE", "collapse_whitespace", "compose", "javascript_pattern", "split_words", "well_formed"]
+__all__ = [
+    "WHITESPACE",
+    "collapse_whitespace",
+    "compose",
+    "has_new_capitals",
+    "javascript_pattern",
+    "split_words",
+    "well_formed",
+]
 
 WHITESPACE = (
     "\t\n\x0b\x0c\r \xa0\u1680"
@@ -51,13 +59,27 @@ def compose(text: str) -> str:
 
 def _sorted_marks(run: regex.Match[str]) -> str:
     """Sort each stretch of marks by combining class; one of class 0 stays where it is and ends a stretch."""
-    stretches = [[run[0][0]]]
-    for mark in run[0][1:]:
+    marks = "".join(unicodedata.normalize("NFD", mark) for mark in run[0])  # a mark of class 0 may be made of others
+    stretches = [[marks[0]]]
+    for mark in marks[1:]:
         if unicodedata.combining(mark) and unicodedata.combining(stretches[-1][0]):
             stretches[-1].append(mark)
         else:
             stretches.append([mark])
     return "".join(mark for stretch in stretches for mark in sorted(stretch, key=unicodedata.combining))
+
+
+def has_new_capitals(text: str) -> bool:
+    """Return whether ``text`` holds capitals that Unicode has known as such only since its version 4.
+
+    Python lowers them; an engine with older tables, such as SQLite, leaves them as they are.
+
+    >>> has_new_capitals("ÉLAN"), has_new_capitals("ᲐᲑᲒ")
+    (False, True)
+    """
+    if text.isascii():
+        return False
+    return any(letter.isupper() and unicodedata.ucd_3_2_0.category(letter) != "Lu" for letter in text)
 
 
 def javascript_pattern(source: str) -> re.Pattern[str]:

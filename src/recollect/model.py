@@ -129,6 +129,7 @@ class Candidate:
             and self.score - self.score == 0.0 == self.importance - self.importance  # both are finite
             and _RANK.issuperset(map(type, ranks))
             and _NUMBER.issuperset(map(type, numbers))
+            and type(self.evidence) is type(self.steps) is tuple
             and all(date is None or (type(date) is datetime and date.tzinfo is UTC) for date in dates)
         ):
             return
@@ -206,7 +207,7 @@ class Candidate:
             raise ArgumentError(argument, "has no 'id'")
         made = cls("")
         for name in _CHECKS:
-            if name in values:
+            if name in values and name not in ("evidence", "steps"):
                 setattr(made, name, _checked(f"{argument}.", name, values[name]))
         return made
 
@@ -245,6 +246,8 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
     "float | None": arguments.number,
     "int | None": arguments.count,
     "datetime | None": arguments.instant,
+    "tuple[Any, ...]": arguments.record,
+    "tuple[Step, ...]": arguments.record,
 }
 _CHECKS = {
     field.name: (_CHECKS_BY_TYPE[str(field.type)], None if field.default is MISSING else field.default)

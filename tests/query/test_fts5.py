@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError
-from recollect.query import Query, Token, augment_with_temporal, compile_fts5, expand_aliases, parse, render_fts5
+from recollect.query import (
+    Query,
+    Token,
+    augment_with_temporal,
+    compile_fts5,
+    expand_aliases,
+    expand_temporal,
+    parse,
+    render_fts5,
+    with_dates,
+)
 from recollect.query.expressions import Reading
 from tests.generated import MANY, query_text
 from tests.query.engine import Fts5Table
@@ -63,13 +73,17 @@ def test_canonical_string(text: str, expected: str) -> None:
         # no index holds punctuation: it is passed over, and does not carry its operator to the next word
         ('foo AND "?!"', '"foo"', '"foo" AND "?!"'),
         ('foo OR "?!" AND bar', '"foo" OR "bar"', '"foo" OR ("?!" AND "bar")'),
-        ('"?!" NOT foo', "", '"?!" NOT "foo"'),
+        ('"?!" NOT foo', '"?!" NOT "foo"', '"?!" NOT "foo"'),
         ('foo NOT "?!"', '"foo" NOT "?!"', '"foo" NOT "?!"'),
         ("foo AND €", '"foo"', '"foo" AND "€"'),
-        ("foo AND 🥑", '"foo" AND "🥑"', '"foo" AND "🥑"'),
+        ("🍵 AND foo", '"foo"', '"🍵" AND "foo"'),
+        ("foo OR 🥑", '"foo" OR "🥑"', '"foo" OR "🥑"'),  # newer than SQLite's tables, and so indexed
+        # what is excluded is excluded as it was written, too: SQLite folds fewer capitals than Python lowers
+        ("foo NOT ᲐᲑᲒ", '"foo" NOT ("აბგ" OR "ᲐᲑᲒ")', '"foo" NOT "აბგ"'),
+        ('foo NOT "Ꭰ b"', '"foo" NOT ("ꭰ b" OR "Ꭰ b")', '"foo" NOT "ꭰ b"'),
         # control characters never reach MATCH
         ("foo\x00bar", '"foo bar"', '"foo bar"'),
-        ('"\x01 \x9f" foo', '"foo"', '"   " OR "foo"'),
+        ('"\x01 \x9f" foo', '"   " OR "foo"', '"   " OR "foo"'),
     ],
 )
 def test_executed_string(text: str, strict: str, literal: str) -> None:
@@ -110,6 +124,14 @@ def test_quotes_of_a_hand_made_token_are_doubled() -> None:
     query = Query("", (Token("phrase", 'say "hi" \ud800'),), has_operators=True)
     assert render_fts5(query) == '"say ""hi""  "'
     assert Fts5Table(["she may say: hi!"]).search(render_fts5(query))
+
+
+def test_a_date_added_to_the_tree_falls_into_no_quote_and_under_no_operator() -> None:
+    for question in ('tea "green 3 days ago', "tea 3 days ago NOT"):
+        hints = expand_temporal(question, "2026-04-18").date_hints
+        assert render_fts5(with_dates(parse(question), hints)).endswith(' OR "2026 04 15"')
+    with pytest.raises(ArgumentTypeError, match="^date_hints: must be a list, got '2026/04/15'"):
+        with_dates(parse("tea"), "2026/04/15")
 
 
 def test_each_date_of_an_augmented_question_is_found_in_both_spellings() -> None:
@@ -163,7 +185,7 @@ def test_the_standard_library_s_sqlite_accepts_the_same_queries() -> None:
 # Exclusion, against a plain reading of words that knows nothing of trees and engines.
 
 _VOCABULARY = "foo bar baz tea node js node.js kubernetes kube running 2026-04-18 x one".split()
-_VOCABULARY += "café Ångström Привет ΟΔΟΣ straße 日本語 عربى ERR_42 don't 42".split()
+_VOCABULARY += "café Ångström Привет ΟΔΟΣ straße 日本語 عربى ERR_42 don't 42 ᲐᲑᲒ Ꭰ".split()
 _notes = st.lists(st.lists(st.sampled_from(_VOCABULARY), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=8)
 _operand = st.one_of(
     st.sampled_from(_VOCABULARY),

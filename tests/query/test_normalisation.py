@@ -47,7 +47,7 @@ def test_normalising_twice_changes_nothing_more(text: str) -> None:
 
 
 _MARKS = st.text(
-    st.sampled_from("\u0301\u0323\u0315\u0334\u0345\u093c\u0903\u05b0\u3099\u20dd"), min_size=30, max_size=80
+    st.sampled_from("\u0301\u0323\u0315\u0334\u0345\u093c\u0903\u05b0\u3099\u20dd\u0f73"), min_size=30, max_size=80
 )
 
 
@@ -61,6 +61,8 @@ def test_a_hundred_thousand_marks_on_one_letter_take_no_long_time() -> None:
     # Python alone takes many minutes for this.
     text = "a" + "\u0315" * 250_000 + "\u0323" * 250_000
     assert normalise(text) == "ạ" + "\u0323" * 249_999 + "\u0315" * 250_000
+    # This one is of class 0, but made of two marks that are not.
+    assert len(normalise("a" + "\u0f73" * 200_000)) == 400_001
 
 
 def test_wrong_type_names_the_argument() -> None:

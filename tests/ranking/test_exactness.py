@@ -29,6 +29,9 @@ def factor(query: str, **fields: Any) -> float:
         ('tea NOT "red bush"', {"content": "of red bush"}, 1.0),  # what is excluded earns nothing
         ("green AND tea NOT sugar", {"content": "green tea"}, 1.5),
         ("NOT sugar", {"content": "sugar"}, 1.0),
+        ('tea NOT "" rooibos', {"content": "tea rooibos"}, 1.5),
+        ('tea NOT "" rooibos', {"content": "rooibos"}, 1.0),
+        ("cafe\u0301", {"content": "my café"}, 1.5),
         ('""', {"content": "tea"}, 1.0),
         ("日本語", {"title": "日本語"}, 1.5),
     ],

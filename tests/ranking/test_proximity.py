@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from recollect import ArgumentError, Candidate
-from recollect.ranking import TimeAnchor, composite, temporal, temporal_boost
+from recollect.ranking import RegexAnchorExtractor, TimeAnchor, composite, temporal, temporal_boost
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -112,7 +113,10 @@ def test_wrong_arguments_are_named() -> None:
     for options in ({}, {"extractor": None}, {"boost": 0}):
         with pytest.raises(ArgumentError, match="^query: must be a string"):
             gain(1, None, **options)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"^extractor: must have a method anchor\(query\) .* got str"):
-        gain(1, "yesterday", extractor="x")
+    for extractor in ("x", RegexAnchorExtractor):
+        with pytest.raises(ArgumentError, match=r"^extractor: must be an object with a method anchor\(query\)"):
+            gain(1, "yesterday", extractor=extractor)
+    with pytest.raises(ArgumentError, match="^extractor: must return None or a TimeAnchor, got tuple"):
+        gain(1, "yesterday", extractor=SimpleNamespace(anchor=lambda query: (len(query), 1)))
     with pytest.raises(ArgumentError, match="^extractor's tolerance: must be at least 0, got -1"):
         gain(1, "yesterday", extractor=_Fixed(1, -1))

@@ -86,7 +86,8 @@ def test_wrong_arguments_are_named() -> None:
         merge_reranked([], [("x", "y")])  # type: ignore[list-item]
     with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
         merge_reranked([], [(0.5, 1.0)])  # type: ignore[list-item]
-    with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
-        merge_reranked([], [(0, 10**400)])
+    for wrong in ((0, 10**400), (0, "0.9"), (True, 1.0)):
+        with pytest.raises(ArgumentTypeError, match=r"^results\[0\]: must be a pair of an index and a score"):
+            merge_reranked([], [wrong])  # type: ignore[list-item]
 
     assert rerank_text({"id": None, "title": "T"}) == "T"

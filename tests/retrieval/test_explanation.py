@@ -56,6 +56,10 @@ def test_what_a_note_is_called_cannot_harm_a_terminal() -> None:
     assert first == " 1  Tea [31m " + "x" * 90 + "…  (a)"
 
 
+def test_a_blank_title_is_no_name() -> None:
+    assert explain([Candidate("a", title="  ", path="p.md")]).splitlines()[0] == " 1  p.md  (a)"
+
+
 def test_limit() -> None:
     notes = [Candidate(str(number)) for number in range(12)]
     assert explain(notes).count("score") == 10

@@ -9,7 +9,7 @@ from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match,
 from recollect.query.fts5 import compile_fts5, render_fts5
 from recollect.query.normalisation import normalise
 from recollect.query.parser import MAX_LENGTH, parse
-from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal
+from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal, with_dates
 from recollect.query.tree import Query, Token
 from recollect.query.trigrams import TrigramMatch, jaccard, slug_text, trigram_search, trigrams
 from recollect.query.words import query_tokens, sanitise, strongest_term
@@ -45,4 +45,5 @@ __all__ = [
     "strongest_term",
     "trigram_search",
     "trigrams",
+    "with_dates",
 ]

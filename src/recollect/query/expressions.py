@@ -23,9 +23,9 @@ from typing import Literal, Protocol, TypeVar
 import regex
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace
+from recollect.characters import collapse_whitespace, has_new_capitals
 from recollect.errors import ArgumentTypeError
-from recollect.query.parser import PUNCTUATION, clean_word
+from recollect.query.parser import PUNCTUATION, clean_word, strip_punctuation
 from recollect.query.tree import Kind, Operator, Query, Token, require_query
 
 __all__ = ["AllOf", "AnyOf", "Except", "Expression", "Match", "Reading", "Renderer", "expression", "render"]
@@ -122,8 +122,8 @@ def expression(query: Query, reading: Reading = "strict") -> Expression | None:
     return _strict(query) if reading == "strict" else _literal(query)
 
 
-_Clause = tuple[Operator | None, Expression | None]
-"""A word of the query with all that takes its place; without a node where no index could hold it."""
+_Clause = tuple[Operator | None, Expression]
+"""A word of the query with all that takes its place, and the operator in front of it."""
 
 
 def _literal(query: Query) -> Expression | None:
@@ -132,18 +132,21 @@ def _literal(query: Query) -> Expression | None:
 
 def _strict(query: Query) -> Expression | None:
     wanted: list[_Clause] = []
-    excluded: list[Expression] = []
+    excluded: list[Match] = []
     for group in _groups(query):
         leaves = [leaf for token in group for leaf in _spellings(token)]
         if group[0].operator == "NOT":
-            # Whoever excludes a word excludes the word itself as well as what aliases or dates put in its place.
-            source = group[0].source
-            own = Token("term", clean_word(source), None, source) if group[0].alternative else group[0]
-            excluded.extend((*leaves, *_spellings(own), Match(own.kind, own.text)))
+            excluded.extend((*leaves, *_own(group[0])))
         else:
-            wanted.append((group[0].operator, _wanted(leaves)))
-    found = _bind(wanted)
+            wanted.append((group[0].operator, _any(leaves)))
+    found = _bind(wanted, pass_over_punctuation=True)
     return Except(found, _any(list(dict.fromkeys(excluded)))) if found and excluded else found
+
+
+def _own(token: Token) -> list[Match]:
+    """Return the word that a person excluded, besides what aliases or dates have put in its place."""
+    own = Token("term", clean_word(token.source), None, token.source) if token.alternative else token
+    return [*_spellings(own), Match(own.kind, own.text)]
 
 
 def _groups(query: Query) -> list[list[Token]]:
@@ -157,15 +160,20 @@ def _groups(query: Query) -> list[list[Token]]:
     return groups
 
 
-def _bind(clauses: Sequence[_Clause]) -> Expression | None:
-    """Join clauses as FTS5 binds them; the first one's operator counts for nothing."""
+def _bind(clauses: Sequence[_Clause], *, pass_over_punctuation: bool = False) -> Expression | None:
+    """Join clauses as FTS5 binds them; the first one's operator counts for nothing.
+
+    No index holds punctuation, so that ``tea AND "?!"`` finds nothing, unless it is passed over and read as ``tea``.
+    """
     alternatives: list[Expression] = []
     required: list[Expression] = []
     excluded: list[Expression] = []
 
     def close() -> None:
         if required:
-            wanted = required[0] if len(required) == 1 else AllOf(tuple(required))
+            words = [node for node in required if _holds_a_word(node)] if pass_over_punctuation else []
+            parts = words or required
+            wanted = parts[0] if len(parts) == 1 else AllOf(tuple(parts))
             alternatives.append(Except(wanted, _any(excluded)) if excluded else wanted)
         required.clear()
         excluded.clear()
@@ -173,18 +181,14 @@ def _bind(clauses: Sequence[_Clause]) -> Expression | None:
     for position, (operator, node) in enumerate(clauses):
         if position == 0 or operator in (None, "OR"):
             close()
-        if node is not None:
-            (excluded if operator == "NOT" and position else required).append(node)
+        (excluded if operator == "NOT" and position else required).append(node)
     close()
     return _any(_each_date_once(alternatives)) if alternatives else None
 
 
-def _wanted(leaves: Sequence[Match]) -> Expression | None:
-    """Return a clause that asks for any of ``leaves``, or ``None`` if they are all punctuation and signs.
-
-    No index holds those, so that ``tea AND "?!"`` would find nothing; it is read as ``tea``.
-    """
-    return _any(leaves) if any(_SEARCHABLE.search(leaf.text) for leaf in leaves) else None
+def _holds_a_word(node: Expression) -> bool:
+    leaves = node.parts if isinstance(node, AnyOf) else (node,)
+    return any(isinstance(leaf, Match) and _WORD.search(leaf.text) for leaf in leaves)
 
 
 def _any(parts: Sequence[Expression]) -> Expression:
@@ -193,7 +197,7 @@ def _any(parts: Sequence[Expression]) -> Expression:
 
 _DATE = re.compile(r"\W*([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})\W*")
 _DATE_WORDS = re.compile(r"[0-9]{4} [0-9]{2} [0-9]{2}")
-_SEARCHABLE = regex.compile(r"[^\p{P}\p{Sc}\p{Sk}\p{Sm}\p{Z}\p{Cc}\p{Cf}\p{Cs}]")
+_WORD = regex.compile(r"[\p{L}\p{N}\p{Co}]")
 _TO_SPACES = {ord(character): " " for character in PUNCTUATION}
 
 
@@ -206,14 +210,19 @@ def _leaf(token: Token) -> Match:
 
 
 def _spellings(token: Token) -> list[Match]:
-    """Return a token's leaf and, for a word with punctuation inside, the phrase of its parts."""
+    """Return a token's leaf, and the other ways in which an index may hold what the person wrote."""
     leaf = _leaf(token)
-    if token.alternative or leaf.text != token.text or token.kind == "phrase":
+    if token.alternative or leaf.text != token.text:
         return [leaf]
-    parts = collapse_whitespace(token.source.translate(_TO_SPACES)).lower().split(" ")
-    if len(parts) < 2:
-        return [leaf]
-    return [leaf, Match(_KIND_OF_PARTS[token.kind], " ".join(parts))]
+    is_phrase = token.kind == "phrase"
+    spellings = [leaf]
+    if has_new_capitals(token.source):
+        written = token.source.strip('" ') if is_phrase else strip_punctuation(token.source)
+        spellings.append(Match(token.kind, written))
+    parts = [] if is_phrase else collapse_whitespace(token.source.translate(_TO_SPACES)).lower().split(" ")
+    if len(parts) > 1:
+        spellings.append(Match(_KIND_OF_PARTS[token.kind], " ".join(parts)))
+    return spellings
 
 
 _KIND_OF_PARTS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefix": "prefix"}

@@ -15,7 +15,7 @@ from recollect.query.normalisation import normalise
 from recollect.query.stopwords import DUTCH, ENGLISH
 from recollect.query.tree import Kind, Operator, Query, Token
 
-__all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "parse"]
+__all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "parse", "strip_punctuation"]
 
 MAX_LENGTH = 100_000
 """How many characters of a query are read."""
@@ -81,7 +81,16 @@ def clean_word(piece: str) -> str:
     >>> clean_word("(Node.js)*")
     'nodejs'
     """
-    return (piece if piece.isalnum() else piece.translate(_STRIP)).lower()
+    return strip_punctuation(piece).lower()
+
+
+def strip_punctuation(piece: str) -> str:
+    """Return a bare word without punctuation, its case kept.
+
+    >>> strip_punctuation("(Node.js)*")
+    'Nodejs'
+    """
+    return piece if piece.isalnum() else piece.translate(_STRIP)
 
 
 def _cut(text: str) -> str:

@@ -7,16 +7,17 @@ document: "N days/weeks/months ago", "last <weekday>", and words that ask for th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import javascript_pattern
+from recollect.characters import collapse_whitespace, javascript_pattern
 from recollect.query.dates import WEEKDAYS, QuestionDate, read_date, rolled
+from recollect.query.tree import Query, Token, require_query
 
-__all__ = ["TemporalExpansion", "augment_with_temporal", "expand_temporal"]
+__all__ = ["TemporalExpansion", "augment_with_temporal", "expand_temporal", "with_dates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,24 @@ def augment_with_temporal(question: str, question_date: QuestionDate) -> str:
     hints = expand_temporal(question, question_date).date_hints
     return " ".join((question, *(spelling for hint in hints for spelling in (hint, hint.replace("/", "-")))))
 
+
+def with_dates(query: Query, date_hints: Iterable[str]) -> Query:
+    """Return ``query`` with each date added as a phrase, one more thing that may match.
+
+    It is for executing a query that was parsed from the question itself: unlike text that is appended, a date added
+    here cannot fall into an open quote or under an operator at the end.
+
+    >>> from recollect.query import parse, render_fts5
+    >>> question = 'tea "bought 3 days ago'
+    >>> render_fts5(with_dates(parse(question), expand_temporal(question, "2026-04-18").date_hints))
+    '"tea" OR "bought 3 days ago" OR "2026 04 15"'
+    """
+    dates = [arguments.text("date_hints", hint) for hint in arguments.sequence("date_hints", date_hints)]
+    phrases = [Token("phrase", collapse_whitespace(date.translate(_SPACED)), None, date) for date in dates]
+    return replace(require_query(query), tokens=(*query.tokens, *phrases))
+
+
+_SPACED = str.maketrans("/-", "  ")
 
 # A match begins with the first digit of a run or nowhere in it: the look-behind only spares looking again
 # from every further digit, which would take quadratic time on a long number.

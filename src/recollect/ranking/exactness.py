@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import WHITESPACE, split_words
+from recollect.characters import WHITESPACE, compose, split_words
 from recollect.model import Candidate, as_candidates
 from recollect.ranking.stage import Effect, rescore
 
@@ -56,16 +56,18 @@ def _needles(query: str) -> list[str]:
     phrases: list[str] = []
     words: list[str] = []
     excluded = False
-    for piece in _PIECE.findall(query):
+    for piece in _PIECE.findall(compose(query)):
+        if not piece.strip('"'):
+            continue  # an empty phrase, which leaves the operator to what comes next
         if piece in _OPERATORS:
             excluded = piece == "NOT"
             continue
         if not excluded:
             (phrases if piece[0] == '"' else words).append(piece)
         excluded = False
-    return [spaced for spaced in map(_spaced, phrases or [" ".join(words)]) if spaced.strip()]
+    return [spaced for spaced in dict.fromkeys(map(_spaced, phrases or [" ".join(words)])) if spaced.strip()]
 
 
 def _spaced(text: str) -> str:
     """Return the words of ``text`` with one space around each, so that words compare as wholes."""
-    return f" {' '.join(split_words(text))} "
+    return f" {' '.join(split_words(compose(text)))} "

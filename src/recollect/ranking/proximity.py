@@ -97,12 +97,12 @@ def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:
     """Return what an extractor, which may be the caller's own, reads from the query."""
     if extractor is None:
         return None
-    try:
-        found = extractor.anchor(query)
-        return None if found is None else TimeAnchor(found.days, found.tolerance)
-    except AttributeError:
-        problem = "must have a method anchor(query) that returns None or a TimeAnchor"
-        raise ArgumentTypeError("extractor", f"{problem}, got {type(extractor).__name__}") from None
+    if isinstance(extractor, type) or not callable(getattr(extractor, "anchor", None)):
+        raise ArgumentTypeError("extractor", f"must be an object with a method anchor(query), got {extractor!r}")
+    found = extractor.anchor(query)
+    if found is None or isinstance(found, TimeAnchor):
+        return found
+    raise ArgumentTypeError("extractor", f"must return None or a TimeAnchor, got {type(found).__name__}")
 
 
 def _before(now: datetime, anchor: TimeAnchor) -> datetime | None:

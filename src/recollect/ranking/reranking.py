@@ -74,6 +74,8 @@ def _moved(candidate: Candidate, position: int, rank: int, score: float | None) 
 def _pair(argument: str, result: Any) -> tuple[int, float]:
     try:
         place, score = result
+        if isinstance(place, bool) or isinstance(score, (str, bytes, bool)):
+            raise TypeError
         return index(place), float(score)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(argument, "must be a pair of an index and a score") from None

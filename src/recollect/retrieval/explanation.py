@@ -49,8 +49,8 @@ _Row = tuple[str, str, str, str]
 
 
 def _heading(rank: int, candidate: Candidate) -> str:
-    name = _one_line(candidate.title or candidate.path or candidate.id)
-    where = _one_line(candidate.path if candidate.title and candidate.path else candidate.id)
+    name = _one_line(candidate.title) or _one_line(candidate.path) or _one_line(candidate.id)
+    where = _one_line(candidate.path if candidate.title.strip() and candidate.path else candidate.id)
     return f"{rank:>2}  {name}" + (f"  ({where})" if where != name else "")
 
 
