@@ -16,9 +16,11 @@ LAYERS = [
     {"cli", "server"},
     {"memory"},
     {"retrieval"},
-    {"fusion", "ranking", "query", "stores"},
+    {"ingest", "stores", "embedders"},
+    {"fusion", "ranking", "query"},
     {"model"},
-    {"arguments", "characters"},
+    {"arguments"},
+    {"characters"},
     {"errors"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

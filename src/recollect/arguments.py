@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, date, datetime
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def text(argument: str, value: Any) -> str:
@@ -16,6 +25,28 @@ def text(argument: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ArgumentTypeError(argument, f"must be a string, got {_shown(value)}")
     return value
+
+
+def line(argument: str, value: Any) -> str:
+    """Return ``value`` if it is a string of one line, without control characters; surrogates are made well formed."""
+    if _CONTROL.search(text(argument, value)):
+        raise ArgumentError(argument, f"must be one line without control characters, got {_shown(value)}")
+    return well_formed(value)
+
+
+def name(argument: str, value: Any) -> str:
+    """Return ``value`` if it is a string of one line with something on it."""
+    if not line(argument, value).strip():
+        raise ArgumentError(argument, "must not be empty")
+    return well_formed(value)
+
+
+def names(argument: str, value: Any) -> tuple[str, ...]:
+    """Return ``value`` as a tuple of names, each once."""
+    if value == ():
+        return ()
+    found = sequence(argument, value)
+    return tuple(dict.fromkeys(name(f"{argument}[{place}]", each) for place, each in enumerate(found)))
 
 
 def limit(argument: str, value: Any) -> int | None:
@@ -94,6 +125,44 @@ def instant(argument: str, value: Any) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         raise ArgumentError(argument, f"lies outside the years 1 to 9999 in UTC: {moment}") from None
+
+
+def optional_instant(argument: str, value: Any) -> datetime | None:
+    """Return ``value`` as an instant in UTC, or ``None``."""
+    if value is None or (type(value) is datetime and value.tzinfo is UTC):
+        return value
+    return instant(argument, value)
+
+
+def json_object(argument: str, value: Any) -> Mapping[str, Any]:
+    """Return ``value`` as it is after a walk through JSON, if it is a mapping that survives one."""
+    if type(value) is dict and not value:
+        return value
+    if not isinstance(value, Mapping):
+        raise ArgumentTypeError(argument, f"must be a mapping, got {_shown(value)}")
+    try:
+        written = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+        read: dict[str, Any] = json.loads(well_formed(written))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentError(argument, f"must be JSON data: {error}") from None
+    if not all(isinstance(key, str) for key in value):
+        raise ArgumentError(argument, "must have strings as keys")
+    return read
+
+
+def vector(argument: str, value: Any) -> NDArray[float32]:
+    """Return ``value``, a list of numbers or an array, as an array of float32."""
+    import numpy as np  # noqa: PLC0415 (heavy: only who has vectors pays for it)
+
+    try:
+        numbers = np.asarray(value, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(argument, f"must be a list of numbers, got {_shown(value)}") from None
+    if numbers.ndim != 1 or not numbers.size:
+        raise ArgumentError(argument, f"must be a flat list of numbers, got an array of shape {numbers.shape}")
+    if not np.isfinite(numbers).all():
+        raise ArgumentError(argument, "must hold finite numbers only")
+    return numbers
 
 
 def _shown(value: Any) -> str:

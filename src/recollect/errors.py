@@ -3,8 +3,17 @@
 The tree::
 
     RecollectError
-    └── ArgumentError              a value that cannot be used (also a ValueError)
-        └── ArgumentTypeError      a value of the wrong type (also a TypeError)
+    ├── ArgumentError              a value that cannot be used (also a ValueError)
+    │   └── ArgumentTypeError      a value of the wrong type (also a TypeError)
+    ├── NoteNotFoundError          no note has this id or path (also a LookupError)
+    ├── StoreError                 the file or server that holds the notes
+    │   ├── StoreBusyError         others kept it to themselves for too long
+    │   ├── StoreDamagedError      it is no store, or a damaged one
+    │   ├── StoreFullError         there is no room for what should be written
+    │   ├── StoreReadOnlyError     it cannot be written to
+    │   └── StoreVersionError      it was written by a newer version
+    ├── EmbedderError              a model that cannot be loaded or does not answer
+    └── IngestError                a file or record that cannot be read
 
 Catch :class:`RecollectError` to catch them all. A message names the argument, says what was wrong with
 which value, and what to pass instead.
@@ -12,7 +21,20 @@ which value, and what to pass instead.
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "ArgumentTypeError", "RecollectError"]
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "EmbedderError",
+    "IngestError",
+    "NoteNotFoundError",
+    "RecollectError",
+    "StoreBusyError",
+    "StoreDamagedError",
+    "StoreError",
+    "StoreFullError",
+    "StoreReadOnlyError",
+    "StoreVersionError",
+]
 
 
 class RecollectError(Exception):
@@ -44,3 +66,39 @@ class ArgumentError(RecollectError, ValueError):
 
 class ArgumentTypeError(ArgumentError, TypeError):
     """An argument is of a type that cannot be used."""
+
+
+class NoteNotFoundError(RecollectError, LookupError):
+    """No note has the id or path that was asked for."""
+
+
+class StoreError(RecollectError):
+    """The file or server that holds the notes cannot do what was asked."""
+
+
+class StoreBusyError(StoreError):
+    """Other processes kept the store to themselves for longer than one waits."""
+
+
+class StoreDamagedError(StoreError):
+    """A file that is no store, or one that is damaged."""
+
+
+class StoreFullError(StoreError):
+    """There is no room for what should be written; nothing was."""
+
+
+class StoreReadOnlyError(StoreError):
+    """The store cannot be written to."""
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a newer version of Recollect."""
+
+
+class EmbedderError(RecollectError):
+    """A model that cannot be loaded, does not answer, or answers nonsense."""
+
+
+class IngestError(RecollectError):
+    """A file or record that cannot be read."""

@@ -1,4 +1,4 @@
-"""The plain data that walks through the rooms.
+"""A note on its way through a search, and the records of what happened to it.
 
 Records made by the hundred in a single search are named tuples: as immutable as a frozen dataclass, and several
 times cheaper to make. A :class:`Candidate` is a plain slotted dataclass for the same reason; no function of

@@ -1,0 +1,5 @@
+"""Text becomes vectors."""
+
+from recollect.embedders.base import Embedder
+
+__all__ = ["Embedder"]

@@ -1,0 +1,20 @@
+"""The plain data that walks through the rooms."""
+
+from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
+from recollect.model.filters import Filters
+from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of, embedding_text
+
+__all__ = [
+    "DEFAULT_NAMESPACE",
+    "Candidate",
+    "Contribution",
+    "Draft",
+    "Filters",
+    "Link",
+    "Note",
+    "Step",
+    "as_candidate",
+    "as_candidates",
+    "draft_of",
+    "embedding_text",
+]

@@ -1,0 +1,81 @@
+"""Which notes a search may find at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+from recollect import arguments
+from recollect.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["Filters"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Conditions that a note must meet, all of them; the engine applies them before it ranks.
+
+    A note matches if its path starts with ``path_prefix``, it has all of ``tags``, it belongs to ``session``, its dates
+    lie in the given spans (from ``…_after``, that instant included, to ``…_before``, that instant left out), and its
+    metadata holds every key of ``metadata`` with the same value.
+
+    >>> Filters.of({"tags": ["tea"], "created_after": "2026-01-01"}).tags
+    ('tea',)
+    """
+
+    path_prefix: str = ""
+    tags: tuple[str, ...] = ()
+    session: str | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check each condition."""
+        for name, check in _CHECKS.items():
+            object.__setattr__(self, name, check(f"filters.{name}", getattr(self, name)))
+
+    def __bool__(self) -> bool:
+        """Return whether there is any condition."""
+        return self != _NONE
+
+    @classmethod
+    def of(cls, value: Filters | Mapping[str, Any] | None) -> Filters:
+        """Return ``value``, a mapping with the names of conditions as keys, or ``None``, as filters."""
+        if value is None:
+            return _NONE
+        if isinstance(value, Filters):
+            return value
+        if not isinstance(value, Mapping):
+            raise ArgumentTypeError("filters", f"must be Filters or a mapping, got {type(value).__name__}")
+        unknown = [name for name in value if name not in _CHECKS]
+        if unknown:
+            raise ArgumentError("filters", f"has no condition {unknown[0]!r}; there are {', '.join(_CHECKS)}")
+        return cls(**{name: held for name, held in value.items() if held is not None})
+
+
+def _some_tags(argument: str, value: Any) -> tuple[str, ...]:
+    return arguments.names(argument, [value] if isinstance(value, str) else value)
+
+
+def _session(argument: str, value: Any) -> str | None:
+    return None if value is None else arguments.line(argument, value)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "path_prefix": arguments.line,
+    "tags": _some_tags,
+    "session": _session,
+    "created_after": arguments.optional_instant,
+    "created_before": arguments.optional_instant,
+    "updated_after": arguments.optional_instant,
+    "updated_before": arguments.optional_instant,
+    "metadata": arguments.json_object,
+}
+assert list(_CHECKS) == [declared.name for declared in fields(Filters)]  # noqa: S101 (as for notes)
+
+_NONE = Filters()

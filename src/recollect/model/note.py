@@ -1,0 +1,194 @@
+"""A note: what is remembered. And a draft: what a caller says of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
+
+from recollect import arguments
+from recollect.characters import well_formed
+from recollect.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["DEFAULT_NAMESPACE", "Draft", "Link", "Note", "draft_of", "embedding_text"]
+
+DEFAULT_NAMESPACE = "default"
+"""Where notes live that name no namespace."""
+
+LARGEST_POSITION = 2**63 - 1
+
+
+class Link(NamedTuple):
+    """An edge from one note to another: its kind, and the id, path or name of the note it leads to.
+
+    >>> Link("supersedes", "memory/coffee.md").target
+    'memory/coffee.md'
+    """
+
+    kind: str
+    target: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the link as JSON-ready data."""
+        return self._asdict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One memory. Only ``content`` is required; an empty ``id`` is filled in when the note is stored.
+
+    Times are in UTC; a time without offset is taken as UTC. ``session`` and ``position`` are the note's place in a
+    conversation or document. What cannot be stored is refused here, with the name of the field.
+
+    >>> note = Note(content="Prefers green tea.", path="memory/tea.md", tags=["drinks"], created_at="2026-04-18")
+    >>> note.tags, note.created_at.isoformat()
+    (('drinks',), '2026-04-18T00:00:00+00:00')
+    """
+
+    content: str
+    id: str = ""
+    path: str = ""
+    title: str = ""
+    summary: str = ""
+    tags: tuple[str, ...] = ()
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    last_accessed_at: datetime | None = None
+    importance: float = 0.5
+    session: str = ""
+    position: int | None = None
+    links: tuple[Link, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    namespace: str = DEFAULT_NAMESPACE
+
+    def __post_init__(self) -> None:
+        """Check each field."""
+        for name, check in _CHECKS.items():
+            value = getattr(self, name)
+            checked = check(name, value)
+            if checked is not value:
+                object.__setattr__(self, name, checked)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the note as JSON-ready data, which ``Note(**data)`` reads back without loss."""
+        return {
+            "id": self.id,
+            "path": self.path,
+            "title": self.title,
+            "summary": self.summary,
+            "tags": list(self.tags),
+            "content": self.content,
+            "created_at": _iso(self.created_at),
+            "updated_at": _iso(self.updated_at),
+            "last_accessed_at": _iso(self.last_accessed_at),
+            "importance": self.importance,
+            "session": self.session,
+            "position": self.position,
+            "links": [link.to_dict() for link in self.links],
+            "metadata": dict(self.metadata),
+            "namespace": self.namespace,
+        }
+
+
+Draft: TypeAlias = dict[str, Any]
+"""What a caller says of a note: some of its fields, checked, and perhaps its ``vector``. A field that a draft does not
+hold stays as it is when the note exists, and gets its default when it does not."""
+
+
+def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -> Draft:
+    """Return what ``value`` says of a note: a whole note, a mapping with some of its fields, or its content alone.
+
+    A field that is ``None`` counts as not given.
+
+    >>> draft_of({"content": "Prefers green tea.", "importance": 1})
+    {'content': 'Prefers green tea.', 'importance': 1.0}
+    """
+    if isinstance(value, Note):
+        given = {name: getattr(value, name) for name in _CHECKS}
+        return {name: held for name, held in given.items() if held is not None and (held or name != "id")}
+    if isinstance(value, str):
+        value = {"content": value}
+    if not isinstance(value, Mapping):
+        raise ArgumentTypeError(argument, f"must be a Note, a mapping or a string, got {type(value).__name__}")
+    draft: Draft = {}
+    for name, held in value.items():
+        check = _DRAFT_CHECKS.get(name)
+        if check is None:
+            raise ArgumentError(argument, f"has no field {name!r}; it may have {', '.join(_DRAFT_CHECKS)}")
+        if held is not None:
+            draft[name] = check(name, held)
+    return draft
+
+
+def embedding_text(title: str, summary: str, content: str) -> str:
+    r"""Return the text of a note that its vector stands for: title, summary and content, those that there are.
+
+    >>> embedding_text("Tea", "", "Prefers sencha.")
+    'Tea\nPrefers sencha.'
+    """
+    return "\n".join(part for part in (title, summary, content) if part) if title or summary else content
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def _text(argument: str, value: Any) -> str:
+    return well_formed(arguments.text(argument, value))
+
+
+def _unit(argument: str, value: Any) -> float:
+    number = arguments.number(argument, value)
+    if not 0 <= number <= 1:
+        raise ArgumentError(argument, f"must lie between 0 and 1, got {number:g}")
+    return number
+
+
+def _position(argument: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    number = arguments.count(argument, value)
+    if number > LARGEST_POSITION:
+        raise ArgumentError(argument, f"must be at most {LARGEST_POSITION}, got {number}")
+    return number
+
+
+def _links(argument: str, value: Any) -> tuple[Link, ...]:
+    if value == ():
+        return ()
+    links = arguments.sequence(argument, value)
+    return tuple(dict.fromkeys(_link(f"{argument}[{place}]", link) for place, link in enumerate(links)))
+
+
+def _link(argument: str, value: Any) -> Link:
+    """Return ``value`` as a link: a pair of kind and target, a mapping with both, or a target alone."""
+    if isinstance(value, str):
+        value = ("related", value)
+    if isinstance(value, Mapping):
+        value = (value.get("kind", "related"), value.get("target"))
+    if not isinstance(value, Iterable) or len(pair := tuple(value)) != 2:
+        raise ArgumentTypeError(argument, "must be a kind and a target")
+    return Link(arguments.name(f"{argument}.kind", pair[0]), arguments.name(f"{argument}.target", pair[1]))
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "content": _text,
+    "id": arguments.line,
+    "path": arguments.line,
+    "title": _text,
+    "summary": _text,
+    "tags": arguments.names,
+    "created_at": arguments.optional_instant,
+    "updated_at": arguments.optional_instant,
+    "last_accessed_at": arguments.optional_instant,
+    "importance": _unit,
+    "session": arguments.line,
+    "position": _position,
+    "links": _links,
+    "metadata": arguments.json_object,
+    "namespace": arguments.name,
+}
+assert list(_CHECKS) == [declared.name for declared in fields(Note)]  # noqa: S101 (a field without a check is a bug)
+
+_DRAFT_CHECKS = {**_CHECKS, "vector": arguments.vector}

@@ -1,0 +1,219 @@
+"""The contract that every store keeps. Nothing outside ``stores/`` knows an engine; nothing inside knows ranking.
+
+A namespace is a wall: notes, links, documents, vectors and word statistics of one are never seen from another. Each
+method that writes is one transaction: it happens as a whole, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from recollect.model import Candidate, Draft, Filters, Link, Note
+from recollect.query import Query
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+    Vector = NDArray[float32]
+
+__all__ = [
+    "Document",
+    "Finding",
+    "Model",
+    "Neighbour",
+    "Pending",
+    "SearchIndex",
+    "Store",
+    "StoreStats",
+    "VectorsMissingError",
+    "digest",
+]
+
+
+class Model(NamedTuple):
+    """What is stored with vectors, so that only such as can be compared are compared."""
+
+    name: str
+    dimension: int
+    precision: str = "float32"
+
+
+class Document(NamedTuple):
+    """A file whose notes are replaced as a whole: where it lies, a fingerprint of what it holds, and the notes."""
+
+    root: str
+    name: str
+    fingerprint: str
+    drafts: Sequence[Draft]
+
+
+class Neighbour(NamedTuple):
+    """A note one step away: how it is connected, seen from the note that was asked about."""
+
+    note: Note
+    kind: str
+    """``previous``, ``next``, or a link's kind."""
+    direction: Literal["out", "in"]
+    """Whether the connection leads from the note that was asked about, or to it."""
+
+
+class Pending(NamedTuple):
+    """A note that has no vector of a model yet: the store's own key of it, and the text to embed."""
+
+    key: Any
+    text: str
+
+
+class Finding(NamedTuple):
+    """What a check found in one part of a store."""
+
+    part: str
+    problem: str
+    """In words for a person; empty where all is well."""
+    repairable: bool = True
+    """Whether ``repair`` can put it right: it can rebuild what is derived from the notes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStats:
+    """What a store holds."""
+
+    location: str
+    engine: str
+    schema: int
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """How many notes each namespace has."""
+    links: int = 0
+    documents: int = 0
+    model: Model | None = None
+    """The model that the store's vectors are searched with."""
+    vectors: Mapping[str, int] = field(default_factory=dict)
+    """How many vectors there are of each model."""
+    bytes: int = 0
+
+
+class VectorsMissingError(Exception):
+    """A batch cannot be written before these texts are embedded; nothing was."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Keep the texts."""
+        super().__init__(f"{len(texts)} texts have no vector")
+        self.texts = texts
+
+
+def digest(text: str) -> bytes:
+    """Return what stands for ``text`` where one asks whether it changed.
+
+    >>> digest("green tea").hex()
+    '04b9e0c3323cecc73eb217a3f0450aeb'
+    """
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+class SearchIndex(Protocol):
+    """The part of a store that searching needs."""
+
+    def search_text(self, query: Query, limit: int, *, namespace: str, filters: Filters) -> list[Candidate]:
+        """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
+        ...
+
+    def search_vectors(self, vector: Vector, limit: int, *, namespace: str, filters: Filters) -> list[Candidate]:
+        """Return the nearest notes with ``vector_rank`` and ``vector_similarity``; ties by path, then id."""
+        ...
+
+
+class Store(SearchIndex, Protocol):
+    """Where notes live and are found."""
+
+    model: Model | None
+    """The model that the stored vectors are searched with; ``None`` while there are none."""
+
+    def write(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        model: Model | None = None,
+        vectors: Mapping[bytes, Vector] | None = None,
+        documents: Sequence[Document] = (),
+    ) -> list[Note]:
+        """Store what the drafts say and return the notes as they are now.
+
+        A draft whose id or path is there already changes that note. With a ``model``, every note must end up with a
+        vector of it: the draft's own, one of ``vectors`` by the digest of its text, or the one that it has, if its text
+        did not change; otherwise ``VectorsMissingError`` names the texts. The drafts of ``documents`` are written
+        too, and the notes that those documents had and no longer have are deleted.
+        """
+        ...
+
+    def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
+        """Return for each id or path its note; an id goes before a path."""
+        ...
+
+    def delete(self, keys: Sequence[str], *, namespace: str) -> int:
+        """Delete notes by id or path, with all that was derived from them; return how many there were."""
+        ...
+
+    def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
+        """Walk over the notes of a namespace, or of all, in the order in which they came."""
+        ...
+
+    def vectors_of(self, notes: Sequence[Note]) -> list[Vector | None]:
+        """Return the stored vectors of these notes."""
+        ...
+
+    def link(self, source: str, link: Link, *, namespace: str) -> bool:
+        """Add a link to a note; return whether it is new."""
+        ...
+
+    def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
+        """Take a link from a note; return whether it was there."""
+        ...
+
+    def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
+        """Return the notes before and after it, those it links to, and those that link to it."""
+        ...
+
+    def documents(self, root: str, *, namespace: str) -> dict[str, str]:
+        """Return the fingerprints of the documents below ``root`` by their names."""
+        ...
+
+    def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
+        """Forget documents and delete their notes; return how many notes there were."""
+        ...
+
+    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
+        """Return notes of any namespace that have no vector of ``model``, from the one behind ``after`` on."""
+        ...
+
+    def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
+        """Store vectors of notes whose text is still the one that was embedded; return how many."""
+        ...
+
+    def activate(self, model: Model) -> bool:
+        """Search with ``model`` from now on and drop all other vectors, if no note lacks one; return whether."""
+        ...
+
+    def stats(self) -> StoreStats:
+        """Return what the store holds."""
+        ...
+
+    def check(self) -> list[Finding]:
+        """Look at every part and return what was found, the good news too."""
+        ...
+
+    def repair(self) -> list[Finding]:
+        """Rebuild what is derived from the notes, and return what a check finds afterwards."""
+        ...
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy while others go on reading and writing."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file or server; further calls raise ``StoreError``."""
+        ...

@@ -1,0 +1,1 @@
+"""Notes in one SQLite file."""
