@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from recollect.model import Candidate, Draft, Filters, Link, Note
 from recollect.query import Query
+from recollect.query.expressions import Reading
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -31,6 +32,7 @@ __all__ = [
     "Store",
     "StoreStats",
     "VectorsMissingError",
+    "Written",
     "digest",
 ]
 
@@ -50,6 +52,15 @@ class Document(NamedTuple):
     name: str
     fingerprint: str
     drafts: Sequence[Draft]
+
+
+class Written(NamedTuple):
+    """How many notes documents added, updated, left as they were and removed."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
 
 
 class Neighbour(NamedTuple):
@@ -118,7 +129,9 @@ def digest(text: str) -> bytes:
 class SearchIndex(Protocol):
     """The part of a store that searching needs."""
 
-    def search_text(self, query: Query, limit: int, *, namespace: str, filters: Filters) -> list[Candidate]:
+    def search_text(
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+    ) -> list[Candidate]:
         """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
         ...
 
@@ -139,15 +152,24 @@ class Store(SearchIndex, Protocol):
         *,
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
-        documents: Sequence[Document] = (),
     ) -> list[Note]:
         """Store what the drafts say and return the notes as they are now.
 
         A draft whose id or path is there already changes that note. With a ``model``, every note must end up with a
         vector of it: the draft's own, one of ``vectors`` by the digest of its text, or the one that it has, if its text
-        did not change; otherwise ``VectorsMissingError`` names the texts. The drafts of ``documents`` are written
-        too, and the notes that those documents had and no longer have are deleted.
+        did not change; otherwise ``VectorsMissingError`` names the texts.
         """
+        ...
+
+    def write_documents(
+        self,
+        documents: Sequence[Document],
+        *,
+        namespace: str,
+        model: Model | None = None,
+        vectors: Mapping[bytes, Vector] | None = None,
+    ) -> Written:
+        """Store documents as ``write`` stores drafts, and delete the notes that they had and no longer have."""
         ...
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
@@ -210,7 +232,7 @@ class Store(SearchIndex, Protocol):
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
         ...
 
-    def backup(self, target: Path) -> None:
+    def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write a consistent copy while others go on reading and writing."""
         ...
 

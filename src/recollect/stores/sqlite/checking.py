@@ -1,0 +1,99 @@
+"""Is every part of a store whole, and what can be rebuilt if it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+
+from recollect.model import embedding_text
+from recollect.stores.base import Finding, digest
+from recollect.stores.sqlite.rows import fetch
+from recollect.stores.sqlite.schema import create_word_index, drop_word_index
+
+__all__ = ["check", "rebuild"]
+
+SHOWN = 3
+"""How many of many problems are named."""
+
+
+def check(connection: apsw.Connection) -> list[Finding]:
+    """Look at every part. Where SQLite's own structure is broken, the rest cannot be looked at."""
+    structure = Finding("file", _file_problem(connection), repairable=False)
+    if structure.problem:
+        return [structure]
+    return [
+        structure,
+        Finding("references", _reference_problem(connection)),
+        *(Finding(f"words of {name!r}", _word_problem(connection, key)) for key, name in _namespaces(connection)),
+        Finding("vectors", _vector_problem(connection)),
+    ]
+
+
+def rebuild(connection: apsw.Connection) -> None:
+    """Make anew what is derived from the notes: indexes and words; drop vectors and links that belong to nothing."""
+    connection.execute("REINDEX")
+    connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])
+    connection.execute("DELETE FROM links WHERE source NOT IN (SELECT key FROM notes)")
+    connection.execute("UPDATE notes SET document = NULL WHERE document NOT IN (SELECT key FROM documents)")
+    for key, _ in _namespaces(connection):
+        drop_word_index(connection, key)
+        create_word_index(connection, key)
+        connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (our own number)
+
+
+def _namespaces(connection: apsw.Connection) -> list[tuple[int, str]]:
+    return [(key, name) for key, name in fetch(connection, "SELECT key, name FROM namespaces ORDER BY name")]
+
+
+def _file_problem(connection: apsw.Connection) -> str:
+    try:
+        lines = [line for (line,) in connection.execute("PRAGMA integrity_check(10)")]
+    except apsw.Error as error:
+        return f"SQLite cannot read it: {error}"
+    # The word indexes are looked at by themselves: they can be rebuilt.
+    return _listed([line for line in lines if line != "ok" and "words_" not in line])
+
+
+def _reference_problem(connection: apsw.Connection) -> str:
+    rows = connection.execute("PRAGMA foreign_key_check").fetchall()
+    return _listed(
+        [f"row {row} of {table} refers to a row of {parent} that is not there" for table, row, parent, _ in rows]
+    )
+
+
+def _word_problem(connection: apsw.Connection, namespace: int) -> str:
+    try:
+        # With the rank of 1 SQLite compares the index with the text of the notes, word by word.
+        connection.execute(f"INSERT INTO words_{namespace} (words_{namespace}, rank) VALUES ('integrity-check', 1)")  # noqa: S608
+    except apsw.Error as error:
+        return f"the index does not agree with the notes ({error})"
+    return ""
+
+
+def _vector_problem(connection: apsw.Connection) -> str:
+    return _listed([problem for _, problem in _wrong_vectors(connection)])
+
+
+def _wrong_vectors(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
+    rows = fetch(
+        connection,
+        "SELECT v.key, v.namespace, v.digest, length(v.vector), m.dimension, m.precision, "
+        "n.namespace, n.id, n.title, n.summary, n.content "
+        "FROM vectors AS v LEFT JOIN models AS m ON m.key = v.model LEFT JOIN notes AS n ON n.key = v.note",
+    )
+    width = {"float32": 4, "float16": 2}
+    for key, namespace, mark, size, dimension, precision, home, note, *text in rows:
+        if home is None or dimension is None:
+            yield key, f"vector {key} belongs to no note or model"
+        elif namespace != home:
+            yield key, f"the vector of note {note} lies in another namespace"
+        elif size != dimension * width.get(precision, 0):
+            yield key, f"the vector of note {note} has {size} bytes, not those of {dimension} numbers in {precision}"
+        elif mark != digest(embedding_text(*text)):
+            yield key, f"the vector of note {note} stands for another text"
+
+
+def _listed(problems: list[str]) -> str:
+    more = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+    return "; ".join(problems[:SHOWN]) + more

@@ -1,0 +1,234 @@
+"""Connections to one SQLite file: one for writing, many for reading, for threads and for processes.
+
+SQLite's write-ahead log lets readers go on while one writes. Writers wait for each other: within this process at a
+lock, between processes at SQLite's own, for as long as :data:`PATIENCE` says. A commit is on the disk when it returns.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from recollect.errors import (
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
+from recollect.query import normalise
+from recollect.stores.sqlite import schema
+
+__all__ = ["PATIENCE", "Connections", "indexed"]
+
+PATIENCE = 60.0
+"""Seconds to wait for other writers before giving up."""
+
+PAGE_BYTES = 8192  # five vectors of 384 numbers fit into one page; of SQLite's usual 4096 a quarter would stay empty
+CACHE_KIBIBYTES = 16 * 1024
+
+_ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
+    (apsw.BusyError, StoreBusyError, f"is kept busy by others; nothing was written after {PATIENCE:.0f} seconds"),
+    (apsw.LockedError, StoreBusyError, "is kept busy by others; nothing was written"),
+    (apsw.FullError, StoreFullError, "has no room left on its disk; nothing was written"),
+    (apsw.ReadOnlyError, StoreReadOnlyError, "cannot be written to; check its permissions and those of its folder"),
+    (apsw.NotADBError, StoreDamagedError, "is not an SQLite database; choose another file"),
+    (apsw.CorruptError, StoreDamagedError, "is damaged; see what 'recollect doctor' says, or restore a backup"),
+    (apsw.CantOpenError, StoreError, "cannot be opened; check that its folder exists and may be written to"),
+    (apsw.IOError, StoreError, "cannot be read or written; check the disk"),
+)
+
+
+def indexed(text: str | None) -> str | None:
+    """Return ``text`` as the word index takes it: in the spelling that queries are brought to."""
+    return text if text is None or text.isascii() else normalise(text)
+
+
+class Connections:
+    """All connections of this process to one file."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the file, and create or migrate it where that is needed and allowed."""
+        self.path = path
+        self.read_only = read_only
+        self._lock = threading.Lock()
+        self._start()
+        self._idle.append(self._open_first())
+
+    def _start(self) -> None:
+        """Begin with no connection; also in a child process, which must not touch those of its parent."""
+        self._process = os.getpid()
+        self._writer: apsw.Connection | None = None
+        self._writing = threading.Lock()
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Give a connection on which all reads see the store at one moment."""
+        with self._translated():
+            connection = self._take()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                self._give_back(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """Give the connection for writing in a transaction of its own, committed at the end unless an error comes."""
+        if self.read_only:
+            raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
+        self._check_open()
+        with self._translated(), self._writing:
+            self._check_open()
+            if self._writer is None:
+                self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
+            connection = self._writer
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def checking(self) -> Iterator[apsw.Connection]:
+        """Give a connection for a check, which SQLite counts as a write though it changes nothing."""
+        with self._translated():
+            connection = self._take()
+            try:
+                connection.pragma("query_only", value=False)
+                yield connection
+            finally:
+                connection.close()
+
+    def backup(self, target: Path) -> None:
+        """Write a compact, consistent copy to ``target``, which must not exist."""
+        with self.checking() as connection:
+            connection.execute("VACUUM INTO ?", (str(target),))
+
+    def close(self) -> None:
+        """Close what is idle; a connection in use closes when it comes back."""
+        if self._process != os.getpid():
+            return
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            idle, self._idle = self._idle, []
+        with self._writing:
+            if self._writer is not None:
+                self._writer.close()
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> apsw.Connection:
+        self._check_open()
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self._connect_for_reading()
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _check_open(self) -> None:
+        if self._process != os.getpid():
+            # Closing the parent's connections here would drop the parent's locks: they are left alone.
+            self._abandoned = (self._writer, self._idle)
+            self._lock = threading.Lock()
+            self._start()
+        if self._closed:
+            raise StoreError(f"{self.path} is closed; open it again to use it")
+
+    def _open_first(self) -> apsw.Connection:
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} is a directory; give the path of a file")
+        if not self.path.parent.is_dir():
+            raise StoreError(f"{self.path.parent} does not exist; create it first")
+        with self._translated():
+            if self.read_only:
+                if not self.path.exists():
+                    raise StoreError(f"{self.path} does not exist; open it without read_only=True to create it")
+                connection = self._connect_for_reading()
+                if not schema.is_current(connection, str(self.path)):
+                    raise StoreError(f"{self.path} is of an older version; open it once without read_only=True")
+                return connection
+            connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            if connection.readonly("main"):
+                raise StoreReadOnlyError(f"{self.path} cannot be written to; make it writable, or use read_only=True")
+            current = schema.is_current(connection, str(self.path))
+            if connection.pragma("journal_mode") != "wal":  # a new store, or a backup
+                connection.pragma("page_size", PAGE_BYTES)
+                _begin_log(connection)
+            if not current:
+                schema.migrate(connection, str(self.path))
+            self._writer = connection
+            return self._connect_for_reading()
+
+    def _connect_for_reading(self) -> apsw.Connection:
+        try:
+            connection = self._connect(apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE)
+            connection.execute("SELECT 1 FROM sqlite_schema").get  # noqa: B018 (opens the file, which SQLite puts off)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if not self.read_only or not self.path.exists() or self._log().exists():
+                raise
+            # The log's index cannot be created in a folder without permission; without a log none is needed.
+            connection = self._connect(apsw.SQLITE_OPEN_READONLY, "immutable=1")
+        connection.pragma("query_only", value=True)
+        return connection
+
+    def _log(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
+    def _connect(self, flags: int, options: str = "") -> apsw.Connection:
+        location = f"file:{quote(str(self.path.absolute()))}?{options}"
+        connection = apsw.Connection(location, flags=flags | apsw.SQLITE_OPEN_URI)
+        connection.set_busy_timeout(int(PATIENCE * 1000))
+        connection.create_scalar_function("indexed", indexed, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+        connection.pragma("cache_size", -CACHE_KIBIBYTES)
+        connection.pragma("foreign_keys", value=True)
+        connection.pragma("synchronous", "full")
+        connection.pragma("secure_delete", value=True)  # what is deleted is overwritten, not left in free pages
+        return connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn SQLite's errors into ours: one line that says what to do."""
+        try:
+            yield
+        except apsw.Error as error:
+            for kind, ours, advice in _ERRORS:
+                if isinstance(error, kind):
+                    raise ours(f"{self.path} {advice} ({error})") from error
+            raise StoreError(f"{self.path}: {error}") from error
+
+
+def _begin_log(connection: apsw.Connection) -> None:
+    """Switch to a write-ahead log. Who does so at the same moment as another is sent away at once: it tries again."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return

@@ -1,0 +1,66 @@
+"""Vectors in the tables: written with their model, of unit length, and replaced when a model gives way to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+
+from recollect.errors import ArgumentError
+from recollect.stores.base import Model
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+
+__all__ = ["GIVEN", "active_model", "model_key", "write_vectors"]
+
+GIVEN = "given"
+"""The name of the model whose vectors came from the caller, without a name."""
+
+
+def active_model(connection: apsw.Connection) -> tuple[int, Model] | None:
+    """Return the key and the description of the model that the store is searched with."""
+    row = connection.execute("SELECT key, name, dimension, precision FROM models WHERE active = 1").get
+    return None if row is None else (row[0], Model(*row[1:]))
+
+
+def model_key(connection: apsw.Connection, model: Model) -> int:
+    """Return the key of a model, which becomes the active one if there is none."""
+    connection.execute(
+        "INSERT INTO models (name, dimension, precision) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", tuple(model)
+    )
+    connection.execute(
+        "UPDATE models SET active = 1 WHERE (name, dimension, precision) = (?, ?, ?) "
+        "AND NOT EXISTS (SELECT 1 FROM models WHERE active = 1)",
+        tuple(model),
+    )
+    key: int = connection.execute(
+        "SELECT key FROM models WHERE (name, dimension, precision) = (?, ?, ?)", tuple(model)
+    ).get
+    return key
+
+
+def write_vectors(
+    connection: apsw.Connection, model: Model | None, vectors: Sequence[tuple[int, int, bytes, Vector]]
+) -> None:
+    """Write vectors, each with its note, namespace and the digest of its text, in place of those of the same model."""
+    model = model or Model(GIVEN, len(vectors[0][3]))
+    for *_, vector in vectors:
+        if len(vector) != model.dimension:
+            raise ArgumentError(
+                "vector", f"has {len(vector)} numbers; the model {model.name!r} makes vectors of {model.dimension}"
+            )
+    rows = np.stack([vector for *_, vector in vectors]).astype(np.float32, copy=False)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = (rows / np.where(lengths > 0, lengths, 1)).astype(model.precision)
+    key = model_key(connection, model)
+    connection.executemany("DELETE FROM vectors WHERE note = ? AND model = ?", [(note, key) for note, *_ in vectors])
+    connection.executemany(
+        "INSERT INTO vectors (note, model, namespace, digest, vector) VALUES (?, ?, ?, ?, ?)",
+        [
+            (note, key, namespace, mark, row.tobytes())
+            for (note, namespace, mark, _), row in zip(vectors, rows, strict=True)
+        ],
+    )

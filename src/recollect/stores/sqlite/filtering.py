@@ -1,0 +1,60 @@
+"""Filters become SQL conditions on ``notes AS n``, so that they hold before anything is ranked or cut."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from recollect.model import Filters
+from recollect.stores.sqlite.rows import to_microseconds
+
+__all__ = ["condition"]
+
+_LAST_CHARACTER = "\U0010ffff"
+
+
+def condition(filters: Filters) -> tuple[str, list[Any]]:
+    r"""Return a condition that begins with AND for each filter, and the values for its places.
+
+    >>> condition(Filters(tags=("tea",)))
+    (' AND instr(char(10) || n.tags || char(10), ?)', ['\ntea\n'])
+    """
+    parts: list[str] = []
+    values: list[Any] = []
+
+    def add(sql: str, *given: Any) -> None:
+        parts.append(f" AND {sql}")
+        values.extend(given)
+
+    if filters.path_prefix:
+        add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _LAST_CHARACTER)
+    for tag in filters.tags:
+        add("instr(char(10) || n.tags || char(10), ?)", f"\n{tag}\n")
+    if filters.session is not None:
+        add("n.session IS ?", filters.session or None)
+    for name in ("created", "updated"):
+        after, before = getattr(filters, f"{name}_after"), getattr(filters, f"{name}_before")
+        if after is not None:
+            add(f"n.{name}_at >= ?", to_microseconds(after))
+        if before is not None:
+            add(f"n.{name}_at < ?", to_microseconds(before))
+    for key, value in filters.metadata.items():
+        held, given = _value(value)
+        add(f"EXISTS (SELECT 1 FROM json_each(n.metadata) AS m WHERE m.key = ? AND {held})", key, *given)  # noqa: S608
+    return "".join(parts), values
+
+
+def _value(value: Any) -> tuple[str, list[Any]]:
+    """Return the condition that a JSON value equals ``value``; true is not 1, and 1 equals 1.0."""
+    if value is None or isinstance(value, bool):
+        return "m.type = ?", [{None: "null", True: "true", False: "false"}[value]]
+    if isinstance(value, (int, float)):
+        return "m.type IN ('integer', 'real') AND m.value = ?", [_fitting(value)]
+    if isinstance(value, str):
+        return "m.type = 'text' AND m.value = ?", [value]
+    return "m.type IN ('array', 'object') AND m.value = json(?)", [json.dumps(value, ensure_ascii=False)]
+
+
+def _fitting(number: int | float) -> int | float:
+    """Return a whole number that SQLite can hold, or the nearest float."""
+    return number if -(2**63) <= number < 2**63 else float(number)

@@ -1,0 +1,114 @@
+"""A note as a row, and a row as a note or a candidate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import apsw
+
+from recollect.model import Candidate, Link, Note
+
+__all__ = [
+    "CANDIDATE_COLUMNS",
+    "COLUMNS",
+    "NoteRow",
+    "candidate_of",
+    "fetch",
+    "folded_name",
+    "from_microseconds",
+    "note_of",
+    "to_microseconds",
+]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class NoteRow(NamedTuple):
+    """A row of the table ``notes``."""
+
+    key: int
+    namespace: int
+    id: str
+    path: str | None
+    name: str | None
+    session: str | None
+    position: int | None
+    importance: float
+    created_at: int
+    updated_at: int
+    last_accessed_at: int | None
+    document: int | None
+    tags: str
+    metadata: str
+    title: str
+    summary: str
+    content: str
+
+
+COLUMNS = ", ".join(NoteRow._fields)
+CANDIDATE_COLUMNS = "id, path, title, summary, content, created_at, last_accessed_at, importance"
+
+
+def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Return all rows of a query."""
+    return connection.execute(sql, tuple(values)).fetchall()
+
+
+def to_microseconds(moment: datetime) -> int:
+    """Return an instant as microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_microseconds(number: int) -> datetime:
+    """Return the instant that lies so many microseconds after 1970."""
+    return _EPOCH + timedelta(microseconds=number)
+
+
+def folded_name(target: str) -> str:
+    """Return what a wikilink calls a note: the last part of its path without suffix, in one case.
+
+    >>> folded_name("people/Ines Weber.md") == folded_name("ines weber")
+    True
+    """
+    return target.rpartition("/")[2].removesuffix(".md").casefold()
+
+
+def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
+    """Return the note in a row that holds :data:`COLUMNS`."""
+    stored = NoteRow._make(row)
+    return Note(
+        content=stored.content,
+        id=stored.id,
+        path=stored.path or "",
+        title=stored.title,
+        summary=stored.summary,
+        tags=tuple(stored.tags.split("\n")) if stored.tags else (),
+        created_at=from_microseconds(stored.created_at),
+        updated_at=from_microseconds(stored.updated_at),
+        last_accessed_at=None if stored.last_accessed_at is None else from_microseconds(stored.last_accessed_at),
+        importance=stored.importance,
+        session=stored.session or "",
+        position=stored.position,
+        links=tuple(links),
+        metadata=json.loads(stored.metadata) if stored.metadata != "{}" else {},
+        namespace=namespace,
+    )
+
+
+def candidate_of(row: Sequence[Any]) -> Candidate:
+    """Return the candidate in a row that holds :data:`CANDIDATE_COLUMNS`."""
+    note_id, path, title, summary, content, created_at, last_accessed_at, importance = row
+    return Candidate(
+        note_id,
+        path=path or "",
+        title=title,
+        summary=summary,
+        content=content,
+        created_at=from_microseconds(created_at),
+        last_accessed_at=None if last_accessed_at is None else from_microseconds(last_accessed_at),
+        importance=importance,
+    )

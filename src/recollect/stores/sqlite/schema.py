@@ -1,0 +1,147 @@
+"""The tables of a store, and how an older store becomes a current one.
+
+``PRAGMA user_version`` counts the migrations that a file has been through; ``PRAGMA application_id`` marks it as ours.
+Every namespace has a word index of its own, so that one tenant's word statistics never touch another's scores. Its
+text comes from a view over the notes: SQLite can check the index against it, and rebuild it from there.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from recollect.errors import StoreDamagedError, StoreError, StoreVersionError
+
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "create_word_index", "drop_word_index", "is_current", "migrate"]
+
+APPLICATION_ID = 0x5265636C  # "Recl"
+
+_NOTES_AND_ALL_THAT_HANGS_ON_THEM = """
+CREATE TABLE namespaces (
+    key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE documents (
+    key INTEGER PRIMARY KEY,
+    namespace INTEGER NOT NULL REFERENCES namespaces,
+    root TEXT NOT NULL,
+    name TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    UNIQUE (namespace, root, name)
+) STRICT;
+
+CREATE TABLE notes (
+    key INTEGER PRIMARY KEY,
+    namespace INTEGER NOT NULL REFERENCES namespaces,
+    id TEXT NOT NULL,
+    path TEXT,
+    name TEXT,                     -- what a wikilink calls it: the path's last part, folded, without its suffix
+    session TEXT,
+    position INTEGER,
+    importance REAL NOT NULL,
+    created_at INTEGER NOT NULL,   -- microseconds since 1970 in UTC
+    updated_at INTEGER NOT NULL,
+    last_accessed_at INTEGER,
+    document INTEGER REFERENCES documents,
+    tags TEXT NOT NULL,            -- one a line
+    metadata TEXT NOT NULL,        -- JSON
+    title TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    content TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX notes_by_id ON notes (namespace, id);
+CREATE UNIQUE INDEX notes_by_path ON notes (namespace, path) WHERE path IS NOT NULL;
+CREATE INDEX notes_by_name ON notes (namespace, name) WHERE name IS NOT NULL;
+CREATE INDEX notes_by_session ON notes (namespace, session, position) WHERE session IS NOT NULL;
+CREATE INDEX notes_by_document ON notes (document) WHERE document IS NOT NULL;
+
+CREATE TABLE links (
+    source INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE,
+    place INTEGER NOT NULL,        -- links keep their order
+    kind TEXT NOT NULL,
+    target TEXT NOT NULL,          -- an id, a path or a name; the note may come later
+    name TEXT NOT NULL,            -- the target as a wikilink would call it
+    UNIQUE (source, kind, target)
+) STRICT;
+CREATE INDEX links_by_target ON links (target);
+CREATE INDEX links_by_name ON links (name);
+
+CREATE TABLE models (
+    key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    precision TEXT NOT NULL,
+    active INTEGER UNIQUE CHECK (active = 1),
+    UNIQUE (name, dimension, precision)
+) STRICT;
+
+CREATE TABLE vectors (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again: what is in memory can trust it
+    note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE,
+    model INTEGER NOT NULL REFERENCES models,
+    namespace INTEGER NOT NULL REFERENCES namespaces,
+    digest BLOB NOT NULL,                   -- of the text that the vector stands for
+    vector BLOB NOT NULL                    -- of unit length
+) STRICT;
+CREATE UNIQUE INDEX vectors_by_note ON vectors (note, model);
+CREATE INDEX vectors_by_namespace ON vectors (namespace, model);
+"""
+
+_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM,)
+"""The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
+
+SCHEMA_VERSION = len(_MIGRATIONS)
+
+
+def is_current(connection: apsw.Connection, location: str) -> bool:
+    """Return whether the store needs no migration; raise an error that says why if it can never be used."""
+    version, application = connection.pragma("user_version"), connection.pragma("application_id")
+    if application != APPLICATION_ID and (version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get):
+        raise StoreDamagedError(f"{location} is an SQLite database, but not a Recollect store; choose another file")
+    if version > SCHEMA_VERSION:
+        raise StoreVersionError(
+            f"{location} was written by a newer Recollect (its schema is {version}, this one knows {SCHEMA_VERSION}); "
+            "upgrade recollect to open it"
+        )
+    return bool(version == SCHEMA_VERSION)
+
+
+def migrate(connection: apsw.Connection, location: str) -> None:
+    """Bring the store up to date in one transaction; another process may have done so in the meantime."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not is_current(connection, location):
+            for migration in _MIGRATIONS[connection.pragma("user_version") :]:
+                connection.execute(migration)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", SCHEMA_VERSION)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def create_word_index(connection: apsw.Connection, namespace: int) -> None:
+    """Create the empty word index of a namespace."""
+    connection.execute(f"""
+        CREATE VIEW words_{namespace}_text AS
+            SELECT key, indexed(path) AS path, indexed(title) AS title, indexed(summary) AS summary,
+                indexed(tags) AS tags, indexed(content) AS content
+            FROM notes WHERE namespace = {namespace};
+        CREATE VIRTUAL TABLE words_{namespace} USING fts5 (
+            path, title, summary, tags, content,
+            content = 'words_{namespace}_text', content_rowid = 'key', tokenize = 'porter unicode61'
+        );
+        -- What is deleted leaves the index at once, not when its pages happen to be merged.
+        INSERT INTO words_{namespace} (words_{namespace}, rank) VALUES ('secure-delete', 1);
+    """)  # noqa: S608 (the namespace is a number of our own)
+
+
+def drop_word_index(connection: apsw.Connection, namespace: int) -> None:
+    """Drop the word index of a namespace, whatever state it is in."""
+    try:
+        connection.execute(f"DROP TABLE IF EXISTS words_{namespace}")
+    except apsw.Error as error:
+        raise StoreError(f"the word index of namespace {namespace} cannot be dropped: {error}") from error
+    connection.execute(f"DROP VIEW IF EXISTS words_{namespace}_text")

@@ -1,0 +1,98 @@
+"""Both searches over one moment of the store: by words and by vectors."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+
+from recollect.model import Candidate, Filters
+from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.rows import CANDIDATE_COLUMNS, candidate_of
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+    from recollect.stores.sqlite.vectors import VectorIndex
+
+__all__ = ["search_vectors", "search_words"]
+
+WEIGHTS = "3.0, 10.0, 5.0, 4.0, 1.0"
+"""What a word counts in path, title, summary, tags and content."""
+
+
+def search_words(
+    connection: apsw.Connection, namespace: int, expression: str, limit: int, filters: Filters
+) -> list[Candidate]:
+    """Return the best notes by BM25 for an FTS5 expression.
+
+    Only the notes that can be among the best are read: those that score no worse than the last that counts, ties
+    included, because ties are settled by path and id.
+    """
+    conditions, values = condition(filters)
+    joined = f"JOIN notes AS n ON n.key = words_{namespace}.rowid" if conditions else ""
+    rows = connection.execute(
+        f"""
+        WITH matches AS MATERIALIZED (
+            SELECT words_{namespace}.rowid AS note, bm25(words_{namespace}, {WEIGHTS}) AS score
+            FROM words_{namespace} {joined} WHERE words_{namespace} MATCH ? {conditions}
+        ),
+        edge AS (SELECT score FROM matches ORDER BY score LIMIT 1 OFFSET ?)
+        SELECT score, {CANDIDATE_COLUMNS} FROM matches JOIN notes ON key = note
+        WHERE score <= coalesce((SELECT score FROM edge), score)
+        ORDER BY score, coalesce(path, ''), id LIMIT ?
+        """,  # noqa: S608 (the table's name is a number of our own)
+        (expression, *values, limit - 1, limit),
+    )
+    found = []
+    for rank, (score, *row) in enumerate(rows, start=1):
+        candidate = candidate_of(row)
+        candidate.lexical_rank = rank
+        # FTS5 counts downwards from zero, so that the best come first in SQL; upwards is what people expect.
+        candidate.lexical_score = candidate.score = -score
+        found.append(candidate)
+    return found
+
+
+def search_vectors(
+    connection: apsw.Connection, index: VectorIndex, namespace: int, vector: Vector, limit: int, filters: Filters
+) -> list[Candidate]:
+    """Return the notes with the nearest vectors, exactly."""
+    index.refresh(connection)
+    allowed = None
+    if filters:
+        conditions, values = condition(filters)
+        keys = connection.execute(
+            "SELECT v.key FROM notes AS n JOIN vectors AS v ON v.note = n.key "  # noqa: S608 (conditions of our own)
+            f"WHERE n.namespace = ? {conditions} ORDER BY v.key",
+            (namespace, *values),
+        )
+        allowed = np.fromiter((key for (key,) in keys), dtype=np.int64)
+    newest: int = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'vectors'").get or 0
+    reach = limit
+    while True:
+        nearest = index.nearest(vector, reach, allowed)
+        rows = connection.execute(
+            f"SELECT v.key, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608
+            "WHERE v.key IN (SELECT value FROM json_each(?))",
+            (json.dumps([key for key, _ in nearest]),),
+        )
+        alive = {key: row for key, *row in rows}
+        if len(alive) >= limit or len(nearest) < reach:
+            break
+        reach += max(reach, len(nearest) - len(alive))
+    index.bury({key for key, _ in nearest if key not in alive}, newest)
+    found = []
+    for key, similarity in nearest:
+        if key in alive:
+            candidate = candidate_of(alive[key])
+            candidate.vector_similarity = candidate.score = similarity
+            found.append(candidate)
+    found.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
+    for rank, candidate in enumerate(found[:limit], start=1):
+        candidate.vector_rank = rank
+    return found[:limit]
+
+
+_OF_NOTES = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))

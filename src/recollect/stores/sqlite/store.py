@@ -1,0 +1,379 @@
+"""The store in one SQLite file: it keeps the contract of :mod:`recollect.stores.base`."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import numpy as np
+
+from recollect.errors import ArgumentError, NoteNotFoundError
+from recollect.model import Candidate, Draft, Filters, Link, Note, embedding_text
+from recollect.query import Query, render_fts5
+from recollect.query.expressions import Reading
+from recollect.stores.base import (
+    Document,
+    Finding,
+    Model,
+    Neighbour,
+    Pending,
+    StoreStats,
+    Written,
+    digest,
+)
+from recollect.stores.sqlite import checking, neighbourhood, searching
+from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.embedding import active_model, model_key, write_vectors
+from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.rows import COLUMNS, fetch, note_of
+from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.vectors import VectorIndex
+from recollect.stores.sqlite.writing import Batch, delete_notes, links_of, namespace_key, write_links
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+
+__all__ = ["SQLiteStore"]
+
+WALK_ROWS = 512
+
+
+class SQLiteStore:
+    """Notes, their words, vectors and links in one SQLite file.
+
+    Threads and processes may share it: one writes at a time, the others go on reading.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     store = SQLiteStore(Path(folder, "memory.db"))
+    ...     note, = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
+    ...     found, = store.get(["tea.md"], namespace="default")
+    ...     store.close()
+    >>> found == note
+    True
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the file; without ``read_only`` it is created where it is missing."""
+        self._connections = Connections(path, read_only=read_only)
+        self._indexes: dict[tuple[int, int], VectorIndex] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def model(self) -> Model | None:
+        """The model that the stored vectors are searched with."""
+        with self._connections.reading() as connection:
+            active = active_model(connection)
+        return active[1] if active else None
+
+    def write(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        model: Model | None = None,
+        vectors: Mapping[bytes, Vector] | None = None,
+    ) -> list[Note]:
+        """Store what the drafts say and return the notes as they are now."""
+        with self._connections.writing() as connection:
+            batch = Batch(connection)
+            batch.add(drafts)
+            return batch.write(model, vectors or {})
+
+    def write_documents(
+        self,
+        documents: Sequence[Document],
+        *,
+        namespace: str,
+        model: Model | None = None,
+        vectors: Mapping[bytes, Vector] | None = None,
+    ) -> Written:
+        """Store documents, and delete the notes that they had and no longer have."""
+        with self._connections.writing() as connection:
+            batch = Batch(connection)
+            counts = [batch.add_document(document, namespace) for document in documents]
+            batch.write(model, vectors or {})
+        return Written(*map(sum, zip(*counts, strict=True))) if counts else Written()
+
+    def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
+        """Return for each id or path its note."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            places = [None if home is None else _place(connection, home, key) for key in keys]
+            found = _notes(connection, [place for place in places if place is not None])
+        return [None if place is None else found[place] for place in places]
+
+    def delete(self, keys: Sequence[str], *, namespace: str) -> int:
+        """Delete notes by id or path, with all that was derived from them."""
+        with self._connections.writing() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None:
+                return 0
+            places = {_place(connection, home, key) for key in keys} - {None}
+            delete_notes(connection, home, [place for place in places if place is not None])
+        return len(places)
+
+    def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
+        """Walk over the notes in the order in which they came; what is written meanwhile may or may not be seen."""
+        conditions, values = condition(filters or Filters())
+        last = 0
+        while True:
+            with self._connections.reading() as connection:
+                rows = fetch(
+                    connection,
+                    "SELECT n.key FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608
+                    f"WHERE n.key > ? AND s.name = coalesce(?, s.name) {conditions} ORDER BY n.key LIMIT ?",
+                    (last, namespace, *values, WALK_ROWS),
+                )
+                found = _notes(connection, [key for (key,) in rows])
+            if not rows:
+                return
+            yield from found.values()
+            last = rows[-1][0]
+
+    def vectors_of(self, notes: Sequence[Note]) -> list[Vector | None]:
+        """Return the stored vectors of these notes, of the model that the store is searched with."""
+        with self._connections.reading() as connection:
+            active = active_model(connection)
+            return [_vector(connection, active, note) if active else None for note in notes]
+
+    def search_text(
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+    ) -> list[Candidate]:
+        """Return the best notes by BM25."""
+        expression = render_fts5(query, reading)
+        if not expression or limit <= 0:
+            return []
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None:
+                return []
+            return searching.search_words(connection, home, expression, limit, filters)
+
+    def search_vectors(self, vector: Vector, limit: int, *, namespace: str, filters: Filters) -> list[Candidate]:
+        """Return the nearest notes by exact search."""
+        with self._connections.reading() as connection:
+            home, active = namespace_key(connection, namespace), active_model(connection)
+            if home is None or active is None or limit <= 0:
+                return []
+            if len(vector) != active[1].dimension:
+                raise ArgumentError(
+                    "vector", f"has {len(vector)} numbers; those of {active[1].name!r} have {active[1].dimension}"
+                )
+            length = float(np.linalg.norm(vector))
+            unit = (vector / length if length else vector).astype(np.float32)
+            return searching.search_vectors(connection, self._index(home, *active), home, unit, limit, filters)
+
+    def link(self, source: str, link: Link, *, namespace: str) -> bool:
+        """Add a link to a note."""
+        with self._connections.writing() as connection:
+            key, links = _linked(connection, source, namespace)
+            if link in links:
+                return False
+            write_links(connection, {key: [*links, link]})
+            return True
+
+    def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
+        """Take a link from a note."""
+        with self._connections.writing() as connection:
+            key, links = _linked(connection, source, namespace)
+            if link not in links:
+                return False
+            write_links(connection, {key: [each for each in links if each != link]})
+            return True
+
+    def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
+        """Return the notes before and after it, those it links to, and those that link to it."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            place = None if home is None else _place(connection, home, key)
+            if home is None or place is None:
+                raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r}")
+            edges = neighbourhood.edges(connection, home, place)
+            found = _notes(connection, [edge.note for edge in edges])
+        return [Neighbour(found[edge.note], edge.kind, edge.direction) for edge in edges]
+
+    def documents(self, root: str, *, namespace: str) -> dict[str, str]:
+        """Return the fingerprints of the documents below ``root`` by their names."""
+        with self._connections.reading() as connection:
+            rows = fetch(
+                connection,
+                "SELECT d.name, fingerprint FROM documents AS d JOIN namespaces AS s ON s.key = d.namespace "
+                "WHERE s.name = ? AND root = ?",
+                (namespace, root),
+            )
+            return {name: fingerprint for name, fingerprint in rows}
+
+    def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
+        """Forget documents and delete their notes."""
+        removed = 0
+        with self._connections.writing() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None:
+                return 0
+            for name in names:
+                document = connection.execute(
+                    "SELECT key FROM documents WHERE (namespace, root, name) = (?, ?, ?)", (home, root, name)
+                ).get
+                keys = fetch(connection, "SELECT key FROM notes WHERE document = ?", (document,))
+                delete_notes(connection, home, [key for (key,) in keys])
+                connection.execute("DELETE FROM documents WHERE key = ?", (document,))
+                removed += len(keys)
+        return removed
+
+    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
+        """Return notes of any namespace that have no vector of ``model``."""
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT key, title, summary, content FROM notes WHERE key > ? AND NOT EXISTS ("
+                "SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "
+                "WHERE v.note = notes.key AND (m.name, m.dimension, m.precision) = (?, ?, ?)) ORDER BY key LIMIT ?",
+                (after or 0, *model, limit),
+            )
+            return [Pending(key, embedding_text(*text)) for key, *text in rows]
+
+    def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
+        """Store vectors of notes whose text is still the one that was embedded."""
+        with self._connections.writing() as connection:
+            ready = []
+            for pending, vector in vectors:
+                row = connection.execute(
+                    "SELECT namespace, title, summary, content FROM notes WHERE key = ?", (pending.key,)
+                ).get
+                if row and embedding_text(*row[1:]) == pending.text:
+                    ready.append((pending.key, row[0], digest(pending.text), vector))
+            if ready:
+                write_vectors(connection, model, ready)
+        return len(ready)
+
+    def activate(self, model: Model) -> bool:
+        """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
+        with self._connections.writing() as connection:
+            key = model_key(connection, model)
+            lacking = connection.execute(
+                "SELECT 1 FROM notes WHERE key NOT IN (SELECT note FROM vectors WHERE model = ?) LIMIT 1", (key,)
+            ).get
+            if lacking:
+                return False
+            connection.execute("UPDATE models SET active = NULL WHERE key <> ?", (key,))
+            connection.execute("UPDATE models SET active = 1 WHERE key = ?", (key,))
+            connection.execute("DELETE FROM vectors WHERE model <> ?", (key,))
+            connection.execute("DELETE FROM models WHERE key <> ?", (key,))
+        return True
+
+    def stats(self) -> StoreStats:
+        """Return what the store holds."""
+        with self._connections.reading() as connection:
+            active = active_model(connection)
+            return StoreStats(
+                location=str(self._connections.path),
+                engine=f"SQLite {apsw.sqlite_lib_version()}",
+                schema=SCHEMA_VERSION,
+                notes=dict(
+                    fetch(
+                        connection,
+                        "SELECT s.name, count(n.key) FROM namespaces AS s LEFT JOIN notes AS n ON n.namespace = s.key "
+                        "GROUP BY s.key ORDER BY s.name",
+                    )
+                ),
+                links=connection.execute("SELECT count(*) FROM links").get,
+                documents=connection.execute("SELECT count(*) FROM documents").get,
+                model=active[1] if active else None,
+                vectors=dict(
+                    fetch(
+                        connection,
+                        "SELECT m.name, count(v.key) FROM models AS m LEFT JOIN vectors AS v ON v.model = m.key "
+                        "GROUP BY m.name ORDER BY m.name",
+                    )
+                ),
+                bytes=sum(path.stat().st_size for path in self._files() if path.exists()),
+            )
+
+    def check(self) -> list[Finding]:
+        """Look at every part and return what was found, the good news too."""
+        with self._connections.checking() as connection:
+            return checking.check(connection)
+
+    def repair(self) -> list[Finding]:
+        """Rebuild what is derived from the notes, and return what a check finds afterwards."""
+        with self._connections.writing() as connection:
+            checking.rebuild(connection)
+        with self._lock:
+            self._indexes.clear()
+        return self.check()
+
+    def backup(self, target: Path, *, overwrite: bool = False) -> None:
+        """Write a compact, consistent copy while others go on reading and writing."""
+        if target.exists() and (not overwrite or target.samefile(self._connections.path)):
+            raise ArgumentError("target", f"{target} exists; choose another name")
+        partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+        try:
+            self._connections.backup(partial)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connections.close()
+        self._indexes.clear()
+
+    def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
+        with self._lock:
+            index = self._indexes.get((namespace, key))
+            if index is None:
+                index = VectorIndex(namespace, key, model.dimension, model.precision)
+                self._indexes[namespace, key] = index
+            return index
+
+    def _files(self) -> list[Path]:
+        path = self._connections.path
+        return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))]
+
+
+def _place(connection: apsw.Connection, namespace: int, key: str) -> int | None:
+    """Return the row of the note with this id, or else with this path."""
+    for column in ("id", "path"):
+        row: int | None = connection.execute(
+            f"SELECT key FROM notes WHERE namespace = ? AND {column} = ?",  # noqa: S608 (a name of our own)
+            (namespace, key),
+        ).get
+        if row is not None:
+            return row
+    return None
+
+
+def _notes(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, Note]:
+    """Return notes by the keys of their rows, in the same order."""
+    columns = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
+    rows = fetch(
+        connection,
+        f"SELECT s.name, {columns} FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608
+        "WHERE n.key IN (SELECT value FROM json_each(?))",
+        (json.dumps(keys),),
+    )
+    links = links_of(connection, keys)
+    found = {row[1]: note_of(row[1:], row[0], links.get(row[1], ())) for row in rows}
+    return {key: found[key] for key in keys}
+
+
+def _vector(connection: apsw.Connection, active: tuple[int, Model], note: Note) -> Vector | None:
+    key, model = active
+    blob = connection.execute(
+        "SELECT vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
+        "JOIN namespaces AS s ON s.key = n.namespace WHERE s.name = ? AND n.id = ? AND v.model = ?",
+        (note.namespace, note.id, key),
+    ).get
+    return None if blob is None else np.frombuffer(blob, dtype=model.precision).astype(np.float32)
+
+
+def _linked(connection: apsw.Connection, source: str, namespace: str) -> tuple[int, tuple[Link, ...]]:
+    home = namespace_key(connection, namespace)
+    key = None if home is None else _place(connection, home, source)
+    if key is None:
+        raise NoteNotFoundError(f"there is no note {source!r} in namespace {namespace!r}")
+    return key, links_of(connection, [key]).get(key, ())

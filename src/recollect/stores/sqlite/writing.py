@@ -1,0 +1,389 @@
+"""One batch of drafts becomes rows: of notes, words, vectors and links, in the transaction of the caller.
+
+First all is read and decided, then all is written, table by table. A batch that lacks vectors, or holds a draft that
+cannot be stored, is given up with its transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from os import urandom
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import apsw
+
+from recollect.errors import ArgumentError, IngestError
+from recollect.model import DEFAULT_NAMESPACE, Draft, Link, Note, embedding_text
+from recollect.stores.base import Document, Model, VectorsMissingError, Written, digest
+from recollect.stores.sqlite.connections import indexed
+from recollect.stores.sqlite.embedding import write_vectors
+from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, folded_name, note_of, to_microseconds
+from recollect.stores.sqlite.schema import create_word_index
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+
+__all__ = ["Batch", "delete_notes", "links_of", "namespace_key", "write_links"]
+
+_PLACES = ", ".join("?" * len(NoteRow._fields))
+
+
+@dataclass(slots=True, eq=False)
+class _Change:
+    """What a batch does to one note."""
+
+    old: NoteRow | None
+    new: NoteRow
+    namespace: str
+    old_links: tuple[Link, ...]
+    links: tuple[Link, ...]
+    vector: Vector | None = None
+    """Given with the draft."""
+
+    @property
+    def matters(self) -> bool:
+        return self.old != self.new or self.old_links != self.links
+
+    @property
+    def renamed(self) -> bool:
+        return self.old is not None and (self.old.id, self.old.path) != (self.new.id, self.new.path)
+
+    @property
+    def words_changed(self) -> bool:
+        return self.old is None or _words(self.old) != _words(self.new)
+
+    @property
+    def text_changed(self) -> bool:
+        return self.old is None or _text(self.old) != _text(self.new)
+
+
+def _words(row: NoteRow) -> tuple[str | None, ...]:
+    return row.path, row.title, row.summary, row.tags, row.content
+
+
+def _text(row: NoteRow) -> str:
+    return embedding_text(row.title, row.summary, row.content)
+
+
+class Batch:
+    """Drafts on their way into the tables."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        """Begin an empty batch in the connection's transaction."""
+        self._connection = connection
+        self._now = time.time_ns() // 1000
+        self._next_key: int = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM notes").get
+        self._namespaces: dict[str, int] = {}
+        self._in_order: list[_Change] = []
+        """One for each draft; drafts of the same note share theirs."""
+        self._by_key: dict[int, _Change] = {}
+        self._by_id: dict[tuple[int, str], _Change] = {}
+        self._by_path: dict[tuple[int, str], _Change] = {}
+
+    def add(self, drafts: Sequence[Draft]) -> None:
+        """Decide what the drafts do to the notes that exist, or begin."""
+        self._read_existing(drafts)
+        for draft in drafts:
+            self._decide(draft)
+
+    def add_document(self, document: Document, namespace: str) -> Written:
+        """Decide what a document does, delete the notes that it no longer has, and return how many are which."""
+        owner = self._namespace(namespace)
+        key: int = self._connection.execute(
+            "INSERT INTO documents (namespace, root, name, fingerprint) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint RETURNING key",
+            (owner, document.root, document.name, document.fingerprint),
+        ).get
+        drafts = [{**draft, "namespace": namespace} for draft in document.drafts]
+        self._read_existing(drafts)
+        changes = [self._decide(draft, key) for draft in drafts]
+        stay = {change.new.key for change in changes}
+        had = fetch(self._connection, "SELECT key FROM notes WHERE document = ?", (key,))
+        gone = [note for (note,) in had if note not in stay]
+        delete_notes(self._connection, owner, gone)
+        added = sum(change.old is None for change in changes)
+        updated = sum(change.old is not None and change.matters for change in changes)
+        return Written(added, updated, len(changes) - added - updated, len(gone))
+
+    def write(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> list[Note]:
+        """Write all that was decided and return the notes in the order of their drafts."""
+        wanted = self._missing_vectors(model, vectors)
+        changes = sorted(
+            (change for change in self._by_key.values() if change.matters), key=attrgetter("new.namespace", "new.key")
+        )
+        self._write_notes(changes)
+        relinked = [change for change in changes if change.links != change.old_links]
+        write_links(self._connection, {change.new.key: change.links for change in relinked})
+        stale = [(change.new.key,) for change in changes if change.old and change.text_changed]
+        self._connection.executemany("DELETE FROM vectors WHERE note = ?", stale)
+        if wanted:
+            write_vectors(self._connection, model, wanted)
+        return [note_of(change.new, change.namespace, change.links) for change in self._in_order]
+
+    def _missing_vectors(
+        self, model: Model | None, vectors: Mapping[bytes, Vector]
+    ) -> list[tuple[int, int, bytes, Vector]]:
+        """Return note, namespace, digest and vector of each vector to write."""
+        wanted = []
+        missing: dict[str, None] = {}
+        embedded = _notes_with_vectors(self._connection, model, list(self._by_key.values()))
+        for change in self._by_key.values():
+            vector = change.vector
+            text = _text(change.new)
+            mark = digest(text)
+            if vector is None:
+                if model is None or (change.new.key in embedded and not change.text_changed):
+                    continue
+                vector = vectors.get(mark)
+                if vector is None:
+                    missing[text] = None
+                    continue
+            wanted.append((change.new.key, change.new.namespace, mark, vector))
+        if missing:
+            raise VectorsMissingError(list(missing))
+        return wanted
+
+    def _write_notes(self, changes: Sequence[_Change]) -> None:
+        executemany = self._connection.executemany
+        for namespace, group in _by_namespace(changes):
+            # The index reads the words that it lets go of from the notes: it comes before they change.
+            gone = [(change.new.key,) for change in group if change.old and change.words_changed]
+            executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", gone)  # noqa: S608 (a number of our own)
+        # An id or path may go from one note of the batch to another: all let go of theirs before any takes one.
+        renamed = [(change.new.key,) for change in changes if change.renamed]
+        executemany("UPDATE notes SET id = char(0) || key, path = NULL WHERE key = ?", renamed)
+        new = [change.new for change in changes if not change.old]
+        executemany(f"INSERT INTO notes ({COLUMNS}) VALUES ({_PLACES})", new)  # noqa: S608 (names of our own)
+        changed = [(*change.new, change.new.key) for change in changes if change.old]
+        executemany(f"UPDATE notes SET ({COLUMNS}) = ({_PLACES}) WHERE key = ?", changed)  # noqa: S608
+        for namespace, group in _by_namespace(changes):
+            words = [(change.new.key, *map(indexed, _words(change.new))) for change in group if change.words_changed]
+            executemany(
+                f"INSERT INTO words_{namespace} (rowid, path, title, summary, tags, content) "  # noqa: S608
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                words,
+            )
+
+    def _namespace(self, name: str) -> int:
+        if name not in self._namespaces:
+            key = namespace_key(self._connection, name)
+            if key is None:
+                key = self._connection.execute("INSERT INTO namespaces (name) VALUES (?) RETURNING key", (name,)).get
+                create_word_index(self._connection, key)
+            self._namespaces[name] = key
+        return self._namespaces[name]
+
+    def _read_existing(self, drafts: Sequence[Draft]) -> None:
+        """Read the notes that the drafts name by id or path."""
+        asked: dict[str, tuple[list[str], list[str]]] = {}
+        for draft in drafts:
+            ids, paths = asked.setdefault(draft.get("namespace", DEFAULT_NAMESPACE), ([], []))
+            if draft.get("id"):
+                ids.append(draft["id"])
+            if draft.get("path"):
+                paths.append(draft["path"])
+        for name, (ids, paths) in asked.items():
+            namespace = self._namespace(name)
+            rows = [
+                NoteRow._make(row)
+                for column, names in (("id", ids), ("path", paths))
+                if names
+                for row in self._connection.execute(
+                    f"SELECT {COLUMNS} FROM notes "  # noqa: S608 (names of our own)
+                    f"WHERE namespace = ? AND {column} IN (SELECT value FROM json_each(?))",
+                    (namespace, json.dumps(names)),
+                )
+            ]
+            fresh = {row.key: row for row in rows if row.key not in self._by_key}
+            links = links_of(self._connection, list(fresh))
+            for key, row in fresh.items():
+                self._remember(_Change(row, row, name, links.get(key, ()), links.get(key, ())))
+
+    def _remember(self, change: _Change) -> None:
+        self._by_key[change.new.key] = change
+        self._by_id[change.new.namespace, change.new.id] = change
+        if change.new.path:
+            self._by_path[change.new.namespace, change.new.path] = change
+
+    def _forget_names(self, change: _Change) -> None:
+        self._by_id.pop((change.new.namespace, change.new.id), None)
+        if change.new.path:
+            self._by_path.pop((change.new.namespace, change.new.path), None)
+
+    def _decide(self, draft: Draft, document: int | None = None) -> _Change:
+        """Merge a draft into the note that it names, or begin a note; a document's draft replaces all of it."""
+        change = self._named_by(draft) or self._begin(draft)
+        row = change.new
+        if document is not None:
+            self._check_owner(row, document)
+            row = row._replace(document=document)
+            draft = {**_DEFAULTS, **draft}
+        merged = _merged(row, draft)
+        links = draft.get("links", change.links)
+        if change.old and "updated_at" not in draft and (merged != row or links != change.links):
+            merged = merged._replace(updated_at=self._now)
+        vector = draft.get("vector", change.vector if _text(merged) == _text(row) else None)
+        self._forget_names(change)
+        change.new, change.links, change.vector = merged, links, vector
+        self._remember(change)
+        self._in_order.append(change)
+        return change
+
+    def _named_by(self, draft: Draft) -> _Change | None:
+        """Return the note that a draft means: the one with its id, or else the one with its path."""
+        namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
+        with_id = self._by_id.get((namespace, draft.get("id", "")))
+        with_path = self._by_path.get((namespace, draft.get("path", "")))
+        if with_id and with_path and with_id is not with_path:
+            raise ArgumentError(
+                "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
+            )
+        return with_id or with_path
+
+    def _begin(self, draft: Draft) -> _Change:
+        if "content" not in draft:
+            raise ArgumentError("content", f"is needed for a new note{_named(draft)}")
+        name = draft.get("namespace", DEFAULT_NAMESPACE)
+        key, self._next_key = self._next_key, self._next_key + 1
+        now = self._now
+        row = NoteRow(
+            key=key,
+            namespace=self._namespace(name),
+            id=draft.get("id") or _new_id(now),
+            path=None,
+            name=None,
+            session=None,
+            position=None,
+            importance=0.5,
+            created_at=now,
+            updated_at=now,
+            last_accessed_at=None,
+            document=None,
+            tags="",
+            metadata="{}",
+            title="",
+            summary="",
+            content="",
+        )
+        return _Change(None, row, name, (), ())
+
+    def _check_owner(self, row: NoteRow, document: int) -> None:
+        if row.document not in (None, document):
+            root, name = self._connection.execute("SELECT root, name FROM documents WHERE key = ?", (row.document,)).get
+            raise IngestError(f"{row.path} is the path of a note from {root}/{name}; give one of the two a prefix")
+
+
+def _named(draft: Draft) -> str:
+    """Return how an error message calls the note of a draft."""
+    name = draft.get("path") or draft.get("id")
+    return f"; {name!r} is not there yet" if name else ""
+
+
+_DEFAULTS: Draft = {
+    "title": "",
+    "summary": "",
+    "tags": (),
+    "importance": 0.5,
+    "session": "",
+    "position": None,
+    "links": (),
+    "metadata": {},
+}
+"""What a document's draft says where it is silent: it is the whole of a note, not a change to one."""
+
+
+def _merged(row: NoteRow, draft: Draft) -> NoteRow:
+    """Return ``row`` with the fields that ``draft`` holds."""
+    given: dict[str, Any] = {name: draft[name] for name in _PLAIN if name in draft}
+    for name in ("created_at", "updated_at", "last_accessed_at"):
+        if name in draft:
+            given[name] = to_microseconds(draft[name])
+    if draft.get("id"):
+        given["id"] = draft["id"]
+    if draft.get("path"):
+        given["path"] = draft["path"]
+        given["name"] = None if "#" in draft["path"] else folded_name(draft["path"])
+    if "session" in draft:
+        given["session"] = draft["session"] or None
+    if "tags" in draft:
+        given["tags"] = "\n".join(draft["tags"])
+    if draft.get("metadata"):
+        given["metadata"] = json.dumps(draft["metadata"], ensure_ascii=False, separators=(",", ":"))
+    elif "metadata" in draft:
+        given["metadata"] = "{}"
+    return row._replace(**given)
+
+
+_PLAIN = ("title", "summary", "content", "importance", "position")
+
+
+def namespace_key(connection: apsw.Connection, name: str) -> int | None:
+    """Return the key of a namespace, or ``None`` if nothing was ever stored in it."""
+    key: int | None = connection.execute("SELECT key FROM namespaces WHERE name = ?", (name,)).get
+    return key
+
+
+def links_of(connection: apsw.Connection, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+    """Return the links of the notes that have any."""
+    found: dict[int, list[Link]] = {}
+    if notes:
+        rows = connection.execute(
+            "SELECT source, kind, target FROM links WHERE source IN (SELECT value FROM json_each(?)) "
+            "ORDER BY source, place",
+            (json.dumps(notes),),
+        )
+        for source, kind, target in rows:
+            found.setdefault(source, []).append(Link(kind, target))
+    return {source: tuple(links) for source, links in found.items()}
+
+
+def write_links(connection: apsw.Connection, links: Mapping[int, Sequence[Link]]) -> None:
+    """Give the notes these links instead of those they have."""
+    connection.executemany("DELETE FROM links WHERE source = ?", [(source,) for source in links])
+    connection.executemany(
+        "INSERT INTO links (source, place, kind, target, name) VALUES (?, ?, ?, ?, ?)",
+        [
+            (source, place, link.kind, link.target, folded_name(link.target))
+            for source, each in links.items()
+            for place, link in enumerate(each)
+        ],
+    )
+
+
+def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[int]) -> None:
+    """Delete notes with their words; their vectors and links go with them."""
+    keys = [(key,) for key in notes]
+    connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
+    connection.executemany("DELETE FROM notes WHERE key = ?", keys)
+
+
+def _notes_with_vectors(connection: apsw.Connection, model: Model | None, changes: Sequence[_Change]) -> set[int]:
+    """Return the notes of a batch that have a vector of ``model``."""
+    old = [change.new.key for change in changes if change.old]
+    if model is None or not old:
+        return set()
+    rows = connection.execute(
+        "SELECT note FROM vectors JOIN models ON models.key = model "
+        "WHERE note IN (SELECT value FROM json_each(?)) AND (name, dimension, precision) = (?, ?, ?)",
+        (json.dumps(old), *model),
+    )
+    return {note for (note,) in rows}
+
+
+def _by_namespace(changes: Sequence[_Change]) -> Iterator[tuple[int, list[_Change]]]:
+    for namespace, group in groupby(changes, key=attrgetter("new.namespace")):
+        yield namespace, list(group)
+
+
+def _new_id(microseconds: int) -> str:
+    """Return a UUID of version 7: it begins with the time, so that new ids come to lie beside each other."""
+    number = (microseconds // 1000) << 80 | int.from_bytes(urandom(10), "big")
+    number = number & ~(0xF << 76) | 7 << 76
+    number = number & ~(0x3 << 62) | 2 << 62
+    return str(UUID(int=number))
