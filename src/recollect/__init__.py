@@ -1,29 +1,108 @@
 """Recollect: hybrid memory retrieval for agents, and the reasons for every result.
 
-The rooms, from a person's words to a ranked list:
+Start with :func:`open`. The rooms, from a person's words to a ranked list:
 
+- :mod:`recollect.ingest`: files and records become notes;
+- :mod:`recollect.embedders`: text becomes vectors;
+- :mod:`recollect.stores`: where notes live and are found;
 - :mod:`recollect.query`: words become a query tree, and the tree an engine's query;
+- :mod:`recollect.retrieval`: the walk from a query to a ranked list, and the drawing of what happened on it;
 - :mod:`recollect.fusion`: several ranked lists become one;
-- :mod:`recollect.ranking`: what changes an order after fusion;
-- :mod:`recollect.retrieval`: the walk through them; so far the drawing of what happened on it.
+- :mod:`recollect.ranking`: what changes an order after fusion.
+
+A room is entered when it is first asked for: importing the package alone loads next to nothing.
 """
 
-from recollect import fusion, query, ranking, retrieval
-from recollect.errors import ArgumentError, ArgumentTypeError, RecollectError
-from recollect.model import Candidate, Contribution, Step
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmbedderError,
+    IngestError,
+    NoteNotFoundError,
+    RecollectError,
+    RecollectWarning,
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreVersionError,
+)
+
+if TYPE_CHECKING:
+    from recollect import embedders, fusion, ingest, query, ranking, retrieval, stores
+    from recollect.asynchronous import AsyncMemory, open_async
+    from recollect.memory import Memory, MemoryStats, open
+    from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
+    from recollect.retrieval import Retrieval, SearchResult, Trace
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "AsyncMemory",
     "Candidate",
     "Contribution",
+    "EmbedderError",
+    "Filters",
+    "Hit",
+    "IngestError",
+    "Link",
+    "Memory",
+    "MemoryStats",
+    "Note",
+    "NoteNotFoundError",
     "RecollectError",
+    "RecollectWarning",
+    "Retrieval",
+    "SearchResult",
     "Step",
+    "StoreBusyError",
+    "StoreDamagedError",
+    "StoreError",
+    "StoreFullError",
+    "StoreReadOnlyError",
+    "StoreVersionError",
+    "Trace",
     "__version__",
+    "embedders",
     "fusion",
+    "ingest",
+    "open",
+    "open_async",
     "query",
     "ranking",
     "retrieval",
+    "stores",
 ]
+
+_ROOMS = ("embedders", "fusion", "ingest", "query", "ranking", "retrieval", "stores")
+_HOMES = {
+    **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
+    **dict.fromkeys(("Memory", "MemoryStats", "open"), "recollect.memory"),
+    **dict.fromkeys(("Candidate", "Contribution", "Filters", "Hit", "Link", "Note", "Step"), "recollect.model"),
+    **dict.fromkeys(("Retrieval", "SearchResult", "Trace"), "recollect.retrieval"),
+}
+"""Where a public name lives that is loaded when it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a room or a name when it is first asked for."""
+    if name in _ROOMS:
+        return import_module(f"recollect.{name}")
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, loaded or not."""
+    return sorted(__all__)

@@ -15,7 +15,7 @@ The tree::
     ├── EmbedderError              a model that cannot be loaded or does not answer
     └── IngestError                a file or record that cannot be read
 
-Catch :class:`RecollectError` to catch them all. A message names the argument, says what was wrong with
+Catch :class:`RecollectError` to catch them all; :class:`RecollectWarning` is the one warning. A message names the argument, says what was wrong with
 which value, and what to pass instead.
 """
 
@@ -28,6 +28,7 @@ __all__ = [
     "IngestError",
     "NoteNotFoundError",
     "RecollectError",
+    "RecollectWarning",
     "StoreBusyError",
     "StoreDamagedError",
     "StoreError",
@@ -102,3 +103,7 @@ class EmbedderError(RecollectError):
 
 class IngestError(RecollectError):
     """A file or record that cannot be read."""
+
+
+class RecollectWarning(UserWarning):
+    """Something had to be done without; the message says what, and what to do about it."""

@@ -2,6 +2,7 @@
 
 from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
 from recollect.model.filters import Filters
+from recollect.model.hit import Hit
 from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of, embedding_text
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Contribution",
     "Draft",
     "Filters",
+    "Hit",
     "Link",
     "Note",
     "Step",

@@ -106,7 +106,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
     """
     if isinstance(value, Note):
         given = {name: getattr(value, name) for name in _CHECKS}
-        return {name: held for name, held in given.items() if held is not None and (held or name != "id")}
+        return {name: held for name, held in given.items() if name not in _KEPT_WHERE_MISSING or held}
     if isinstance(value, str):
         value = {"content": value}
     if not isinstance(value, Mapping):
@@ -190,5 +190,8 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "namespace": arguments.name,
 }
 assert list(_CHECKS) == [declared.name for declared in fields(Note)]  # noqa: S101 (a field without a check is a bug)
+
+_KEPT_WHERE_MISSING = frozenset(("id", "path", "created_at", "updated_at", "last_accessed_at"))
+"""What a whole note leaves as it is where it says nothing of it."""
 
 _DRAFT_CHECKS = {**_CHECKS, "vector": arguments.vector}

@@ -129,6 +129,11 @@ def digest(text: str) -> bytes:
 class SearchIndex(Protocol):
     """The part of a store that searching needs."""
 
+    @property
+    def model(self) -> Model | None:
+        """The model that the stored vectors are searched with; ``None`` while there are none."""
+        ...
+
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
     ) -> list[Candidate]:
@@ -143,19 +148,18 @@ class SearchIndex(Protocol):
 class Store(SearchIndex, Protocol):
     """Where notes live and are found."""
 
-    model: Model | None
-    """The model that the stored vectors are searched with; ``None`` while there are none."""
-
     def write(
         self,
         drafts: Sequence[Draft],
         *,
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
+        create: bool = True,
     ) -> list[Note]:
         """Store what the drafts say and return the notes as they are now.
 
-        A draft whose id or path is there already changes that note. With a ``model``, every note must end up with a
+        A draft whose id or path is there already changes that note; any other begins one, or, unless ``create``, raises
+        ``NoteNotFoundError``. With a ``model``, every note must end up with a
         vector of it: the draft's own, one of ``vectors`` by the digest of its text, or the one that it has, if its text
         did not change; otherwise ``VectorsMissingError`` names the texts.
         """

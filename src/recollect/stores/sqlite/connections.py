@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import apsw
@@ -46,7 +47,7 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
 )
 
 
-def indexed(text: str | None) -> str | None:
+def indexed(text: Any) -> Any:
     """Return ``text`` as the word index takes it: in the spelling that queries are brought to."""
     return text if text is None or text.isascii() else normalise(text)
 

@@ -45,8 +45,13 @@ def model_key(connection: apsw.Connection, model: Model) -> int:
 def write_vectors(
     connection: apsw.Connection, model: Model | None, vectors: Sequence[tuple[int, int, bytes, Vector]]
 ) -> None:
-    """Write vectors, each with its note, namespace and the digest of its text, in place of those of the same model."""
-    model = model or Model(GIVEN, len(vectors[0][3]))
+    """Write vectors, each with its note, namespace and the digest of its text, in place of those of the same model.
+
+    Vectors without a model are taken to be of the one that the store is searched with, if there is one.
+    """
+    if model is None:
+        active = active_model(connection)
+        model = active[1] if active else Model(GIVEN, len(vectors[0][3]))
     for *_, vector in vectors:
         if len(vector) != model.dimension:
             raise ArgumentError(

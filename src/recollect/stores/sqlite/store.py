@@ -77,10 +77,11 @@ class SQLiteStore:
         *,
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
+        create: bool = True,
     ) -> list[Note]:
         """Store what the drafts say and return the notes as they are now."""
         with self._connections.writing() as connection:
-            batch = Batch(connection)
+            batch = Batch(connection, create=create)
             batch.add(drafts)
             return batch.write(model, vectors or {})
 
@@ -206,7 +207,7 @@ class SQLiteStore:
                 "WHERE s.name = ? AND root = ?",
                 (namespace, root),
             )
-            return {name: fingerprint for name, fingerprint in rows}
+            return dict(rows)
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
         """Forget documents and delete their notes."""

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import apsw
 
-from recollect.errors import ArgumentError, IngestError
+from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import DEFAULT_NAMESPACE, Draft, Link, Note, embedding_text
 from recollect.stores.base import Document, Model, VectorsMissingError, Written, digest
 from recollect.stores.sqlite.connections import indexed
@@ -74,9 +74,10 @@ def _text(row: NoteRow) -> str:
 class Batch:
     """Drafts on their way into the tables."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        """Begin an empty batch in the connection's transaction."""
+    def __init__(self, connection: apsw.Connection, *, create: bool = True) -> None:
+        """Begin an empty batch in the connection's transaction; without ``create`` it may only change notes."""
         self._connection = connection
+        self._create = create
         self._now = time.time_ns() // 1000
         self._next_key: int = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM notes").get
         self._namespaces: dict[str, int] = {}
@@ -247,6 +248,8 @@ class Batch:
         return with_id or with_path
 
     def _begin(self, draft: Draft) -> _Change:
+        if not self._create:
+            raise NoteNotFoundError(f"there is no note {draft.get('id') or draft.get('path')!r}")
         if "content" not in draft:
             raise ArgumentError("content", f"is needed for a new note{_named(draft)}")
         name = draft.get("namespace", DEFAULT_NAMESPACE)

@@ -1,0 +1,423 @@
+"""Memory: a store, an embedder and the search over both, behind one door."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import islice
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from recollect import arguments
+from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
+from recollect.errors import ArgumentError, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect.exchange import draft_from_line, line_of
+from recollect.ingest import IngestReport
+from recollect.ingest import Written as WrittenDocuments
+from recollect.ingest import ingest as ingest_files
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, draft_of
+from recollect.progress import Progress, shown_progress
+from recollect.retrieval import Retrieval, SearchResult
+from recollect.stores import open_store
+from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats, VectorsMissingError, digest
+
+if TYPE_CHECKING:
+    from recollect.embedders import Embedder
+    from recollect.stores.base import Vector
+
+__all__ = ["Memory", "MemoryStats", "open"]
+
+BATCH_NOTES = 1000
+"""How many notes ``add_many`` writes in one transaction."""
+EMBEDDED_NOTES = 64
+"""How many notes are embedded, and then written, at a time where a model has to run."""
+
+T = TypeVar("T")
+Key = str | Note
+"""What names a note: its id, its path, or the note itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStats:
+    """What a memory holds, and what it embeds with."""
+
+    store: StoreStats
+    embedder: str
+    """What embeds, and why it was chosen."""
+    unembedded: int
+    """How many notes have no vector of the embedder's model."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON-ready data."""
+        store = asdict(self.store)
+        if self.store.model:
+            store["model"] = self.store.model._asdict()
+        return {**store, "embedder": self.embedder, "unembedded": self.unembedded}
+
+
+def open(  # noqa: A001 (recollect.open is the name that users know)
+    target: str | PathLike[str] = "recollect.db",
+    *,
+    embedder: EmbedderSpec = "auto",
+    aliases: Mapping[str, Iterable[str]] | None = None,
+    read_only: bool = False,
+) -> Memory:
+    """Open the memory in the file ``target``, which is created where it is missing.
+
+    ``embedder`` is ``"auto"`` (the best model that is installed), ``None``, or whatever
+    :func:`recollect.embedders.embedder_from` knows; no model is loaded before it is needed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
+    ...     _ = memory.add("Prefers green tea.", path="memory/tea.md")
+    ...     [hit.path for hit in memory.search("which tea?")]
+    ['memory/tea.md']
+    """
+    choice = choose_embedder(embedder)
+    return Memory(open_store(target, read_only=read_only), choice, aliases=aliases)
+
+
+class Memory:
+    """Notes that can be added, found, linked and forgotten. Threads may share one; so may processes, each its own.
+
+    Wherever a ``namespace`` can be given, none means the namespace ``default``; namespaces never see each other.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        choice: EmbedderChoice,
+        *,
+        aliases: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
+        """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
+        self._store = store
+        self._choice = choice
+        self._retrieval = Retrieval(store, embedder=choice.embedder, aliases=aliases)
+        model = store.model
+        if choice.embedder is not None and model is not None and choice.embedder.name != model.name:
+            warnings.warn(
+                f"the vectors of this memory are of {model.name}, not of {choice.embedder.name}: until reindex() "
+                "re-embeds them, searches are by words alone",
+                RecollectWarning,
+                stacklevel=3,
+            )
+
+    def __enter__(self) -> Self:
+        """Return the memory itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What turns text into vectors here."""
+        return self._choice.embedder
+
+    def add(
+        self,
+        content: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 (the field's name)
+        path: str | None = None,
+        title: str | None = None,
+        summary: str | None = None,
+        tags: Sequence[str] | None = None,
+        created_at: datetime | str | None = None,
+        updated_at: datetime | str | None = None,
+        last_accessed_at: datetime | str | None = None,
+        importance: float | None = None,
+        session: str | None = None,
+        position: int | None = None,
+        links: Sequence[Link | tuple[str, str] | str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: str | None = None,
+        vector: Sequence[float] | Vector | None = None,
+    ) -> Note:
+        """Store a note and return it. One with this ``id`` or ``path`` is updated: what is not given stays.
+
+        When this returns, the note is on the disk and can be found by words and by meaning. An unchanged text is not
+        embedded again. ``vector`` is the note's vector, for those who embed by themselves.
+        """
+        fields = {name: value for name, value in locals().items() if name != "self"}
+        return self._write([draft_of(fields)])[0]
+
+    def add_many(
+        self,
+        notes: Iterable[Note | str | Mapping[str, Any]],
+        *,
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> list[Note]:
+        """Store many notes, mappings with a note's fields, or texts, and return them as notes.
+
+        They are written in batches, each as a whole or not at all. A :class:`Note` replaces all fields of the one that
+        it updates, a mapping only those that it holds.
+        """
+        total = len(notes) if isinstance(notes, Sequence) else 0
+        stored: list[Note] = []
+        numbered = enumerate(notes)
+        while batch := list(islice(numbered, BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES)):
+            drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
+            if namespace is not None:
+                drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
+            stored += self._write(drafts)
+            if progress:
+                progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
+        return stored
+
+    def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
+        """Change fields of a note that exists, named by id or path, and return it as it is now."""
+        note = self._known(key, namespace)
+        changed = draft_of(changes) | {"namespace": note.namespace}
+        if changed.setdefault("id", note.id) != note.id:
+            raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
+        return self._write([changed], create=False)[0]
+
+    def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
+        """Return the note with this id, or else with this path; ``None`` if there is none."""
+        return self._store.get([_key(key)], namespace=_home(namespace, key))[0]
+
+    def delete(self, *keys: Key, namespace: str | None = None) -> int:
+        """Delete notes by id or path, with their words, vectors and links, and return how many there were."""
+        by_home: dict[str, list[str]] = {}
+        for key in keys:
+            by_home.setdefault(_home(namespace, key), []).append(_key(key))
+        return sum(self._store.delete(names, namespace=home) for home, names in by_home.items())
+
+    def notes(
+        self, *, namespace: str | None = None, filters: Filters | Mapping[str, Any] | None = None
+    ) -> Iterator[Note]:
+        """Walk over the notes of a namespace in the order in which they came."""
+        return self._store.notes(namespace=_home(namespace), filters=Filters.of(filters))
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 10,
+        mode: str = "auto",
+        candidate_k: int = 60,
+        filters: Filters | Mapping[str, Any] | None = None,
+        namespace: str | None = None,
+        vector: Sequence[float] | Vector | None = None,
+    ) -> SearchResult:
+        """Return the best notes for a query: ranked by words, by meaning, and fused.
+
+        ``mode`` is ``auto`` or ``hybrid`` (both legs where both are there), ``bm25`` (words alone) or ``semantic``
+        (meaning alone). Each leg looks ``candidate_k`` notes deep. ``filters`` hold inside the engine, before the cut.
+        """
+        return self._retrieval.search(
+            query,
+            top_k=top_k,
+            mode=mode,
+            candidate_k=candidate_k,
+            filters=filters,
+            namespace=namespace,
+            vector=vector,
+        )
+
+    def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
+        """Search for each of several queries, with the options of :meth:`search`."""
+        return [self.search(query, **options) for query in arguments.sequence("queries", queries)]
+
+    def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
+        """Link a note to another by id, path or name, and return whether the link is new; the target may come later."""
+        made = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
+        return self._store.link(_key(source), made, namespace=_home(namespace, source))
+
+    def unlink(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
+        """Take a link away and return whether it was there."""
+        made = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
+        return self._store.unlink(_key(source), made, namespace=_home(namespace, source))
+
+    def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
+        """Return the notes before and after it, those it links to, and those that link to it."""
+        return self._store.neighbours(_key(key), namespace=_home(namespace, key))
+
+    def ingest(
+        self,
+        source: str | PathLike[str],
+        *,
+        prefix: str = "",
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> IngestReport:
+        """Take in a file, or a folder of Markdown, text and JSONL; what did not change is not read again.
+
+        Notes of files that are gone are removed. A file that cannot be read is named in the report, and the rest goes
+        on. Without ``progress``, a bar is drawn if standard error is a terminal.
+        """
+        with _progress(progress, "Reading") as told:
+            return ingest_files(
+                Path(source), _Library(self), prefix=prefix, namespace=_home(namespace), progress=told
+            )
+
+    def reindex(self, *, progress: Progress | None = None) -> int:
+        """Embed the notes that have no vector of the embedder's model, and return how many.
+
+        It can be interrupted and called again: what is embedded stays. Until every note has its vector, searches use
+        those of the model before.
+        """
+        model = self._model()
+        if model is None:
+            raise RecollectError(f"there is nothing to embed with ({self._choice.reason}); open with an embedder")
+        total = sum(self._store.stats().notes.values())
+        with _progress(progress, "Embedding") as told:
+            embedded = 0
+            while True:
+                while pending := self._store.pending(model, EMBEDDED_NOTES):
+                    vectors = self._embed([each.text for each in pending])
+                    self._store.embed(model, list(zip(pending, vectors, strict=True)))
+                    embedded += len(pending)
+                    told(embedded, max(total, embedded), "")
+                if self._store.activate(model):
+                    return embedded
+
+    def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
+        """Yield each note as a line of JSON, with its vector unless told otherwise, for all namespaces or one."""
+        model = self._store.model
+        walk = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
+        while batch := list(islice(walk, EMBEDDED_NOTES)):
+            found: Sequence[Vector | None] = self._store.vectors_of(batch) if vectors else [None] * len(batch)
+            for note, vector in zip(batch, found, strict=True):
+                yield line_of(note, model.name if model else "", vector)
+
+    def load(
+        self,
+        lines: Iterable[str | bytes],
+        *,
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Store notes from the lines that :meth:`export` makes, and return how many; an error names its line.
+
+        Vectors are taken over where they are of the model in use here; other notes are embedded.
+        """
+        stored = 0
+        numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+        while batch := list(islice(numbered, EMBEDDED_NOTES)):
+            by_model: dict[str, list[Draft]] = {}
+            for number, line in batch:
+                try:
+                    draft, model = draft_from_line(line, self._model_name())
+                except RecollectError as error:
+                    raise RecollectError(f"line {number}: {error}") from None
+                if namespace is not None:
+                    draft["namespace"] = arguments.name("namespace", namespace)
+                by_model.setdefault(model, []).append(draft)
+            for model, drafts in by_model.items():
+                self._write(drafts, model=Model(model, len(drafts[0]["vector"])) if model else None)
+            stored += len(batch)
+            if progress:
+                progress(stored, stored, "")
+        return stored
+
+    def stats(self) -> MemoryStats:
+        """Return what the memory holds, and what it embeds with."""
+        return MemoryStats(self._store.stats(), self._choice.describe(), self._unembedded())
+
+    def doctor(self, *, repair: bool = False) -> list[Finding]:
+        """Look at every part and return what was found; with ``repair``, first rebuild what is derived from the notes."""
+        found = self._store.repair() if repair else self._store.check()
+        lacking = self._unembedded()
+        problem = f"{lacking} notes have no vector of {self._model_name()}; reindex makes them" if lacking else ""
+        return [*found, Finding("embedder", problem, repairable=False)]
+
+    def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a compact, consistent copy while others go on reading and writing."""
+        self._store.backup(Path(fspath(target)).expanduser(), overwrite=overwrite)
+
+    def close(self) -> None:
+        """Let go of the store; whatever was returned before is safe already."""
+        self._store.close()
+
+    def _write(self, drafts: Sequence[Draft], *, model: Model | None = None, create: bool = True) -> list[Note]:
+        """Write drafts, embedding what the store says has no vector."""
+        model = model or self._model()
+
+        def write(vectors: Mapping[bytes, Vector]) -> list[Note]:
+            return self._store.write(drafts, model=model, vectors=vectors, create=create)
+
+        return self._with_vectors(write)
+
+    def _with_vectors(self, write: Callable[[Mapping[bytes, Vector]], T]) -> T:
+        """Call ``write`` until the vectors that it lacks have been made: outside of its transaction, which is short."""
+        vectors: dict[bytes, Vector] = {}
+        while True:
+            try:
+                return write(vectors)
+            except VectorsMissingError as missing:
+                texts = list(missing.texts)
+                vectors.update(zip(map(digest, texts), self._embed(texts), strict=True))
+
+    def _embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        embedder = self.embedder
+        if embedder is None:
+            raise RecollectError(f"there is nothing to embed with ({self._choice.reason}); open with an embedder")
+        return list(embedder.embed_documents(texts))
+
+    def _model(self) -> Model | None:
+        """Return the model that notes are embedded with; an embedder that must ask for its dimension does so now."""
+        embedder = self.embedder
+        return None if embedder is None else Model(embedder.name, embedder.dimension)
+
+    def _model_name(self) -> str | None:
+        """Return the name of the model whose vectors can be used here; ``None`` while any can."""
+        if self.embedder is not None:
+            return self.embedder.name
+        model = self._store.model
+        return model.name if model else None
+
+    def _unembedded(self) -> int:
+        stats, model = self._store.stats(), self._model_name()
+        return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
+
+    def _known(self, key: Key, namespace: str | None) -> Note:
+        note = self.get(key, namespace=namespace)
+        if note is None:
+            raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {_home(namespace, key)!r}")
+        return note
+
+
+class _Library:
+    """What ingesting needs of a memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def documents(self, root: str, namespace: str) -> Mapping[str, str]:
+        return self._memory._store.documents(root, namespace=namespace)
+
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> WrittenDocuments:
+        memory = self._memory
+        model = memory._model()
+        written = memory._with_vectors(
+            lambda vectors: memory._store.write_documents(
+                documents, namespace=namespace, model=model, vectors=vectors
+            )
+        )
+        return WrittenDocuments(*written)
+
+    def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
+        return self._memory._store.remove_documents(root, names, namespace=namespace)
+
+
+def _key(key: Key) -> str:
+    return key.id if isinstance(key, Note) else arguments.text("key", key)
+
+
+def _home(namespace: str | None, key: Key = "") -> str:
+    if namespace is not None:
+        return arguments.name("namespace", namespace)
+    return key.namespace if isinstance(key, Note) else DEFAULT_NAMESPACE
+
+
+def _progress(progress: Progress | None, label: str) -> AbstractContextManager[Progress]:
+    return shown_progress(label) if progress is None else nullcontext(progress)

@@ -1,0 +1,101 @@
+"""A hit: a note that a search found, and how it got its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recollect.model.candidate import Candidate
+
+__all__ = ["Hit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A note that was found: its place, the piece of its text to show, and the candidate with the whole record.
+
+    ``highlights`` are the spans of the snippet (from, to) that match the query.
+
+    >>> hit = Hit(1, Candidate("n1", path="tea.md", score=0.5, snippet="Prefers green tea."), ((8, 17),))
+    >>> hit.path, hit.snippet[slice(*hit.highlights[0])]
+    ('tea.md', 'green tea')
+    """
+
+    rank: int
+    candidate: Candidate
+    highlights: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The note's id."""
+        return self.candidate.id
+
+    @property
+    def path(self) -> str:
+        """The note's path; empty if it has none."""
+        return self.candidate.path
+
+    @property
+    def title(self) -> str:
+        """The note's title."""
+        return self.candidate.title
+
+    @property
+    def summary(self) -> str:
+        """The note's summary."""
+        return self.candidate.summary
+
+    @property
+    def content(self) -> str:
+        """The note's whole text."""
+        return self.candidate.content
+
+    @property
+    def snippet(self) -> str:
+        """The piece of the text that fits the query best, on one line."""
+        return self.candidate.snippet
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When the note was made."""
+        return self.candidate.created_at
+
+    @property
+    def importance(self) -> float:
+        """The note's importance, from 0 to 1."""
+        return self.candidate.importance
+
+    @property
+    def score(self) -> float:
+        """The score that the hits are ordered by."""
+        return self.candidate.score
+
+    @property
+    def relevance(self) -> float | None:
+        """The fused score on a scale from 0 to 1."""
+        return self.candidate.relevance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hit as JSON-ready data."""
+        found = self.candidate
+        return {
+            "rank": self.rank,
+            "id": found.id,
+            "path": found.path,
+            "title": found.title,
+            "summary": found.summary,
+            "snippet": found.snippet,
+            "highlights": [list(span) for span in self.highlights],
+            "content": found.content,
+            "created_at": found.created_at.isoformat().replace("+00:00", "Z") if found.created_at else None,
+            "importance": found.importance,
+            "score": found.score,
+            "relevance": found.relevance,
+            "lexical_rank": found.lexical_rank,
+            "lexical_score": found.lexical_score,
+            "vector_rank": found.vector_rank,
+            "vector_similarity": found.vector_similarity,
+            "contributions": [part.to_dict() for part in found.contributions],
+            "steps": [step.to_dict() for step in found.steps],
+        }

@@ -1,0 +1,162 @@
+"""The walk: a person's words go to the legs, and what they find becomes one list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from recollect import arguments
+from recollect.errors import EmbedderError
+from recollect.fusion import DEFAULT_K, reciprocal_rank_fusion
+from recollect.model import DEFAULT_NAMESPACE, Candidate, Filters, Hit
+from recollect.query import Query, compile_fts5, expand_aliases, parse
+from recollect.retrieval.result import SearchResult
+from recollect.retrieval.snippets import snippet
+from recollect.retrieval.trace import Attempt, Trace
+
+if TYPE_CHECKING:
+    from recollect.embedders.base import Embedder
+    from recollect.stores.base import SearchIndex, Vector
+
+__all__ = ["MODES", "Retrieval"]
+
+MODES = ("auto", "hybrid", "bm25", "semantic")
+
+
+class Retrieval:
+    """Searches an index that keeps the search part of a store's contract.
+
+    >>> class Index:
+    ...     model = None
+    ...     def search_text(self, query, limit, **_):
+    ...         return [Candidate("n1", path="tea.md", content="Prefers green tea.", lexical_rank=1, lexical_score=2.0)]
+    ...     def search_vectors(self, vector, limit, **_):
+    ...         return []
+    >>> [hit.path for hit in Retrieval(Index()).search("green tea")]
+    ['tea.md']
+    """
+
+    def __init__(
+        self,
+        index: SearchIndex,
+        *,
+        embedder: Embedder | None = None,
+        aliases: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
+        """Keep the parts; an embedder loads its model when it is first needed."""
+        self._index = index
+        self._embedder = embedder
+        self._aliases = aliases
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 10,
+        mode: str = "auto",
+        candidate_k: int = 60,
+        filters: Filters | Mapping[str, Any] | None = None,
+        namespace: str | None = None,
+        vector: Any = None,
+    ) -> SearchResult:
+        """Return the best notes for ``query``: both legs, fused by reciprocal rank.
+
+        ``vector`` is the query's own vector, for those who embed by themselves. What cannot be done, such as a search
+        by meaning without a model, is done without, and the trace says so.
+        """
+        started = perf_counter()
+        arguments.text("query", query)
+        wanted = arguments.count("top_k", top_k)
+        depth = max(wanted, arguments.count("candidate_k", candidate_k))
+        tree = parse(query)
+        if self._aliases:
+            tree = expand_aliases(tree, self._aliases)
+        trace = Trace(
+            mode=arguments.choice("mode", mode, MODES),
+            original_query=query,
+            compiled_query=compile_fts5(tree),
+            candidate_k=candidate_k,
+            rrf_k=DEFAULT_K,
+            embedder=self._embedder.name if self._embedder else "",
+        )
+        place = _Place(
+            namespace=DEFAULT_NAMESPACE if namespace is None else arguments.name("namespace", namespace),
+            filters=Filters.of(filters),
+            depth=depth,
+        )
+        numbers = None if mode == "bm25" else self._query_vector(query, vector, trace)
+        if numbers is not None:
+            trace.mode = "semantic" if mode == "semantic" else "hybrid"
+        else:
+            trace.mode, trace.fell_back_to_bm25 = "bm25", mode in ("hybrid", "semantic")
+        worded = [] if trace.mode == "semantic" else self._lexical(tree, place, trace)
+        nearest = [] if numbers is None else self._dense(numbers, place, trace)
+        fusing = perf_counter()
+        fused = reciprocal_rank_fusion([worded, nearest], k=DEFAULT_K)
+        trace.fused_count = len(fused)
+        hits = tuple(_hit(rank, candidate, tree) for rank, candidate in enumerate(fused[:wanted], start=1))
+        finished = perf_counter()
+        trace.fusion_elapsed = (finished - fusing) * 1000
+        trace.total_elapsed = (finished - started) * 1000
+        return SearchResult(query, hits, trace)
+
+    def _lexical(self, tree: Query, place: _Place, trace: Trace) -> list[Candidate]:
+        started = perf_counter()
+        found = self._index.search_text(tree, place.depth, namespace=place.namespace, filters=place.filters)
+        trace.bm25_elapsed = (perf_counter() - started) * 1000
+        trace.bm25_count = len(found)
+        trace.attempts.append(Attempt("initial", trace.compiled_query, len(found)))
+        return found
+
+    def _dense(self, vector: Vector, place: _Place, trace: Trace) -> list[Candidate]:
+        started = perf_counter()
+        found = self._index.search_vectors(vector, place.depth, namespace=place.namespace, filters=place.filters)
+        trace.vector_elapsed += (perf_counter() - started) * 1000
+        trace.vector_count = len(found)
+        return found
+
+    def _query_vector(self, query: str, given: Any, trace: Trace) -> Vector | None:
+        """Return the query's vector, or ``None`` where there is none to be had; a surprise is told in the trace."""
+        if given is not None:
+            return arguments.vector("vector", given)
+        if self._embedder is None:
+            return None
+        model = self._index.model
+        if model is None:
+            trace.warnings.append("no note has a vector yet, so the search was by words alone; reindex makes them")
+            return None
+        if self._embedder.name != model.name:
+            trace.warnings.append(_mismatch(self._embedder.name, model.name))
+            return None
+        started = perf_counter()
+        try:
+            vector = self._embedder.embed_query(query)
+        except EmbedderError as error:
+            trace.error_stage, trace.error_detail = "embed", str(error)
+            trace.warnings.append(f"the search was by words alone: {error}")
+            return None
+        trace.vector_elapsed = (perf_counter() - started) * 1000
+        if len(vector) != model.dimension:
+            trace.warnings.append(_mismatch(f"{model.name} of {len(vector)} numbers", f"one of {model.dimension}"))
+            return None
+        trace.embedder_used = True
+        return vector
+
+
+class _Place(NamedTuple):
+    """Where to search, and how deep."""
+
+    namespace: str
+    filters: Filters
+    depth: int
+
+
+def _mismatch(embedder: str, model: str) -> str:
+    return f"the store's vectors are of {model}, not of {embedder}, so the search was by words alone; reindex re-embeds"
+
+
+def _hit(rank: int, candidate: Candidate, tree: Query) -> Hit:
+    shown = snippet(candidate.content, tree)
+    candidate.snippet = shown.text
+    return Hit(rank, candidate, shown.highlights)

@@ -1,0 +1,56 @@
+"""What a search gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from recollect.model import Hit
+from recollect.retrieval.explanation import explain
+from recollect.retrieval.trace import Trace
+
+__all__ = ["SearchResult"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Sequence[Hit]):
+    """The hits of a search, best first, and the trace of how they were found.
+
+    >>> result = SearchResult("tea", (), Trace(mode="bm25", original_query="tea"))
+    >>> len(result), list(result), result.trace.mode
+    (0, [], 'bm25')
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    trace: Trace
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the search had to do without, and what to do about it."""
+        return self.trace.warnings
+
+    def __len__(self) -> int:
+        """Return how many hits there are."""
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        """Walk over the hits, best first."""
+        return iter(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, place: int | slice) -> Hit | Sequence[Hit]:
+        """Return a hit by its place, from 0."""
+        return self.hits[place]
+
+    def explain(self, *, limit: int | None = 10) -> str:
+        """Return a drawing of how each hit came by its score, for a terminal."""
+        return explain([hit.candidate for hit in self.hits], limit=limit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return hits and trace as JSON-ready data."""
+        return {"query": self.query, "hits": [hit.to_dict() for hit in self.hits], "trace": self.trace.to_dict()}

@@ -1,0 +1,83 @@
+"""The piece of a text that fits a query best, and where in it the query's words are."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from recollect.characters import collapse_whitespace, split_words
+from recollect.query import Query
+
+__all__ = ["Snippet", "snippet"]
+
+WIDTH = 180
+_SHORTEST_STEM = 4
+_SCANNED = 100_000
+"""A text is looked through as far as this; beyond it, a snippet would not be worth the time."""
+
+
+class Snippet(NamedTuple):
+    """A piece of text on one line, and the spans in it that match."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+def snippet(content: str, query: Query, width: int = WIDTH) -> Snippet:
+    """Return the stretch of ``content`` that holds most of the query's words, cut at words, about ``width`` long.
+
+    A word matches another that begins with the same letters up to its ending, as the word index would have it.
+
+    >>> from recollect.query import parse
+    >>> found = snippet("Bought two kettles. Prefers green teas over coffee.", parse("green tea"), width=30)
+    >>> found.text, [found.text[start:end] for start, end in found.highlights]
+    ('…kettles. Prefers green teas…', ['green', 'teas'])
+    """
+    text = collapse_whitespace(content[:_SCANNED])
+    pattern = _pattern(query)
+    matches = [(found.start(), found.end(), _stem(found[0])) for found in pattern.finditer(text)] if pattern else []
+    start = _best_start(matches, width)
+    start, end = _at_words(text, start, width)
+    shown = "…" * (start > 0) + text[start:end].strip() + "…" * (end < len(text))
+    shift = (start > 0) - start - (len(text[start:end]) - len(text[start:end].lstrip()))
+    spans = tuple((first + shift, last + shift) for first, last, _ in matches if start <= first and last <= end)
+    return Snippet(shown, spans)
+
+
+def _pattern(query: Query) -> re.Pattern[str] | None:
+    words = {_stem(word) for token in query.tokens if token.operator != "NOT" for word in split_words(token.text)}
+    if not words:
+        return None
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\w{{0,6}}", re.IGNORECASE)
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending that inflection would change."""
+    lowered = word.lower()
+    return lowered if len(lowered) <= _SHORTEST_STEM else lowered[: max(_SHORTEST_STEM, len(lowered) - 3)]
+
+
+def _best_start(matches: list[tuple[int, int, str]], width: int) -> int:
+    """Return where a window holds most different words; the first of equals, with some text before it."""
+    best, most, left = 0, 0, 0
+    for right, (_, end, _) in enumerate(matches):
+        while end - matches[left][0] > width and left < right:
+            left += 1
+        different = len({stem for *_, stem in matches[left : right + 1]}) if right - left < 40 else 40
+        if different > most:
+            most, best = different, left
+    return max(0, matches[best][0] - width // 5) if matches else 0
+
+
+def _at_words(text: str, start: int, width: int) -> tuple[int, int]:
+    """Move both ends of a window to the nearest space inside it, if there is one."""
+    start = max(0, min(start, len(text) - width))
+    end = min(len(text), start + width)
+    if start > 0:
+        space = text.find(" ", start, start + 30)
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", max(start, end - 30), end)
+        end = space if space > start else end
+    return start, end
