@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from recollect.errors import EmbedderError
 
@@ -40,6 +39,8 @@ def kept_file(stem: str, suffix: str, build: Callable[[Path], None]) -> Path:
     The name of a file ends in the digest of what is in it, so that damage shows. It is built beside its place and
     moved there in one step: of two processes that build at once, the later one replaces a file by its equal.
     """
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 (only who builds pays for it)
+
     folder = cache_folder()
     for path in sorted(folder.glob(f"{stem}.*{suffix}")):
         with suppress(OSError):  # a file that cannot be read is as good as none

@@ -52,10 +52,10 @@ class MiniLMEmbedder(ModelEmbedder):
         query_cache: int = QUERY_CACHE,
     ) -> None:
         """Find the weights; they are built and loaded when the first text comes."""
+        arguments.choice("precision", precision, ("int8", "float32"))
         reason = why_no_minilm()
         if reason:
             raise EmbedderError(reason)
-        arguments.choice("precision", precision, ("int8", "float32"))
         super().__init__(
             f"{_NAME}/{precision}",
             "onnxruntime",

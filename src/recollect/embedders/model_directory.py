@@ -129,7 +129,7 @@ class _Prompts:
         """Read the prompts; whatever is not a text is none."""
         prompts = config.get("prompts")
         self._prompts: dict[str, Any] = prompts if isinstance(prompts, dict) else {}
-        self._default = config.get("default_prompt_name")
+        self._default = str(config.get("default_prompt_name"))
 
     def first(self, *names: str) -> str:
         """Return the first prompt that has one of these names, else the one that the model uses by default."""
