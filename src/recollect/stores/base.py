@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from recollect.model import Candidate, Draft, Filters, Link, Note
+from recollect.model import Candidate, Document, Draft, Filters, Link, Note
 from recollect.query import Query
 
 if TYPE_CHECKING:
@@ -41,15 +41,6 @@ class Model(NamedTuple):
     name: str
     dimension: int
     precision: str = "float32"
-
-
-class Document(NamedTuple):
-    """A file whose notes are replaced as a whole: where it lies, a fingerprint of what it holds, and the notes."""
-
-    root: str
-    name: str
-    fingerprint: str
-    drafts: Sequence[Draft]
 
 
 class Neighbour(NamedTuple):
