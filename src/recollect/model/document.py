@@ -13,7 +13,7 @@ __all__ = ["Document"]
 class Document(NamedTuple):
     """A file whose notes are replaced as a whole: where it lies, a fingerprint of what it holds, and the notes.
 
-    >>> Document("/home/ines/notes", "tea.md", "20:1:af", [{"content": "Prefers sencha."}]).name
+    >>> Document("/notes", "tea.md", "20:1:af", [{"content": "Prefers sencha."}]).name
     'tea.md'
     """
 
