@@ -91,7 +91,7 @@ def chunk_text(text: str, *, size: int = CHUNK_SIZE) -> list[Chunk]:
     No chunk has more than 1.2 times ``size`` characters.
 
     >>> [chunk.text for chunk in chunk_text("Ines likes tea. Olaf does not.\n\nThe end.", size=20)]
-    ['Ines likes tea.', 'Olaf does not.', 'The end.']
+    ['Ines likes tea.', 'Olaf does not.\n\nThe end.']
     """
     return chunk_blocks(text, text_blocks(text), size=size)
 
@@ -107,11 +107,11 @@ def text_blocks(text: str) -> list[Block]:
 
 
 def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) -> list[Chunk]:
-    """Return the chunks of ``text``, whose ``blocks`` follow each other without gap.
+    r"""Return the chunks of ``text``, whose ``blocks`` follow each other without gap.
 
     >>> tea = Block(0, 6, "heading", 1, "Tea"), Block(6, 13)
-    >>> [(chunk.text, chunk.headings) for chunk in chunk_blocks("# Tea\\nSencha.", tea)]
-    [('# Tea\\nSencha.', ('Tea',))]
+    >>> [(chunk.text, chunk.headings) for chunk in chunk_blocks("# Tea\nSencha.", tea)]
+    [('# Tea\nSencha.', ('Tea',))]
     """
     aim = arguments.count("size", size)
     if aim < SMALLEST_SIZE:
@@ -237,7 +237,11 @@ def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
     while end - start > limit:
         cut = start + limit
         for _ in range(min(16, limit - 1)):
-            if not unicodedata.combining(text[cut]) and text[cut] not in "\u200d\ufe0e\ufe0f" and text[cut - 1] != "\u200d":
+            if (
+                not unicodedata.combining(text[cut])
+                and text[cut] not in "\u200d\ufe0e\ufe0f"
+                and text[cut - 1] != "\u200d"
+            ):
                 break
             cut -= 1
         yield cut
@@ -253,7 +257,7 @@ def _ends_of(pattern: str) -> Callable[[str], Iterable[int]]:
 _PARAGRAPHS = _ends_of(r"\n[^\S\n]*\n\s*+")
 _ITEMS = _ends_of(r"\n(?=[^\S\n]{0,3}(?:[-*+]|\d{1,9}[.)])\s)")
 _LINES = _ends_of(r"\n\s*+")
-_WORDS = _ends_of(r"\s++|[，、；：]")  # noqa: RUF001 (these are the commas of scripts without spaces)
+_WORDS = _ends_of(r"\s++|[，、；：]")  # the commas of scripts that have no spaces
 
 _CUTS: dict[Kind, tuple[Callable[[str], Iterable[int]], ...]] = {
     "heading": (sentence_ends, _WORDS),

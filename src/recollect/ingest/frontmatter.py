@@ -1,8 +1,8 @@
 """Front matter: what a Markdown file says of itself, in YAML between two lines of ``---`` at its top.
 
-Words stay words: ``no``, ``on``, ``12:30``, ``007`` and dates are text here, as in YAML 1.2 and as people mean them, and
-only what looks like a number, ``true``, ``false`` or ``null`` is one. References to other parts of the YAML are refused,
-because a few lines of them can stand for gigabytes.
+Words stay words: ``no``, ``on``, ``12:30``, ``007`` and dates are text here, as people mean them, and only what looks like
+a number, ``true``, ``false`` or ``null`` is one. References to other parts of the YAML are refused, because a few lines of
+them can stand for gigabytes.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")
 
 
 class Entry(NamedTuple):
-    """A value of the front matter, and its line in the file.
+    r"""A value of the front matter, and its line in the file.
 
-    >>> split_front_matter("---\\ntitle: Tea\\n---\\n", "tea.md").entries["title"]
+    >>> split_front_matter("---\ntitle: Tea\n---\n", "tea.md").entries["title"]
     Entry(value='Tea', line=2)
     """
 
@@ -61,7 +61,7 @@ def split_front_matter(text: str, name: str) -> FrontMatter:
 
     >>> found = split_front_matter("---\ntags: [tea, no]\ncups: 3\n---\nSencha.", "tea.md")
     >>> {key: entry.value for key, entry in found.entries.items()}, found.end
-    ({'tags': ['tea', 'no'], 'cups': 3}, 34)
+    ({'tags': ['tea', 'no'], 'cups': 3}, 32)
     """
     first, _, rest = text.partition("\n")
     if not _DELIMITER.match(first):
@@ -73,7 +73,9 @@ def split_front_matter(text: str, name: str) -> FrontMatter:
     if closing is None:
         raise UnreadableError(name, 1, "the front matter that begins here has no end; close it with a line of ---")
     if closing.start() - begin > LONGEST:
-        raise UnreadableError(name, 1, f"the front matter has more than {LONGEST:,} characters; move some into the text")
+        raise UnreadableError(
+            name, 1, f"the front matter has more than {LONGEST:,} characters; move some into the text"
+        )
     return FrontMatter(_entries(text[begin : closing.start()], name), min(len(text), closing.end() + 1))
 
 
@@ -92,7 +94,9 @@ def _entries(source: str, name: str) -> dict[str, Entry]:
         if root is None:
             return {}
         if not isinstance(root, yaml.MappingNode):
-            message = "the front matter must be lines of 'key: value'; if --- is meant as a rule, leave a line empty below it"
+            message = (
+                "the front matter must be lines of 'key: value'; if --- is meant as a rule, leave a line empty below it"
+            )
             raise UnreadableError(name, 2, message)
         return {
             str(loader.construct_object(key, deep=True)): Entry(
@@ -120,8 +124,8 @@ def _loader() -> type[yaml.SafeLoader]:
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
-                event = self.peek_event()
-                raise yaml.composer.ComposerError(None, None, "references (*) are not read; write it out", event.start_mark)
+                mark = self.get_event().start_mark
+                raise yaml.composer.ComposerError(None, None, "references (*) are not read; write it out", mark)
             return super().compose_node(parent, index)
 
     for kind, pattern, first in (

@@ -11,7 +11,7 @@ from typing import Any
 from recollect import arguments
 from recollect.characters import collapse_whitespace
 from recollect.errors import ArgumentError
-from recollect.ingest.chunking import CHUNK_SIZE, Block, Chunk, chunk_blocks
+from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_blocks
 from recollect.ingest.frontmatter import Entry, split_front_matter
 from recollect.ingest.mentions import mentions_in, resolved_link
 from recollect.ingest.moments import moment_in_name, moment_of

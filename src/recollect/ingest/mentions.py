@@ -1,7 +1,7 @@
 """What prose mentions: ``#tags``, ``[[wikilinks]]`` and links to other Markdown files.
 
-Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over twice,
-so that a megabyte of brackets takes no longer than a megabyte of words.
+Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over, so that
+a megabyte of brackets takes no longer than a megabyte of words.
 """
 
 from __future__ import annotations
@@ -52,15 +52,17 @@ def mentions_in(text: str, start: int = 0, end: int | None = None) -> list[Menti
     prose = _masked(text[start:end])
     found: list[Mention] = []
     if "#" in prose:
-        found.extend(Mention(start + each.start(), "tag", tag) for each in _TAG.finditer(prose) if (tag := _tag(each[1])))
+        found.extend(
+            Mention(start + each.start(), "tag", tag) for each in _TAG.finditer(prose) if (tag := _tag(each[1]))
+        )
     if "[[" in prose:
         for each in _WIKILINK.finditer(prose):
             target = re.split(r"[|#]", each[1], maxsplit=1)[0].rstrip("\\").strip()
             if target and len(target) <= LONGEST_NAME:
                 found.append(Mention(start + each.start(), "wikilink", target))
     if "](" in prose:
-        for each in _INLINE_LINK.finditer(prose):
-            found.append(Mention(start + each.start(), "link", each[1] or each[2] or ""))
+        links = _INLINE_LINK.finditer(prose)
+        found.extend(Mention(start + each.start(), "link", each[1] or each[2] or "") for each in links)
     if "]:" in prose:
         found.extend(Mention(start + each.start(), "link", each[1]) for each in _DEFINITION.finditer(prose))
     found.sort()
@@ -82,7 +84,9 @@ def resolved_link(destination: str, name: str, prefix: str = "") -> Link | None:
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
     if not path.lower().endswith((".md", ".markdown", ".mdx")) or not path.isprintable():
         return None
-    target = posixpath.normpath(path.lstrip("/") if path.startswith("/") else f"{posixpath.dirname(name)}/{path}".lstrip("/"))
+    target = posixpath.normpath(
+        path.lstrip("/") if path.startswith("/") else f"{posixpath.dirname(name)}/{path}".lstrip("/")
+    )
     if target == name or target.startswith("../"):
         return None
     return Link("link", prefix + target)

@@ -1,4 +1,4 @@
-"""What chunks are called: a path that stays when other parts of the file change, and a title that says where they stand."""
+"""What chunks are called: a path that stays when other parts of the file change, and a title that says where it is."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Markdown becomes blocks: where its headings, paragraphs, lists and code are, as CommonMark defines them.
 
-markdown-it-py finds the blocks and nothing else: what stands inside a line is not parsed, definitions of references stay
-paragraphs, and what is nested deeper than twenty levels stays text. So every line of the source belongs to a block, and
+markdown-it-py finds the blocks and nothing else: what stands inside a line is not parsed, definitions of references are
+paragraphs, and what is nested deeper than twenty levels is text. So every line of the source belongs to a block, and
 hostile nesting costs no more than honest text.
 """
 
@@ -101,7 +101,9 @@ def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]
         borders.update((first, behind))
         if token.type in ("fence", "code_block") or (token.type == "html_block" and _RAW_HTML.match(token.content)):
             code.add(first)
-    return [(line_starts[first], line_starts[behind]) for first, behind in pairwise(sorted(borders)) if first not in code]
+    return [
+        (line_starts[first], line_starts[behind]) for first, behind in pairwise(sorted(borders)) if first not in code
+    ]
 
 
 def _label(content: str) -> str:

@@ -1,8 +1,7 @@
 """Text becomes sentences.
 
-A full stop is not always an end: it also stands behind abbreviations and initials, in numbers and in ellipses. The rules
-here are those that a reader applies at a glance, and when in doubt two sentences stay together: for a chunk it matters
-more that nothing is torn apart than that everything is separated.
+A full stop is not always an end: it also stands behind abbreviations and initials, in numbers and in ellipses. When in
+doubt two sentences stay together: for a chunk it matters more that nothing is torn apart than that all is separated.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ __all__ = ["sentence_ends", "split_sentences"]
 _CLOSERS = "\"'”’»›)\\]*_"
 _BOUNDARY = re.compile(
     rf"(?<![.!?…])(?P<marks>[.!?…]++)[{_CLOSERS}]*+(?=\s)\s*+"  # a run of marks is looked at once, so that it is linear
-    r"|(?<![。！？｡])[。！？｡]++[」』”’）】〕》]*+\s*+"  # noqa: RUF001
+    r"|(?<![。！？｡])[。！？｡]++[」』”’）】〕》]*+\s*+"
     r"|\n[^\S\n]*\n\s*+"
 )
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘„«]*\Z")
@@ -22,8 +21,9 @@ _OPENERS = "\"'“‘„«‹([*_¿¡"
 
 _NEVER_LAST = frozenset(
     """
-    adm apr approx aug bldg brig bzgl bzw ca capt cf col d.h dec dept dipl dr e.g eds evtl feb fr geb gen ggf gov hon hr i.e
-    inkl jan jul jun lt maj mio mr mrs ms mt nov oct prof rep rev sen sep sept sgt st str tel u.a univ vgl vs z.b
+    adm approx apr aug bldg brig bzgl bzw ca capt cf col d.h dec dept dipl dr e.g eds evtl feb fr geb gen ggf gov
+    hon hr i.e inkl jan jul jun lt maj mio mr mrs ms mt nov oct prof rep rev sen sep sept sgt st str tel u.a univ
+    vgl vs z.b
     """.split()
 )
 """Abbreviations that something always follows."""
@@ -36,11 +36,11 @@ _SOMETIMES_LAST = frozenset("a.m al ave bros co corp est etc inc jr ltd p.m ph.d
 
 _FIRST_WORDS = frozenset(
     """
-    a after all an and as at because before both but by each every for from he her here his how however i if in it its later
-    most my next no now on one or our she since so some that the their then there these they this those to today we what
-    when where while who why with yes you your
-    aber als am an auch auf bei da danach das dass der die dies diese ein eine er es für heute hier ich ihr im in ist kein
-    man mit nach nein nun nur ob oder sie so und uns vom von war warum was wenn wer wie wir wo zu zum
+    a aber after all als am an and as at auch auf because before bei both but by da danach das dass der die dies
+    diese each ein eine er es every for from für he her here heute hier his how however i ich if ihr im in ist it
+    its kein later man mit most my nach nein next no now nun nur ob oder on one or our she sie since so some that
+    the their then there these they this those to today und uns vom von war warum was we wenn wer what when where
+    while who why wie wir with wo yes you your zu zum
     """.split()
 )
 
