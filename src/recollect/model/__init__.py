@@ -1,6 +1,7 @@
 """The plain data that walks through the rooms."""
 
 from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
+from recollect.model.document import Document, Written
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
 from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of, embedding_text
@@ -9,12 +10,14 @@ __all__ = [
     "DEFAULT_NAMESPACE",
     "Candidate",
     "Contribution",
+    "Document",
     "Draft",
     "Filters",
     "Hit",
     "Link",
     "Note",
     "Step",
+    "Written",
     "as_candidate",
     "as_candidates",
     "draft_of",

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from recollect.model import Candidate, Draft, Filters, Link, Note
+from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
 from recollect.query import Query
 from recollect.query.expressions import Reading
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Vector = NDArray[float32]
 
 __all__ = [
-    "Document",
     "Finding",
     "Model",
     "Neighbour",
@@ -32,7 +31,6 @@ __all__ = [
     "Store",
     "StoreStats",
     "VectorsMissingError",
-    "Written",
     "digest",
 ]
 
@@ -43,24 +41,6 @@ class Model(NamedTuple):
     name: str
     dimension: int
     precision: str = "float32"
-
-
-class Document(NamedTuple):
-    """A file whose notes are replaced as a whole: where it lies, a fingerprint of what it holds, and the notes."""
-
-    root: str
-    name: str
-    fingerprint: str
-    drafts: Sequence[Draft]
-
-
-class Written(NamedTuple):
-    """How many notes documents added, updated, left as they were and removed."""
-
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    removed: int = 0
 
 
 class Neighbour(NamedTuple):

@@ -13,17 +13,15 @@ import apsw
 import numpy as np
 
 from recollect.errors import ArgumentError, NoteNotFoundError
-from recollect.model import Candidate, Draft, Filters, Link, Note, embedding_text
+from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written, embedding_text
 from recollect.query import Query, render_fts5
 from recollect.query.expressions import Reading
 from recollect.stores.base import (
-    Document,
     Finding,
     Model,
     Neighbour,
     Pending,
     StoreStats,
-    Written,
     digest,
 )
 from recollect.stores.sqlite import checking, neighbourhood, searching

@@ -19,8 +19,8 @@ from uuid import UUID
 import apsw
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Draft, Link, Note, embedding_text
-from recollect.stores.base import Document, Model, VectorsMissingError, Written, digest
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Link, Note, Written, embedding_text
+from recollect.stores.base import Model, VectorsMissingError, digest
 from recollect.stores.sqlite.connections import indexed
 from recollect.stores.sqlite.embedding import write_vectors
 from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, folded_name, note_of, to_microseconds

@@ -1,0 +1,195 @@
+"""Markdown becomes notes: front matter, sections, tags and links."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from recollect import arguments
+from recollect.characters import collapse_whitespace
+from recollect.errors import ArgumentError
+from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_blocks
+from recollect.ingest.frontmatter import Entry, split_front_matter
+from recollect.ingest.mentions import mentions_in, resolved_link
+from recollect.ingest.moments import moment_in_name, moment_of
+from recollect.ingest.naming import Paths, readable, titled
+from recollect.ingest.outline import outline
+from recollect.ingest.plain import tidy_lines
+from recollect.ingest.problems import Contents, Problem
+from recollect.model import Draft, Link, draft_of
+
+__all__ = ["read_markdown"]
+
+_FIELD_OF = {
+    "title": "title",
+    "tags": "tags",
+    "tag": "tags",
+    "summary": "summary",
+    "description": "summary",
+    "created": "created_at",
+    "created_at": "created_at",
+    "date": "created_at",
+    "updated": "updated_at",
+    "updated_at": "updated_at",
+    "importance": "importance",
+}
+_LINK_KINDS = frozenset(("supersedes", "resolved-by", "related"))
+
+
+def read_markdown(
+    text: str,
+    name: str,
+    *,
+    prefix: str = "",
+    created_at: datetime | None = None,
+    size: int = CHUNK_SIZE,
+) -> Contents:
+    r"""Return the notes of a Markdown file, a note for each section or piece of one.
+
+    ``name`` is the file's path below the root, ``prefix`` what its notes' paths begin with. ``created_at`` counts where
+    neither the front matter nor the file's name holds a date. ``size`` is how long a note should be.
+
+    >>> text = "---\ntags: people\n---\n# Ines\nLikes [[Sencha]].\n"
+    >>> [note] = read_markdown(text, "people/ines.md").drafts
+    >>> note["path"], note["title"], note["tags"], note["links"]
+    ('people/ines.md', 'Ines', ('people',), (Link(kind='wikilink', target='Sencha'),))
+    """
+    text = tidy_lines(text)
+    front = split_front_matter(text, name)
+    said = _Said(name, front.entries)
+    body = text[front.end :]
+    blocks, prose = outline(body)
+    chunks = chunk_blocks(body, blocks, size=size)
+    if not chunks and front.entries:
+        chunks = [Chunk("", (), (), 0, 0)]  # a file may say all there is to say in its front matter
+    lead = next((block.label for block in blocks if block.kind == "heading" and block.level == 1 and block.label), "")
+    title = said.fields.pop("title", "") or lead or readable(name)
+    created = said.fields.pop("created_at", None) or moment_in_name(name) or created_at
+    tags, links = _mentioned(body, prose, chunks, name, prefix)
+    paths = Paths(prefix + name)
+    drafts = []
+    for position, chunk in enumerate(chunks):
+        draft: Draft = {
+            **said.fields,
+            "content": chunk.text,
+            "path": paths.next(_below(chunk.anchor, lead)),
+            "title": titled(title, _below(chunk.headings, title, lead) if position else ()),
+            "tags": (*said.tags, *tags[position]),
+            "created_at": created,
+            "session": prefix + name,
+            "position": position,
+            "links": (*(said.links if not position else ()), *links[position]),
+            "metadata": said.metadata,
+        }
+        if position:
+            draft.pop("summary", None)
+        drafts.append(draft_of(draft))
+    return Contents(drafts, said.problems)
+
+
+class _Said:
+    """What the front matter says, sorted into the fields of a note."""
+
+    def __init__(self, name: str, entries: Mapping[str, Entry]) -> None:
+        self.fields: dict[str, Any] = {}
+        self.tags: tuple[str, ...] = ()
+        self.links: tuple[Link, ...] = ()
+        self.metadata: dict[str, Any] = {}
+        self.problems: list[Problem] = []
+        for key, (value, line) in entries.items():
+            plain_key = key.strip().lower().replace("_", "-")
+            field = _FIELD_OF.get(plain_key.replace("-", "_"))
+            if value is None:
+                continue
+            if plain_key in _LINK_KINDS:
+                self.links += tuple(Link(plain_key, target) for target in _targets(value))
+            elif field == "tags":
+                self.tags += tuple(_tags(value))
+            elif field is None:
+                self.metadata[key] = value
+            else:
+                try:
+                    # Of two keys that say the same thing, the first counts and the other is kept as metadata.
+                    if field in self.fields:
+                        self.metadata[key] = value
+                    else:
+                        self.fields[field] = _READ[field](key, value)
+                except ArgumentError as error:
+                    self.metadata[key] = value
+                    self.problems.append(Problem(name, line, f"{error}; it is kept as metadata", skipped=False))
+
+
+def _words(_: str, value: Any) -> str:
+    """Return a title or summary in one line; a list of them in a row."""
+    return collapse_whitespace(", ".join(_strings(value)))
+
+
+def _importance(argument: str, value: Any) -> float:
+    number = arguments.number(argument, value)
+    if not 0 <= number <= 1:
+        raise ArgumentError(argument, f"must lie between 0 and 1, got {number:g}")
+    return number
+
+
+_READ: dict[str, Callable[[str, Any], Any]] = {
+    "title": _words,
+    "summary": _words,
+    "created_at": moment_of,
+    "updated_at": moment_of,
+    "importance": _importance,
+}
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, however deep its lists are: YAML reads ``[[Ines]]`` as a list in a list."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _strings(each)
+    elif value is not None and not isinstance(value, dict):
+        yield str(value)
+
+
+def _tags(value: Any) -> Iterator[str]:
+    for written in _strings(value):
+        # In a list each entry is a tag of its own, spaces and all; a text is split.
+        parts = [written] if isinstance(value, list) else re.split(r"[,\s]+", written)
+        for part in parts:
+            tag = collapse_whitespace(part).lstrip("#").strip("/ ")
+            if tag and tag.isprintable():
+                yield tag
+
+
+def _targets(value: Any) -> Iterator[str]:
+    for written in _strings(value):
+        linked = re.findall(r"\[\[([^\[\]]+)\]\]", written) or [written]
+        for target in linked:
+            plain = collapse_whitespace(re.split(r"[|#]", target, maxsplit=1)[0])
+            if plain and plain.isprintable():
+                yield plain
+
+
+def _mentioned(
+    body: str, prose: list[tuple[int, int]], chunks: list[Chunk], name: str, prefix: str
+) -> tuple[list[list[str]], list[list[Link]]]:
+    """Return the tags and the links that stand in each chunk."""
+    tags: list[list[str]] = [[] for _ in chunks]
+    links: list[list[Link]] = [[] for _ in chunks]
+    starts = [chunk.start for chunk in chunks]
+    for start, end in prose:
+        for mention in mentions_in(body, start, end):
+            place = max(0, bisect_right(starts, mention.at) - 1)
+            if mention.kind == "tag":
+                tags[place].append(mention.name)
+            elif mention.kind == "wikilink":
+                links[place].append(Link("wikilink", mention.name))
+            elif link := resolved_link(mention.name, name, prefix):
+                links[place].append(link)
+    return tags, links
+
+
+def _below(headings: tuple[str, ...], *known: str) -> tuple[str, ...]:
+    """Return ``headings`` without the first if it says what is known already."""
+    return headings[1:] if headings and headings[0] in known else headings
