@@ -14,13 +14,15 @@ PACKAGE = Path(recollect.__file__).parent
 
 LAYERS = [
     {"cli", "server"},
+    {"asynchronous"},
     {"memory"},
     {"retrieval"},
     {"ingest", "stores", "embedders"},
+    {"exchange"},
     {"fusion", "ranking", "query"},
     {"model"},
     {"arguments"},
-    {"characters"},
+    {"characters", "progress", "sample"},
     {"errors"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

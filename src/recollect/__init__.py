@@ -37,7 +37,7 @@ from recollect.errors import (
 if TYPE_CHECKING:
     from recollect import embedders, fusion, ingest, query, ranking, retrieval, stores
     from recollect.asynchronous import AsyncMemory, open_async
-    from recollect.memory import Memory, MemoryStats, open
+    from recollect.memory import Memory, MemoryStats, open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
     from recollect.retrieval import Retrieval, SearchResult, Trace
 

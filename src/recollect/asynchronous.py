@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from recollect.ingest import IngestReport
 from recollect.memory import Key, Memory, MemoryStats
 from recollect.memory import open as open_memory
 from recollect.model import Note
 from recollect.retrieval import SearchResult
 from recollect.stores.base import Finding, Neighbour
+
+if TYPE_CHECKING:
+    from recollect.ingest import IngestReport
 
 __all__ = ["AsyncMemory", "open_async"]
 

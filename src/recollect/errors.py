@@ -15,8 +15,8 @@ The tree::
     ├── EmbedderError              a model that cannot be loaded or does not answer
     └── IngestError                a file or record that cannot be read
 
-Catch :class:`RecollectError` to catch them all; :class:`RecollectWarning` is the one warning. A message names the argument, says what was wrong with
-which value, and what to pass instead.
+Catch :class:`RecollectError` to catch them all; :class:`RecollectWarning` is the one warning. A message names what was
+wrong, with which value, and says what to do instead.
 """
 
 from __future__ import annotations

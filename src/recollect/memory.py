@@ -16,10 +16,7 @@ from recollect import arguments
 from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.exchange import draft_from_line, line_of
-from recollect.ingest import IngestReport
-from recollect.ingest import Written as WrittenDocuments
-from recollect.ingest import ingest as ingest_files
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, draft_of
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, Written, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.retrieval import Retrieval, SearchResult
 from recollect.stores import open_store
@@ -27,6 +24,7 @@ from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats, 
 
 if TYPE_CHECKING:
     from recollect.embedders import Embedder
+    from recollect.ingest import IngestReport
     from recollect.stores.base import Vector
 
 __all__ = ["Memory", "MemoryStats", "open"]
@@ -63,7 +61,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     target: str | PathLike[str] = "recollect.db",
     *,
     embedder: EmbedderSpec = "auto",
-    aliases: Mapping[str, Iterable[str]] | None = None,
+    aliases: Mapping[str, Sequence[str]] | None = None,
     read_only: bool = False,
 ) -> Memory:
     """Open the memory in the file ``target``, which is created where it is missing.
@@ -92,7 +90,7 @@ class Memory:
         store: Store,
         choice: EmbedderChoice,
         *,
-        aliases: Mapping[str, Iterable[str]] | None = None,
+        aliases: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
         self._store = store
@@ -254,10 +252,10 @@ class Memory:
         Notes of files that are gone are removed. A file that cannot be read is named in the report, and the rest goes
         on. Without ``progress``, a bar is drawn if standard error is a terminal.
         """
+        from recollect.ingest import ingest  # noqa: PLC0415 (brings Markdown and YAML)
+
         with _progress(progress, "Reading") as told:
-            return ingest_files(
-                Path(source), _Library(self), prefix=prefix, namespace=_home(namespace), progress=told
-            )
+            return ingest(Path(source), _Library(self), prefix=prefix, namespace=_home(namespace), progress=told)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many.
@@ -324,7 +322,7 @@ class Memory:
         return MemoryStats(self._store.stats(), self._choice.describe(), self._unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
-        """Look at every part and return what was found; with ``repair``, first rebuild what is derived from the notes."""
+        """Look at every part and return what was found; with ``repair``, first rebuild what derives from the notes."""
         found = self._store.repair() if repair else self._store.check()
         lacking = self._unembedded()
         problem = f"{lacking} notes have no vector of {self._model_name()}; reindex makes them" if lacking else ""
@@ -395,15 +393,12 @@ class _Library:
     def documents(self, root: str, namespace: str) -> Mapping[str, str]:
         return self._memory._store.documents(root, namespace=namespace)
 
-    def write_documents(self, documents: Sequence[Document], namespace: str) -> WrittenDocuments:
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
         memory = self._memory
         model = memory._model()
-        written = memory._with_vectors(
-            lambda vectors: memory._store.write_documents(
-                documents, namespace=namespace, model=model, vectors=vectors
-            )
+        return memory._with_vectors(
+            lambda vectors: memory._store.write_documents(documents, namespace=namespace, model=model, vectors=vectors)
         )
-        return WrittenDocuments(*written)
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
         return self._memory._store.remove_documents(root, names, namespace=namespace)

@@ -21,7 +21,7 @@ def shown_progress(label: str) -> Iterator[Progress]:
     ...     progress(1, 2, "first")
     """
     if not sys.stderr.isatty():
-        yield lambda done, total, name: None
+        yield lambda *_: None
         return
     from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +42,7 @@ class Retrieval:
         index: SearchIndex,
         *,
         embedder: Embedder | None = None,
-        aliases: Mapping[str, Iterable[str]] | None = None,
+        aliases: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Keep the parts; an embedder loads its model when it is first needed."""
         self._index = index

@@ -23,9 +23,10 @@ def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store
     """
     from recollect.stores.sqlite.store import SQLiteStore  # noqa: PLC0415 (brings SQLite and numpy)
 
-    if not isinstance(target, (str, PathLike)) or not isinstance(fspath(target), str):
-        raise ArgumentTypeError("target", f"must be a path, got {type(target).__name__}")
-    name = fspath(target)
+    try:
+        name = fspath(target)
+    except TypeError:
+        raise ArgumentTypeError("target", f"must be the path of a file, got {type(target).__name__}") from None
     if "://" in name:
         raise ArgumentError("target", f"no store is known for {name!r}; give the path of a file")
     if name == ":memory:":

@@ -202,7 +202,9 @@ class Connections:
         location = f"file:{quote(str(self.path.absolute()))}?{options}"
         connection = apsw.Connection(location, flags=flags | apsw.SQLITE_OPEN_URI)
         connection.set_busy_timeout(int(PATIENCE * 1000))
-        connection.create_scalar_function("indexed", indexed, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+        connection.create_scalar_function(
+            "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+        )
         connection.pragma("cache_size", -CACHE_KIBIBYTES)
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
