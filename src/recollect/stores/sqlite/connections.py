@@ -35,11 +35,12 @@ PATIENCE = 60.0
 PAGE_BYTES = 8192  # five vectors of 384 numbers fit into one page; of SQLite's usual 4096 a quarter would stay empty
 CACHE_KIBIBYTES = 16 * 1024
 
+_NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.BusyError, StoreBusyError, f"is kept busy by others; nothing was written after {PATIENCE:.0f} seconds"),
     (apsw.LockedError, StoreBusyError, "is kept busy by others; nothing was written"),
     (apsw.FullError, StoreFullError, "has no room left on its disk; nothing was written"),
-    (apsw.ReadOnlyError, StoreReadOnlyError, "cannot be written to; check its permissions and those of its folder"),
+    (apsw.ReadOnlyError, StoreReadOnlyError, _NOT_WRITABLE),
     (apsw.NotADBError, StoreDamagedError, "is not an SQLite database; choose another file"),
     (apsw.CorruptError, StoreDamagedError, "is damaged; see what 'recollect doctor' says, or restore a backup"),
     (apsw.CantOpenError, StoreError, "cannot be opened; check that its folder exists and may be written to"),
@@ -173,7 +174,7 @@ class Connections:
                 return connection
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main"):
-                raise StoreReadOnlyError(f"{self.path} cannot be written to; make it writable, or use read_only=True")
+                raise StoreReadOnlyError(f"{self.path} {_NOT_WRITABLE}")
             current = schema.is_current(connection, str(self.path))
             if connection.pragma("journal_mode") != "wal":  # a new store, or a backup
                 connection.pragma("page_size", PAGE_BYTES)

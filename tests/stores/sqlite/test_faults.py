@@ -1,0 +1,262 @@
+"""What goes wrong with a file gives one clear error, and what is on the disk is not harmed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.errors import (
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreVersionError,
+)
+from recollect.model import Filters
+from recollect.query import parse
+from recollect.stores.sqlite import connections
+from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.store import SQLiteStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "memory.db"
+    store = SQLiteStore(file)
+    store.write([{"content": f"note {number} about tea", "path": f"{number}.md"} for number in range(100)])
+    store.close()
+    return file
+
+
+def count(path: Path) -> int:
+    store = SQLiteStore(path)
+    assert not any(finding.problem for finding in store.check())
+    found = sum(1 for _ in store.notes())
+    store.close()
+    return found
+
+
+OPEN = """
+import os, sys
+from pathlib import Path
+from recollect.errors import StoreError
+from recollect.stores.sqlite.store import SQLiteStore
+if os.getuid() == 0:  # no permission applies to root
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    store = SQLiteStore(Path(sys.argv[1]), read_only=len(sys.argv) > 2)
+    print(sum(1 for _ in store.notes()))
+except StoreError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def opened_without_power(path: Path, *options: str) -> str:
+    """Open a store in a process that is not root, and return how many notes there are, or the error."""
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-c", OPEN, str(path), *options], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def in_the_open(path: Path) -> None:
+    """Let everyone reach a file in a temporary folder, so that only the file's own permissions count."""
+    for folder in [path.parent, *path.parent.parents]:
+        if folder.owner() != "root" or folder.stat().st_mode & 0o077 == 0:
+            folder.chmod(folder.stat().st_mode | 0o055)
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("Dear diary, " * 500)
+    with pytest.raises(StoreDamagedError, match=r"notes\.txt is not an SQLite database; choose another file"):
+        SQLiteStore(file)
+    assert file.read_text() == "Dear diary, " * 500
+
+
+def test_a_database_of_someone_else(tmp_path: Path) -> None:
+    file = tmp_path / "other.db"
+    other = apsw.Connection(str(file))
+    other.execute("CREATE TABLE songs (title); INSERT INTO songs VALUES ('one')")
+    other.close()
+    before = file.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(StoreDamagedError, match="is an SQLite database, but not a Recollect store"):
+            SQLiteStore(file, read_only=read_only)
+    assert file.read_bytes() == before
+
+
+def test_a_store_of_a_newer_version(path: Path) -> None:
+    raw = apsw.Connection(str(path))
+    raw.pragma("user_version", SCHEMA_VERSION + 1)
+    raw.close()
+    with pytest.raises(StoreVersionError, match=rf"\(its schema is {SCHEMA_VERSION + 1}, .*\); upgrade recollect"):
+        SQLiteStore(path)
+    raw = apsw.Connection(str(path))
+    raw.pragma("user_version", SCHEMA_VERSION)
+    raw.close()
+    assert count(path) == 100
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9])
+def test_a_truncated_file(path: Path, share: float) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(StoreDamagedError, match="damaged|not an SQLite database"):  # noqa: PT012 (whichever comes first)
+        store = SQLiteStore(path)
+        try:
+            problems = [finding.problem for finding in store.check() if finding.problem]
+            raise StoreDamagedError(f"damaged: {problems}") if problems else AssertionError("nothing was found")
+        finally:
+            store.close()
+    path.write_bytes(whole)
+    assert count(path) == 100
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is a directory; give the path of a file"):
+        SQLiteStore(tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="nowhere does not exist; create it first"):
+        SQLiteStore(tmp_path / "nowhere" / "memory.db")
+
+
+def test_a_file_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="does not exist; open it without read_only=True to create it"):
+        SQLiteStore(tmp_path / "memory.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_only(path: Path) -> None:
+    store = SQLiteStore(path, read_only=True)
+    assert len(store.search_text(parse("tea"), 200, namespace="default", filters=Filters())) == 100
+    assert not any(finding.problem for finding in store.check())
+    with pytest.raises(StoreReadOnlyError, match="was opened with read_only=True; open it without to change it"):
+        store.write([{"content": "more"}])
+    store.close()
+
+
+def test_an_empty_file_is_not_yet_a_store_for_reading(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    file.touch()
+    with pytest.raises(StoreError, match="is of an older version; open it once without read_only=True"):
+        SQLiteStore(file, read_only=True)
+    SQLiteStore(file).close()
+    SQLiteStore(file, read_only=True).close()
+
+
+def test_a_file_without_permission_to_write(path: Path) -> None:
+    in_the_open(path)
+    path.chmod(0o444)
+    assert "StoreReadOnlyError" in opened_without_power(path)
+    assert "make it and its folder writable, or use read_only=True" in opened_without_power(path)
+    assert opened_without_power(path, "read-only") == "100"
+    path.chmod(0o644)
+    assert count(path) == 100
+
+
+def test_a_file_without_permission_to_read(path: Path) -> None:
+    in_the_open(path)
+    path.chmod(0o000)
+    for options in ((), ("read-only",)):
+        said = opened_without_power(path, *options)
+        assert said.startswith("StoreError")
+        assert "cannot be opened; check" in said
+    path.chmod(0o644)
+    assert count(path) == 100
+
+
+def test_a_folder_without_permission(path: Path) -> None:
+    in_the_open(path)
+    path.parent.chmod(0o555)
+    assert "cannot be opened; check" in opened_without_power(path.parent / "new.db")
+    path.parent.chmod(0o755)
+    assert count(path) == 100
+
+
+def test_a_full_disk(path: Path) -> None:
+    """SQLite's own limit on pages gives the same error as a disk without room."""
+    store = SQLiteStore(path)
+    with store._connections.writing() as connection:
+        connection.pragma("max_page_count", connection.pragma("page_count"))
+    with pytest.raises(StoreFullError, match="has no room left on its disk; nothing was written"):
+        store.write([{"content": f"{'much text ' * 300}{number}"} for number in range(100)])
+    assert len(list(store.notes())) == 100
+    with store._connections.writing() as connection:
+        connection.pragma("max_page_count", 2**30)
+    store.write([{"content": "there is room again"}])
+    store.close()
+    assert count(path) == 101
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare, to mount a small disk of its own")
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    fill = """
+import sys
+from pathlib import Path
+from recollect.errors import StoreFullError
+from recollect.stores.sqlite.store import SQLiteStore
+store = SQLiteStore(Path(sys.argv[1]) / "memory.db")
+written = 0
+try:
+    while True:
+        store.write([{"content": f"note {written + number} " + "tea " * 200} for number in range(20)])
+        written += 20
+except StoreFullError as error:
+    print(error)
+notes = sum(1 for _ in store.notes())
+problems = [finding for finding in store.check() if finding.problem]
+store.close()
+store = SQLiteStore(Path(sys.argv[1]) / "memory.db")
+again = sum(1 for _ in store.notes())
+print(written, notes, again, problems)
+"""
+    mounted = f"mount -t tmpfs -o size=3m tmpfs '{tmp_path}' && exec '{sys.executable}' -c \"$0\" '{tmp_path}'"
+    done = subprocess.run(  # noqa: S603 (our own code)
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, fill],  # noqa: S607
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    if "unshare failed" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"a disk of its own cannot be mounted here: {done.stderr.strip()}")
+    said, figures = done.stdout.splitlines()
+    assert "has no room left on its disk; nothing was written" in said
+    written, notes, again, problems = figures.split(maxsplit=3)
+    assert int(written) > 0
+    assert written == notes == again
+    assert problems == "[]"
+
+
+def test_others_that_keep_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    store = SQLiteStore(path)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusyError, match="is kept busy by others; nothing was written"):
+        store.write([{"content": "more"}])
+    assert len(list(store.notes())) == 100
+    other.execute("ROLLBACK")
+    store.write([{"content": "more"}])
+    store.close()
+    other.close()
+
+
+def test_an_error_in_a_transaction_undoes_it(path: Path) -> None:
+    store = SQLiteStore(path)
+    with pytest.raises(StoreError, match="no such table: nowhere"), store._connections.writing() as connection:  # noqa: PT012
+        connection.execute("DELETE FROM notes")
+        connection.execute("SELECT * FROM nowhere")
+    assert len(list(store.notes())) == 100
+    store.close()

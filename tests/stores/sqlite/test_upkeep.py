@@ -1,0 +1,224 @@
+"""Damage to what is derived is found and put right; what is deleted is gone; what is old is brought up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from recollect.errors import StoreError
+from recollect.model import Filters
+from recollect.query import parse
+from recollect.stores.sqlite import schema
+from recollect.stores.sqlite.store import SQLiteStore
+
+EVERYTHING = Filters()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(path)
+    store.write(
+        [
+            {"content": f"tea {n}", "title": "jar", "path": f"{n}.md", "vector": np.eye(8, dtype=np.float32)[n]}
+            for n in range(8)
+        ]
+    )
+    yield store
+    store.close()
+
+
+def problems(store: SQLiteStore) -> dict[str, str]:
+    return {finding.part: finding.problem for finding in store.check() if finding.problem}
+
+
+def damage(path: Path, sql: str) -> None:
+    raw = apsw.Connection(str(path))
+    raw.create_scalar_function("indexed", lambda text: text, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    raw.execute(sql)
+    raw.close()
+
+
+DAMAGES = {
+    "words that are missing": ("DELETE FROM words_1 WHERE rowid = 3", "words of 'default'"),
+    "words that are wrong": (
+        "UPDATE notes SET content = 'changed behind our back' WHERE key = 2",
+        "words of 'default'",
+    ),
+    "broken words": ("DELETE FROM words_1_data WHERE id > 10", "words of 'default'"),
+    "no words": ("DROP TABLE words_1", "words of 'default'"),
+    "a cut vector": ("UPDATE vectors SET vector = x'00' WHERE note = 2", "vectors"),
+    "a vector of another text": ("UPDATE vectors SET digest = x'00' WHERE note = 2", "vectors"),
+    "a vector of no note": ("UPDATE vectors SET note = 99 WHERE note = 2", "vectors"),
+    "a vector in another namespace": (
+        "INSERT INTO namespaces VALUES (2, 'b'); UPDATE vectors SET namespace = 2 WHERE note = 2",
+        "vectors",
+    ),
+    "many vectors": ("UPDATE vectors SET digest = x'00'", "vectors"),
+    "links of no note": ("INSERT INTO links VALUES (99, 0, 'related', 'x', 'x')", "references"),
+    "documents that are gone": ("UPDATE notes SET document = 99 WHERE key = 1", "references"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_found_and_put_right(store: SQLiteStore, path: Path, name: str) -> None:
+    sql, part = DAMAGES[name]
+    damage(path, f"PRAGMA foreign_keys = OFF; {sql}")
+    assert part in problems(store)
+    repaired = {finding.part: finding.problem for finding in store.repair()}
+    assert not any(repaired.values())
+    assert problems(store) == {}
+    assert len(list(store.notes())) == 8
+    assert len(store.search_text(parse("jar"), 20, namespace="default", filters=EVERYTHING)) == 8
+
+
+def test_many_problems_are_told_in_few_words(store: SQLiteStore, path: Path) -> None:
+    damage(path, "UPDATE vectors SET digest = x'00'")
+    assert problems(store)["vectors"].endswith(" and 5 more")
+
+
+@pytest.mark.usefixtures("store")
+def test_a_damaged_file_is_told(path: Path) -> None:
+    damage(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = path.read_bytes()
+    page = 8192
+    broken = bytearray(whole)
+    for start in range(3 * page, len(whole), page):
+        broken[start : start + 16] = b"\xff" * 16
+    copy = path.with_name("broken.db")
+    copy.write_bytes(bytes(broken))
+    other = SQLiteStore(copy)
+    (finding,) = other.check()
+    assert finding.part == "file"
+    assert finding.problem
+    assert not finding.repairable
+    other.close()
+
+
+def test_what_is_deleted_is_gone_from_the_file(store: SQLiteStore, path: Path) -> None:
+    word = "xylophonic"
+    vector = np.arange(1, 9, dtype=np.float32)
+    unit = (vector / np.linalg.norm(vector)).tobytes()
+    store.write([{"path": "secret.md", "content": f"the {word} plan", "title": "hush", "vector": vector}])
+    store.write([{"path": "kept.md", "content": "another plan"}])
+    assert store.delete(["secret.md"], namespace="default") == 1
+    store.close()
+    left = path.read_bytes()
+    assert word.encode() not in left
+    assert word[:9].encode() not in left
+    assert b"hush" not in left
+    assert unit not in left
+    assert not path.with_name("memory.db-wal").exists()
+
+
+def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
+    rng = np.random.default_rng(3)
+    store = SQLiteStore(path)
+    store.write(
+        [{"path": f"{n}", "content": f"{n}", "vector": row} for n, row in enumerate(rng.standard_normal((1500, 4)))]
+    )
+
+    def nearest(limit: int) -> list[str]:
+        found = store.search_vectors(np.ones(4, np.float32), limit, namespace="default", filters=EVERYTHING)
+        return [candidate.path for candidate in found]
+
+    best = nearest(1500)
+    store.delete(best[:700], namespace="default")
+    assert nearest(800) == best[700:]
+    (index,) = store._indexes.values()
+    assert len(index) == 800
+    assert nearest(5) == best[700:705]
+    assert len(index) == len(index._keys) == 800
+    store.close()
+
+
+def test_more_vectors_than_a_block_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.stores.sqlite.vectors.BLOCK_ROWS", 100)
+    monkeypatch.setattr("recollect.stores.sqlite.vectors.READ_ROWS", 70)
+    rows = np.random.default_rng(5).standard_normal((350, 4)).astype(np.float32)
+    store = SQLiteStore(path)
+    for start in range(0, 350, 50):
+        store.write([{"path": f"{n}", "content": f"{n}", "vector": rows[n]} for n in range(start, start + 50)])
+        store.search_vectors(rows[0], 1, namespace="default", filters=EVERYTHING)
+    for n in (0, 99, 100, 101, 199, 349):
+        (found,) = store.search_vectors(rows[n], 1, namespace="default", filters=EVERYTHING)
+        assert found.path == f"{n}"
+        assert found.score == pytest.approx(1)
+    store.close()
+
+
+def test_two_stores_on_one_file_see_each_other(store: SQLiteStore, path: Path) -> None:
+    other = SQLiteStore(path)
+    vector = np.full(8, 0.5, np.float32)
+
+    def nearest(of: SQLiteStore) -> list[str]:
+        return [each.path for each in of.search_vectors(vector, 1, namespace="default", filters=EVERYTHING)]
+
+    assert nearest(store) == nearest(other) == ["0.md"]
+    other.write([{"path": "new.md", "content": "new", "vector": vector}])
+    assert nearest(store) == ["new.md"]
+    store.delete(["new.md"], namespace="default")
+    assert nearest(other) == ["0.md"]
+    other.close()
+
+
+def test_scores_do_not_depend_on_how_the_index_grew(store: SQLiteStore, path: Path) -> None:
+    rng = np.random.default_rng(11)
+    vector = rng.standard_normal(8).astype(np.float32)
+    for n in range(30):
+        store.write([{"path": f"x{n}", "content": f"x{n}", "vector": rng.standard_normal(8)}])
+        store.search_vectors(vector, 5, namespace="default", filters=EVERYTHING)
+        if n % 3 == 0:
+            store.delete([f"x{n}"], namespace="default")
+    fresh = SQLiteStore(path)
+    grown, loaded = (
+        [(each.id, each.score) for each in one.search_vectors(vector, 50, namespace="default", filters=EVERYTHING)]
+        for one in (store, fresh)
+    )
+    assert grown == loaded
+    fresh.close()
+
+
+def test_a_backup_taken_while_others_write_is_whole(store: SQLiteStore, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    store.backup(target)
+    store.write([{"content": "later"}])
+    copy = SQLiteStore(target)
+    assert len(list(copy.notes())) == 8
+    assert problems(copy) == {}
+    assert copy.model == store.model
+    copy.write([{"content": "another life"}])
+    copy.close()
+    with pytest.raises(StoreError, match="cannot be opened|unable to open"):
+        store.backup(tmp_path / "nowhere" / "copy.db")
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(
+    store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.close()
+    broken = (*schema._MIGRATIONS, "CREATE TABLE half (x); SELECT * FROM nowhere")
+    monkeypatch.setattr(schema, "_MIGRATIONS", broken)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))
+    with pytest.raises(StoreError, match="no such table: nowhere"):
+        SQLiteStore(path)
+    monkeypatch.setattr(schema, "_MIGRATIONS", (*schema._MIGRATIONS[:-1], "CREATE TABLE whole (x)"))
+    with pytest.raises(StoreError, match="is of an older version; open it once without read_only=True"):
+        SQLiteStore(path, read_only=True)
+    migrated = SQLiteStore(path)
+    raw = apsw.Connection(str(path))
+    tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_schema")}
+    assert "whole" in tables
+    assert "half" not in tables
+    assert raw.pragma("user_version") == len(broken)
+    assert len(list(migrated.notes())) == 8
+    migrated.close()
+    raw.close()

@@ -1,0 +1,529 @@
+"""What every store must do. A new engine adds itself to ``engines.py`` and passes all of this."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
+from recollect.model import Document, Filters, Link, Note, Written, draft_of
+from recollect.query import parse
+from recollect.stores.base import Model, Store, VectorsMissingError, digest
+
+HOME = "default"
+EVERYTHING = Filters()
+TINY = Model("tiny", 3)
+
+
+def put(store: Store, *notes: str | dict[str, Any] | Note, **options: Any) -> list[Note]:
+    return store.write([draft_of(note) for note in notes], **options)
+
+
+def words(store: Store, query: str, limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
+    found = store.search_text(parse(query), limit, namespace=namespace, filters=Filters.of(conditions))
+    return [candidate.path or candidate.content for candidate in found]
+
+
+def nearest(store: Store, vector: list[float], limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
+    asked = np.array(vector, dtype=np.float32)
+    found = store.search_vectors(asked, limit, namespace=namespace, filters=Filters.of(conditions))
+    return [candidate.path or candidate.content for candidate in found]
+
+
+class TestWriting:
+    def test_a_note_comes_back_as_it_was_written(self, store: Store) -> None:
+        note = Note(
+            content="Prefers green tea.\n\nNever after six. 🍵 \0 end",
+            id="n1",
+            path="memory/tea.md",
+            title="Tea",
+            summary="Green, early",
+            tags=("drinks", "two words"),
+            created_at=datetime(2026, 4, 18, 7, 30, 1, 123456, UTC),
+            updated_at=datetime(2026, 4, 19, tzinfo=UTC),
+            last_accessed_at=datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
+            importance=0.8,
+            session="s",
+            position=7,
+            links=(Link("supersedes", "memory/coffee.md"), Link("related", "shop")),
+            metadata={"project": "x", "n": [1, 2.5, None, {"ä": True}]},
+        )
+        assert put(store, note) == [note]
+        assert store.get(["n1", "memory/tea.md", "nowhere"], namespace=HOME) == [note, note, None]
+        assert list(store.notes()) == [note]
+
+    def test_what_is_not_given_gets_a_default(self, store: Store) -> None:
+        before = datetime.now(UTC)
+        (note,) = put(store, "Prefers green tea.")
+        after = datetime.now(UTC)
+        assert note.created_at is not None
+        assert before.replace(microsecond=0) <= note.created_at <= after
+        assert note.updated_at == note.created_at
+        assert (note.last_accessed_at, note.importance, note.path, note.namespace) == (None, 0.5, "", HOME)
+        assert len(note.id) == 36
+
+    def test_ids_that_are_made_sort_by_time(self, store: Store) -> None:
+        first, second = put(store, "one")[0].id, put(store, "two")[0].id
+        assert first[:8] <= second[:8]
+        assert first != second
+
+    @pytest.mark.parametrize("name", ["id", "path"])
+    def test_an_id_or_path_that_is_there_is_updated(self, store: Store, name: str) -> None:
+        (old,) = put(store, {name: "tea", "content": "green", "importance": 0.9, "tags": ["drinks"]})
+        (new,) = put(store, {name: "tea", "content": "oolong"})
+        assert (new.id, new.created_at, new.importance, new.tags) == (old.id, old.created_at, 0.9, ("drinks",))
+        assert new.content == "oolong"
+        assert new.updated_at is not None
+        assert old.updated_at is not None
+        assert new.updated_at >= old.updated_at
+        assert words(store, "green") == []
+        assert len(words(store, "oolong")) == 1
+
+    def test_an_update_that_changes_nothing_changes_nothing(self, store: Store) -> None:
+        (old,) = put(store, {"path": "tea.md", "content": "green", "links": ["a"]})
+        assert put(store, {"path": "tea.md", "content": "green"}, {"path": "tea.md", "links": ["a"]}) == [old, old]
+
+    def test_a_whole_note_replaces_all(self, store: Store) -> None:
+        put(store, {"path": "tea.md", "content": "green", "tags": ["drinks"], "session": "s", "position": 1})
+        (new,) = put(store, Note(path="tea.md", content="green"))
+        assert (new.tags, new.session, new.position) == ((), "", None)
+
+    def test_drafts_of_one_batch_see_each_other(self, store: Store) -> None:
+        first, second = put(store, {"path": "tea.md", "content": "green"}, {"path": "tea.md", "title": "Tea"})
+        assert first == second == store.get(["tea.md"], namespace=HOME)[0]
+        assert (second.title, second.content) == ("Tea", "green")
+
+    def test_notes_may_swap_paths_in_one_batch(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
+        put(store, {"id": "1", "path": "c"}, {"id": "2", "path": "a"}, {"id": "1", "path": "b"})
+        assert [note and note.content for note in store.get(["a", "b", "c"], namespace=HOME)] == ["two", "one", None]
+
+    def test_a_path_of_another_note_is_refused(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
+        with pytest.raises(ArgumentError, match="^path: 'b' is the path of another note, '2'; delete that first"):
+            put(store, {"content": "three"}, {"id": "1", "path": "b"})
+        assert len(list(store.notes())) == 2
+
+    def test_a_new_id_for_a_path_that_is_there_renames_the_note(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "a", "content": "one"})
+        put(store, {"id": "2", "path": "a", "content": "two"})
+        assert [note.id for note in store.notes()] == ["2"]
+
+    def test_a_new_note_needs_content(self, store: Store) -> None:
+        with pytest.raises(ArgumentError, match="^content: is needed for a new note; 'a' is not there yet"):
+            put(store, "fine", {"path": "a", "title": "x"})
+        with pytest.raises(ArgumentError, match="^content: is needed for a new note$"):
+            put(store, {"title": "x"})
+        assert list(store.notes()) == []
+
+    def test_changing_only_does_not_begin_notes(self, store: Store) -> None:
+        with pytest.raises(NoteNotFoundError, match="there is no note 'a'"):
+            put(store, {"path": "a", "content": "x"}, create=False)
+        put(store, {"path": "a", "content": "x"})
+        assert put(store, {"path": "a", "content": "y"}, create=False)[0].content == "y"
+
+    def test_nothing_written_is_nothing_changed(self, store: Store) -> None:
+        assert put(store) == []
+
+
+class TestDeleting:
+    def test_what_is_deleted_is_found_no_more(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "green tea", "vector": [1, 0, 0]}, {"path": "b", "content": "tea"})
+        put(store, {"path": "c", "content": "teapot", "vector": [1, 0.1, 0], "links": ["b"]})
+        assert store.delete(["a", "a", "nowhere"], namespace=HOME) == 1
+        assert words(store, "tea") == ["b"]
+        assert nearest(store, [1, 0, 0]) == ["c"]
+        assert store.delete(["c"], namespace=HOME) == 1
+        assert store.stats().links == 0
+        assert sum(store.stats().vectors.values()) == 0
+        assert not any(finding.problem for finding in store.check())
+
+    def test_a_namespace_without_notes_has_nothing_to_delete(self, store: Store) -> None:
+        assert store.delete(["a"], namespace="elsewhere") == 0
+
+
+class TestNamespaces:
+    def test_they_do_not_see_each_other(self, store: Store) -> None:
+        for name in ("alice", "bob"):
+            put(store, {"id": "1", "path": "tea.md", "content": f"tea of {name}", "namespace": name, "vector": [1, 0]})
+        assert words(store, "tea", namespace="bob") == ["tea.md"]
+        assert words(store, "alice", namespace="bob") == []
+        assert words(store, "tea") == nearest(store, [1, 0]) == []
+        assert nearest(store, [1, 0], namespace="alice") == ["tea.md"]
+        assert store.delete(["1"], namespace="alice") == 1
+        assert [note.content for note in store.notes()] == ["tea of bob"]
+        assert list(store.notes(namespace="alice")) == []
+        assert [note.namespace for note in store.notes(namespace="bob")] == ["bob"]
+        assert store.get(["1"], namespace="alice") == [None]
+        assert store.get(["1"], namespace="nowhere") == [None]
+
+    def test_scores_do_not_depend_on_other_namespaces(self, store: Store) -> None:
+        put(store, *({"content": text, "namespace": "alice"} for text in ("green tea", "black tea", "green door")))
+        query = parse("green tea")
+
+        def scores() -> list[float]:
+            found = store.search_text(query, 10, namespace="alice", filters=EVERYTHING)
+            return [candidate.score for candidate in found]
+
+        before = scores()
+        put(store, *({"content": f"tea {number} green green", "namespace": "bob"} for number in range(50)))
+        assert scores() == before
+
+    def test_links_stay_at_home(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "x", "links": ["b"], "namespace": "alice"})
+        put(store, {"path": "b", "content": "y", "namespace": "bob"})
+        assert store.neighbours("a", namespace="alice") == []
+        assert store.neighbours("b", namespace="bob") == []
+
+
+class TestSearchingByWords:
+    def test_the_title_counts_more_than_the_content(self, store: Store) -> None:
+        put(store, {"path": "content", "content": "tea and more"}, {"path": "title", "title": "tea", "content": "x"})
+        put(store, {"path": "summary", "summary": "tea", "content": "y"}, {"path": "none", "content": "coffee"})
+        assert words(store, "tea") == ["title", "summary", "content"]
+
+    def test_ranks_and_scores_are_told(self, store: Store) -> None:
+        put(store, "green tea", "tea with a lot of other words in it", "coffee", "milk", "water")
+        found = store.search_text(parse("tea"), 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.lexical_rank for candidate in found] == [1, 2]
+        assert all(candidate.score == candidate.lexical_score for candidate in found)
+        assert found[0].score > found[1].score > 0
+        assert found[0].created_at is not None
+
+    def test_ties_are_settled_by_path_then_id(self, store: Store) -> None:
+        put(store, *({"path": path, "content": "tea"} for path in "dbeac"))
+        put(store, {"id": "2", "content": "milk tea now"}, {"id": "1", "content": "milk tea now"})
+        assert words(store, "tea") == [*"abcde", "milk tea now", "milk tea now"]
+        assert words(store, "tea", 2) == ["a", "b"]
+        found = store.search_text(parse("milk"), 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.id for candidate in found] == ["1", "2"]
+
+    def test_a_shorter_list_begins_the_longer_one(self, store: Store) -> None:
+        put(store, *({"path": f"{n:02}", "content": "tea " * (n % 3 + 1) + "x " * (n % 5)} for n in range(40)))
+        everything = words(store, "tea", 40)
+        assert len(everything) == 40
+        for limit in (1, 5, 17, 39):
+            assert words(store, "tea", limit) == everything[:limit]
+
+    def test_queries_mean_what_they_say(self, store: Store) -> None:
+        put(store, {"path": "1", "content": "green tea, café"}, {"path": "2", "content": "tea that is green"})
+        put(store, {"path": "3", "content": "node.js and error ERR_42"})
+        assert words(store, '"green tea"') == ["1"]
+        assert sorted(words(store, "tea")) == ["1", "2"]
+        assert words(store, "tea NOT cafe") == ["2"]
+        assert words(store, "gre*", 1) in (["1"], ["2"])
+        assert words(store, "ERR_42") == words(store, "node.js") == ["3"]
+        assert words(store, "cafe\u0301") == ["1"]
+        assert words(store, "") == words(store, "the") == words(store, '"') == []
+        assert words(store, "tea", 0) == []
+        assert words(store, "tea", namespace="nowhere") == []
+
+    def test_the_index_reads_text_as_queries_do(self, store: Store) -> None:
+        put(store, {"path": "1", "content": "cafe\u0301 and ze\u200bro"})
+        assert words(store, "café") == words(store, "zero") == ["1"]
+        put(store, {"path": "1", "content": "tea"})
+        assert words(store, "café") == []
+        assert not any(finding.problem for finding in store.check())
+
+
+class TestSearchingByVectors:
+    def test_the_nearest_come_first(self, store: Store) -> None:
+        put(
+            store,
+            {"path": "x", "content": "1", "vector": [2, 0, 0]},
+            {"path": "y", "content": "2", "vector": [0, 3, 0]},
+        )
+        put(store, {"path": "xy", "content": "3", "vector": [5, 5, 0]}, {"path": "none", "content": "4"})
+        found = store.search_vectors(np.array([10, 1, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
+        assert [candidate.path for candidate in found] == ["x", "xy", "y"]
+        assert [candidate.vector_rank for candidate in found] == [1, 2, 3]
+        expected = np.array([10, 11 / np.sqrt(2), 1]) / np.sqrt(101)
+        assert [candidate.vector_similarity for candidate in found] == pytest.approx(expected)
+        assert nearest(store, [10, 1, 0], 2) == ["x", "xy"]
+        assert nearest(store, [10, 1, 0], 0) == nearest(store, [1, 0, 0], namespace="nowhere") == []
+
+    def test_ties_are_settled_by_path_then_id(self, store: Store) -> None:
+        put(store, *({"path": path, "content": path, "vector": [1, 2, 3]} for path in "dbeac"))
+        assert nearest(store, [3, 2, 1]) == [*"abcde"]
+        assert nearest(store, [3, 2, 1], 2) == ["a", "b"]
+
+    def test_it_is_exact(self, store: Store) -> None:
+        rng = np.random.default_rng(7)
+        rows = rng.standard_normal((500, 16)).astype(np.float32)
+        put(store, *({"path": f"{n:03}", "content": str(n), "vector": row} for n, row in enumerate(rows)))
+        unit = rows.astype(np.float64) / np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+        for query in rng.standard_normal((20, 16)):
+            best = np.argsort(-(unit @ query))[:60]
+            assert nearest(store, list(query), 60) == [f"{n:03}" for n in best]
+
+    def test_what_is_deleted_makes_room_for_what_is_next(self, store: Store) -> None:
+        put(store, *({"path": f"{n:03}", "content": str(n), "vector": [100 - n, n]} for n in range(100)))
+        assert nearest(store, [1, 0], 3) == ["000", "001", "002"]
+        store.delete([f"{n:03}" for n in range(60)], namespace=HOME)
+        assert nearest(store, [1, 0], 3) == ["060", "061", "062"]
+        put(store, {"path": "new", "content": "new", "vector": [1, 0]})
+        assert nearest(store, [1, 0], 2) == ["new", "060"]
+
+    def test_a_changed_vector_counts_at_once(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "1", "vector": [1, 0]}, {"path": "b", "content": "2", "vector": [0, 1]})
+        assert nearest(store, [1, 0], 1) == ["a"]
+        put(store, {"path": "a", "vector": [-1, 0]})
+        assert nearest(store, [1, 0], 1) == ["b"]
+
+    def test_a_vector_of_zeros_is_near_to_nothing(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "1", "vector": [0, 0]}, {"path": "b", "content": "2", "vector": [1, 1]})
+        assert nearest(store, [1, 1]) == ["b", "a"]
+        assert nearest(store, [0, 0]) == ["a", "b"]
+
+    def test_vectors_of_another_length_are_refused(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "1", "vector": [1, 0]})
+        with pytest.raises(ArgumentError, match="^vector: has 3 numbers; the model 'given' makes vectors of 2"):
+            put(store, {"path": "b", "content": "2", "vector": [1, 0, 0]})
+        with pytest.raises(ArgumentError, match="^vector: has 1 numbers; those of 'given' have 2"):
+            nearest(store, [1])
+        assert len(list(store.notes())) == 1
+
+
+class TestEmbedding:
+    def test_what_has_no_vector_is_named_and_nothing_is_written(self, store: Store) -> None:
+        with pytest.raises(VectorsMissingError) as missing:
+            put(store, {"title": "Tea", "content": "green"}, "oolong", "oolong", model=TINY)
+        assert missing.value.texts == ["Tea\ngreen", "oolong"]
+        assert list(store.notes()) == []
+        assert store.model is None
+        vectors = {digest(text): np.ones(3, np.float32) for text in missing.value.texts}
+        put(store, {"title": "Tea", "content": "green"}, "oolong", "oolong", model=TINY, vectors=vectors)
+        assert store.model == TINY
+        assert store.stats().vectors == {"tiny": 3}
+
+    def test_an_unchanged_text_needs_no_new_vector(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
+        put(store, {"path": "a", "content": "green", "tags": ["x"], "importance": 1}, model=TINY)
+        with pytest.raises(VectorsMissingError):
+            put(store, {"path": "a", "title": "now with a title"}, model=TINY)
+        assert nearest(store, [1, 0, 0]) == ["a"]
+
+    def test_a_changed_text_loses_its_vector(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
+        put(store, {"path": "a", "content": "oolong"})
+        assert nearest(store, [1, 0, 0]) == []
+        assert [(each.text) for each in store.pending(TINY, 10)] == ["oolong"]
+
+    def test_another_model_takes_over_when_all_is_embedded(self, store: Store) -> None:
+        put(store, *({"path": path, "content": path, "vector": [1, 0, 0]} for path in "abc"), model=TINY)
+        other = Model("other", 2)
+        first = store.pending(other, 2)
+        assert [each.text for each in first] == ["a", "b"]
+        assert store.embed(other, [(each, np.array([0, 1], np.float32)) for each in first]) == 2
+        assert not store.activate(other)
+        assert store.model == TINY
+        assert nearest(store, [1, 0, 0]) == ["a", "b", "c"]
+        (last,) = store.pending(other, 10)
+        put(store, {"path": "c", "content": "changed meanwhile"})
+        assert store.embed(other, [(last, np.array([0, 1], np.float32))]) == 0
+        (last,) = store.pending(other, 10)
+        assert store.pending(other, 10, after=last.key) == []
+        assert store.embed(other, [(last, np.array([0, 1], np.float32))]) == 1
+        assert store.activate(other)
+        assert store.model == other
+        assert nearest(store, [0, 1]) == ["a", "b", "c"]
+        assert store.stats().vectors == {"other": 3}
+
+    def test_vectors_can_be_asked_for(self, store: Store) -> None:
+        (note, other) = put(store, {"content": "a", "vector": [3, 4]}, {"content": "b"})
+        (vector, nothing) = store.vectors_of([note, other])
+        assert vector is not None
+        assert vector.tolist() == pytest.approx([0.6, 0.8])
+        assert nothing is None
+
+    def test_without_a_model_there_are_no_vectors(self, store: Store) -> None:
+        (note,) = put(store, "a")
+        assert store.vectors_of([note]) == [None]
+        assert nearest(store, [1, 0]) == []
+
+
+class TestFilters:
+    @pytest.fixture(autouse=True)
+    def _notes(self, store: Store) -> None:
+        put(
+            store,
+            {"path": "work/a.md", "content": "tea", "tags": ["x", "y"], "created_at": "2026-01-01", "vector": [1, 0]},
+            {"path": "work/b.md", "content": "tea", "tags": ["x"], "created_at": "2026-02-01", "vector": [1, 0.1]},
+            {"path": "home/c.md", "content": "tea", "session": "s1", "created_at": "2026-03-01", "vector": [1, 0.2]},
+            {"content": "tea", "metadata": {"n": 1, "b": True, "t": "1", "z": None, "l": [1], "f": 2.5}},
+        )
+        put(store, {"path": "work/a.md", "updated_at": "2026-05-01"}, {"path": "work/b.md", "updated_at": "2026-06-01"})
+
+    @pytest.mark.parametrize(
+        ("conditions", "paths"),
+        [
+            ({"path_prefix": "work/"}, ["work/a.md", "work/b.md"]),
+            ({"path_prefix": "work/b"}, ["work/b.md"]),
+            ({"path_prefix": "WORK"}, []),
+            ({"tags": ["x"]}, ["work/a.md", "work/b.md"]),
+            ({"tags": ["y", "x"]}, ["work/a.md"]),
+            ({"tags": "y"}, ["work/a.md"]),
+            ({"tags": ["x\ny"[:1] + "z"]}, []),
+            ({"session": "s1"}, ["home/c.md"]),
+            ({"created_after": "2026-02-01"}, ["home/c.md", "tea", "work/b.md"]),
+            ({"created_before": "2026-02-01"}, ["work/a.md"]),
+            ({"created_after": "2026-01-15", "created_before": "2026-02-15"}, ["work/b.md"]),
+            ({"updated_after": "2026-05-01", "updated_before": "2026-05-02"}, ["work/a.md"]),
+            ({"metadata": {"n": 1}}, ["tea"]),
+            ({"metadata": {"n": 1.0}}, ["tea"]),
+            ({"metadata": {"n": True}}, []),
+            ({"metadata": {"n": 10**30}}, []),
+            ({"metadata": {"b": True, "t": "1"}}, ["tea"]),
+            ({"metadata": {"b": 1}}, []),
+            ({"metadata": {"t": 1}}, []),
+            ({"metadata": {"z": None}}, ["tea"]),
+            ({"metadata": {"l": [1]}}, ["tea"]),
+            ({"metadata": {"l": [2]}}, []),
+            ({"metadata": {"f": 2.5}}, ["tea"]),
+            ({"metadata": {"absent": None}}, []),
+            ({"metadata": {'"quoted': 1}}, []),
+        ],
+    )
+    def test_each_condition(self, store: Store, conditions: dict[str, Any], paths: list[str]) -> None:
+        assert sorted(words(store, "tea", **conditions)) == paths
+        with_vector = [path for path in paths if path != "tea"]
+        assert sorted(nearest(store, [1, 0], **conditions)) == with_vector
+        walked = store.notes(filters=Filters.of(conditions))
+        assert sorted(note.path or note.content for note in walked) == paths
+
+    def test_they_hold_before_the_cut(self, store: Store) -> None:
+        put(store, *({"path": f"other/{n}", "content": "tea tea tea", "vector": [1, 0]} for n in range(50)))
+        assert sorted(words(store, "tea", 2, path_prefix="work/")) == ["work/a.md", "work/b.md"]
+        assert sorted(nearest(store, [1, 0], 2, path_prefix="work/")) == ["work/a.md", "work/b.md"]
+
+
+class TestLinks:
+    def test_links_come_and_go(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "x"}, {"path": "b", "content": "y"})
+        assert store.link("a", Link("related", "b"), namespace=HOME)
+        assert not store.link("a", Link("related", "b"), namespace=HOME)
+        assert store.link("a", Link("supersedes", "b"), namespace=HOME)
+        (note,) = store.get(["a"], namespace=HOME)
+        assert note is not None
+        assert note.links == (Link("related", "b"), Link("supersedes", "b"))
+        assert store.unlink("a", Link("related", "b"), namespace=HOME)
+        assert not store.unlink("a", Link("related", "b"), namespace=HOME)
+        assert store.stats().links == 1
+        for method in (store.link, store.unlink):
+            with pytest.raises(NoteNotFoundError, match="no note 'c' in namespace 'default'"):
+                method("c", Link("related", "b"), namespace=HOME)
+        with pytest.raises(NoteNotFoundError, match="in namespace 'nowhere'"):
+            store.link("a", Link("related", "b"), namespace="nowhere")
+
+    def test_neighbours_are_seen_from_both_ends(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "people/Ines.md", "content": "x", "links": [("wikilink", "tea")]})
+        put(
+            store,
+            {"path": "food/tea.md", "content": "y", "links": [("related", "people/ines"), ("related", "nowhere")]},
+        )
+        put(store, {"path": "deep/er/tea.md", "content": "z", "links": [("wikilink", "INES"), ("related", "1")]})
+        put(store, {"path": "self.md", "content": "z", "links": ["self", "food/tea"]})
+
+        def around(key: str) -> set[tuple[str, str, str]]:
+            return {(each.note.path, each.kind, each.direction) for each in store.neighbours(key, namespace=HOME)}
+
+        assert around("people/Ines.md") == {
+            ("food/tea.md", "wikilink", "out"),
+            ("deep/er/tea.md", "wikilink", "in"),
+            ("deep/er/tea.md", "related", "in"),
+        }
+        assert around("food/tea.md") == {("people/Ines.md", "wikilink", "in"), ("self.md", "related", "in")}
+        assert around("self.md") == {("food/tea.md", "related", "out")}
+        with pytest.raises(NoteNotFoundError):
+            store.neighbours("nobody", namespace=HOME)
+        with pytest.raises(NoteNotFoundError):
+            store.neighbours("self.md", namespace="nowhere")
+
+    def test_a_place_in_a_session_has_neighbours(self, store: Store) -> None:
+        put(store, *({"path": str(n), "content": "x", "session": "s", "position": n} for n in (1, 2, 5)))
+        put(store, {"path": "other", "content": "x", "session": "t", "position": 3})
+        put(store, {"path": "apart", "content": "x", "session": "s"})
+        found = {key: [(n.kind, n.note.path) for n in store.neighbours(key, namespace=HOME)] for key in ("1", "2", "5")}
+        assert found == {"1": [("next", "2")], "2": [("previous", "1"), ("next", "5")], "5": [("previous", "2")]}
+        assert store.neighbours("other", namespace=HOME) == store.neighbours("apart", namespace=HOME) == []
+
+
+class TestDocuments:
+    def test_a_document_replaces_its_notes_as_a_whole(self, store: Store) -> None:
+        def write(fingerprint: str, *contents: str, **fields: Any) -> Written:
+            drafts = [draft_of({"path": f"a#{n}", "content": text, **fields}) for n, text in enumerate(contents)]
+            return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=HOME)
+
+        assert write("1", "one", "two", tags=["x"]) == Written(added=2)
+        assert store.documents("/vault", namespace=HOME) == {"a.md": "1"}
+        assert write("2", "one", "two", tags=["x"]) == Written(unchanged=2)
+        assert write("3", "one") == Written(updated=1, removed=1)
+        (note,) = store.notes()
+        assert (note.content, note.tags) == ("one", ())
+        assert store.documents("/vault", namespace=HOME) == {"a.md": "3"}
+        assert store.documents("/vault", namespace="other") == store.documents("/else", namespace=HOME) == {}
+        assert store.remove_documents("/vault", ["a.md", "never there"], namespace=HOME) == 1
+        assert store.remove_documents("/vault", ["a.md"], namespace="nowhere") == 0
+        assert list(store.notes()) == []
+        assert store.documents("/vault", namespace=HOME) == {}
+        assert store.write_documents([], namespace=HOME) == Written()
+
+    def test_the_path_of_another_document_is_refused(self, store: Store) -> None:
+        draft = draft_of({"path": "a", "content": "x"})
+        store.write_documents([Document("/one", "a.md", "1", [draft])], namespace=HOME)
+        with pytest.raises(IngestError, match="^a is the path of a note from /one/a.md; give one of the two a prefix"):
+            store.write_documents([Document("/two", "a.md", "1", [draft])], namespace=HOME)
+        assert store.documents("/two", namespace=HOME) == {}
+
+    def test_a_note_by_hand_becomes_part_of_the_document(self, store: Store) -> None:
+        (note,) = put(store, {"path": "a", "content": "x", "tags": ["mine"]})
+        store.write_documents(
+            [Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "y"})])], namespace=HOME
+        )
+        assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 1
+        assert store.get([note.id], namespace=HOME) == [None]
+
+    def test_documents_need_vectors_too(self, store: Store) -> None:
+        document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "x"})])
+        with pytest.raises(VectorsMissingError):
+            store.write_documents([document], namespace=HOME, model=TINY)
+        assert store.documents("/one", namespace=HOME) == {}
+
+
+class TestUpkeep:
+    def test_a_healthy_store_has_no_problem(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "tea", "vector": [1, 0], "links": ["b"], "namespace": "alice"})
+        for findings in (store.check(), store.repair()):
+            assert findings
+            assert not any(finding.problem for finding in findings)
+        assert words(store, "tea", namespace="alice") == nearest(store, [1, 0], namespace="alice") == ["a"]
+
+    def test_stats_count(self, store: Store) -> None:
+        put(store, "one", {"content": "two", "vector": [1, 0]}, {"content": "three", "namespace": "alice"})
+        stats = store.stats()
+        assert stats.notes == {"alice": 1, "default": 2}
+        assert stats.vectors == {"given": 1}
+        assert stats.model == Model("given", 2)
+        assert stats.bytes > 0
+
+    def test_a_backup_is_a_store(self, store: Store, tmp_path: Path) -> None:
+        put(store, {"path": "a", "content": "tea"})
+        target = tmp_path / "copy"
+        store.backup(target)
+        with pytest.raises(ArgumentError, match="^target: .*copy exists; choose another name"):
+            store.backup(target)
+        store.backup(target, overwrite=True)
+        assert [path.name for path in tmp_path.iterdir() if "partial" in path.name] == []
+
+    def test_a_closed_store_says_so(self, store: Store) -> None:
+        put(store, "one")
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="is closed; open it again to use it"):
+            list(store.notes())
+        with pytest.raises(StoreError, match="is closed"):
+            put(store, "two")
