@@ -7,7 +7,7 @@ import importlib
 import json
 import sys
 
-BENCHMARKS = ("fusion", "importing", "parsing")
+BENCHMARKS = ("fusion", "importing", "parsing", "storing")
 
 
 def main() -> int:
@@ -27,7 +27,7 @@ def main() -> int:
             if not given.json:
                 verdict = "holds" if row.holds else "MISSED"
                 print(
-                    f"{row.name:<42} {row.ours_us:>10.1f} µs   {row.peer:<32} {row.peer_us:>10.1f} µs"
+                    f"{row.name:<42} {row.ours:>10.1f} {row.unit}   {row.peer:<32} {row.theirs:>10.1f} {row.unit}"
                     f"   ratio {row.ratio:>6.2f}, at most {row.at_most:g}: {verdict}",
                     flush=True,
                 )
@@ -37,10 +37,11 @@ def main() -> int:
                 [
                     {
                         "name": row.name,
-                        "ours_us": row.ours_us,
+                        "ours": row.ours,
                         "peer": row.peer,
-                        "peer_us": row.peer_us,
+                        "theirs": row.theirs,
                         "ratio": row.ratio,
+                        "unit": row.unit,
                         "at_most": row.at_most,
                         "holds": row.holds,
                     }

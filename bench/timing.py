@@ -14,18 +14,19 @@ _ROUND_NS = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How long ours takes beside a peer's, and how long it may."""
+    """What ours costs beside a peer, and what it may: time, unless another unit is named."""
 
     name: str
-    ours_us: float
+    ours: float
     peer: str
-    peer_us: float
+    theirs: float
     at_most: float
+    unit: str = "µs"
 
     @property
     def ratio(self) -> float:
-        """Our time over the peer's."""
-        return self.ours_us / self.peer_us
+        """Our cost over the peer's."""
+        return self.ours / self.theirs
 
     @property
     def holds(self) -> bool:

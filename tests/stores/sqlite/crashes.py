@@ -1,0 +1,185 @@
+"""Kills a writer again and again, and looks each time at what it left behind.
+
+One process prepares all, then forks a child for each round. The child writes to a memory and reports each call before
+it begins and after it returned. It is killed at a random moment. What it left must be what the finished calls made of
+the store, with or without the whole of the one that was going on; and whatever is there must be findable by both legs.
+
+    python -m tests.stores.sqlite.crashes FOLDER ROUNDS SEED
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import recollect
+from recollect import Memory
+
+LONGEST_LIFE = 0.06
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    """Give each text a vector of its own."""
+    return [[byte - 127.5 for byte in blake2b(text.encode(), digest_size=16).digest()] for text in texts]
+
+
+class Writer:
+    """The child: it works through random calls until it is killed."""
+
+    def __init__(self, folder: Path, notes: dict[str, str], files: dict[str, int], seed: int, report: int) -> None:
+        self.random = random.Random(seed)  # noqa: S311 (no secret)
+        self.vault = folder / "vault"
+        self.memory = recollect.open(folder / "memory.db", embedder=embed)
+        self.notes, self.files, self.report = dict(notes), dict(files), report
+        self.serial = seed * 1_000_000
+
+    def run(self) -> None:
+        calls = [self.add, self.add, self.add_many, self.update, self.delete, self.ingest]
+        os.write(self.report, b"ready\n")
+        while True:
+            self.random.choice(calls)()
+
+    def word(self) -> str:
+        self.serial += 1
+        return f"w{self.serial}"
+
+    def tell(self, **call: Any) -> None:
+        os.write(self.report, json.dumps(call).encode() + b"\n")
+
+    def done(self) -> None:
+        os.write(self.report, b"done\n")
+
+    def add(self) -> None:
+        word = self.word()
+        self.tell(notes={word: word})
+        self.memory.add(f"about {word}", path=word, tags=["x"], links=["vault"])
+        self.notes[word] = word
+        self.done()
+
+    def add_many(self) -> None:
+        words = [self.word() for _ in range(self.random.randint(2, 30))]
+        self.tell(notes={word: word for word in words})
+        self.memory.add_many([{"content": f"about {word}", "path": word} for word in words])
+        self.notes.update((word, word) for word in words)
+        self.done()
+
+    def update(self) -> None:
+        if self.notes:
+            path, word = self.random.choice(list(self.notes)), self.word()
+            self.tell(notes={path: word})
+            self.memory.update(path, content=f"about {word}")
+            self.notes[path] = word
+            self.done()
+
+    def delete(self) -> None:
+        if len(self.notes) > 40:
+            paths = self.random.sample(list(self.notes), 20)
+            self.tell(notes=dict.fromkeys(paths))
+            self.memory.delete(*paths)
+            for path in paths:
+                del self.notes[path]
+            self.done()
+
+    def ingest(self) -> None:
+        name = f"{self.random.choice('abc')}.md"
+        version = self.files.get(name, 0) + 1
+        (self.vault / name).write_text("\n\n".join(f"# Part {part}\n\n{self.text(name, version)}" for part in range(4)))
+        self.tell(files={name: version})
+        self.memory.ingest(self.vault)
+        self.files[name] = version
+        self.done()
+
+    @staticmethod
+    def text(name: str, version: int) -> str:
+        return f"file {name[0]} in version{version}x. " + "Long enough to be a note of its own. " * 30
+
+
+def look(memory: Memory, notes: dict[str, str], files: dict[str, int], fresh: set[str]) -> None:
+    """Raise unless the memory holds just these notes and files, whole and findable."""
+    problems = [finding for finding in memory.doctor() if finding.problem]
+    assert not problems, problems
+    there = {note.path: note for note in memory.notes()}
+    by_hand = {path: note.content.removeprefix("about ") for path, note in there.items() if path in notes}
+    assert by_hand == notes, by_hand.items() ^ notes.items()
+    for path in fresh & notes.keys():
+        word = notes[path]
+        assert [hit.path for hit in memory.search(word, mode="bm25", top_k=1)] == [path]
+        assert [hit.path for hit in memory.search(f"about {word}", mode="semantic", top_k=1)] == [path]
+    ingested = [note for path, note in there.items() if path not in notes]
+    for name, version in files.items():
+        chunks = [note for note in ingested if note.path.partition("#")[0] == name]
+        assert len(chunks) == 4, (name, len(chunks))
+        assert all(f"version{version}x" in note.content for note in chunks), name
+    assert len(ingested) == 4 * len(files)
+
+
+def live_and_die(folder: Path, notes: dict[str, str], files: dict[str, int], seed: int) -> list[str]:
+    """Start a child, kill it at a random moment, and return what it reported."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            Writer(folder, notes, files, seed, writing).run()
+        except BaseException as error:
+            os.write(writing, f"failed {type(error).__name__}: {error}\n".encode())
+            raise
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as reports:
+        assert reports.readline() == "ready\n"
+        time.sleep(random.Random(seed).uniform(0, LONGEST_LIFE))  # noqa: S311 (no secret)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return reports.read().splitlines()
+
+
+def main(folder: Path, rounds: int, seed: int) -> None:
+    (folder / "vault").mkdir()
+    notes: dict[str, str] = {}
+    files: dict[str, int] = {}
+    calls = interrupted = 0
+    for number in range(seed, seed + rounds):
+        reports = live_and_die(folder, notes, files, number)
+        assert not any(report.startswith("failed") for report in reports), reports[-1]
+        fresh: set[str] = set()
+        pending: dict[str, Any] = {}
+        for report in reports:
+            if report == "done":
+                _apply(pending, notes, files)
+                pending = {}
+                calls += 1
+            else:
+                pending = json.loads(report)
+            fresh |= set(pending.get("notes", ()))
+        with recollect.open(folder / "memory.db", embedder=embed) as memory:
+            try:
+                look(memory, notes, files, fresh)
+            except AssertionError:
+                if not pending:
+                    raise
+                _apply(pending, notes, files)
+                look(memory, notes, files, fresh)
+        interrupted += bool(pending)
+    sys.stdout.write(json.dumps({"rounds": rounds, "calls": calls, "interrupted": interrupted}))
+
+
+def _apply(call: dict[str, Any], notes: dict[str, str], files: dict[str, int]) -> None:
+    for path, word in call.get("notes", {}).items():
+        if word is None:
+            notes.pop(path, None)
+        else:
+            notes[path] = word
+    files.update(call.get("files", {}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,60 @@
+"""Nothing that was acknowledged is ever lost: not by a kill, nor in a crowd."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import recollect
+from tests.stores.sqlite.crashes import embed
+
+ROOT = Path(__file__).parents[3]
+FULL = os.environ.get("HYPOTHESIS_PROFILE") == "full"
+KILLS = 2000 if FULL else 200
+SECONDS = 120 if FULL else 30
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+def test_a_writer_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-m", "tests.stores.sqlite.crashes", str(tmp_path), str(KILLS), "1"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout)
+    assert told["rounds"] == KILLS
+    assert told["calls"] > KILLS  # most live long enough to finish something
+    assert told["interrupted"] > KILLS / 10  # and many die in the middle of it
+
+
+def test_a_crowd_may_share_one_file(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    crowd = [
+        subprocess.Popen(  # noqa: S603 (our own code)
+            [sys.executable, "-m", "tests.stores.sqlite.crowd", str(file), f"p{number}", "8", str(SECONDS)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    expected: dict[str, str] = {}
+    for process in crowd:
+        out, err = process.communicate()
+        assert process.returncode == 0, err[-2000:]
+        told = json.loads(out)
+        assert told["errors"] == []
+        assert told["calls"] > 0
+        expected |= told["notes"]
+    with recollect.open(file, embedder=embed) as memory:
+        assert {note.path: note.content.removeprefix("about ") for note in memory.notes()} == expected
+        assert not any(finding.problem for finding in memory.doctor())
