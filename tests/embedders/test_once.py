@@ -28,23 +28,6 @@ def test_threads_that_ask_at_once_make_it_once() -> None:
     assert len(made) == 1
 
 
-def test_a_thread_that_waited_takes_what_another_made() -> None:
-    waiting, made = Barrier(2), []
-
-    def make() -> int:
-        waiting.wait()
-        for _ in range(1000):  # the other thread is on its way to the lock
-            os.sched_yield() if hasattr(os, "sched_yield") else None
-        made.append(1)
-        return len(made)
-
-    once = OncePerProcess(make)
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(once.get)
-        waiting.wait()
-        assert [first.result(), pool.submit(once.get).result()] == [1, 1]
-
-
 def test_a_failure_is_not_remembered() -> None:
     outcomes = [ValueError("not yet"), None]
 
