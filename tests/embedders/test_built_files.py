@@ -103,6 +103,14 @@ def test_a_folder_that_cannot_be_written_to_says_what_to_do(tmp_path: Path, monk
         kept_file("model", ".onnx", Build())
 
 
+def test_without_a_home_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_CACHE", "~no-such-user/cache")
+    with pytest.raises(
+        EmbedderError, match="cannot be kept .*: set RECOLLECT_CACHE to a folder that can be written to"
+    ):
+        kept_file("model", ".onnx", Build())
+
+
 def test_a_fingerprint_changes_with_the_size_and_with_what_is_sampled(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     seen = set()

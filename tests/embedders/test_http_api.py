@@ -149,6 +149,11 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SECRET not in f"{caught.value} {embedder.describe()}"
 
 
+def test_an_address_that_only_looks_like_one() -> None:
+    with pytest.raises(EmbedderError, match=r"cannot be asked \(Invalid .*\): check the address"):
+        HttpEmbedder("toy", "http://xn--zzzzz-\u00fc/v1").embed_query("tea")
+
+
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
@@ -205,7 +210,7 @@ def test_connections_are_closed_with_the_embedder(server: EmbeddingServer) -> No
         ({"base_url": "http://host/v1?key=1"}, "base_url: must be an address"),
         ({"base_url": ""}, "base_url: must not be empty"),
         ({"model": ""}, "model: must not be empty"),
-        ({"dimensions": 0}, "dimension: must be at least 1, got 0"),
+        ({"dimensions": 0}, "dimensions: must be at least 1, got 0"),
         ({"timeout": 0}, "timeout: must be at least 0.001"),
         ({"retries": -1}, "retries: must not be negative"),
     ],

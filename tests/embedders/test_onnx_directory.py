@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from recollect.embedders import OnnxEmbedder
 from recollect.embedders.onnx_model import OnnxModel
-from recollect.errors import EmbedderError
+from recollect.errors import ArgumentError, EmbedderError
 from tests.embedders.tiny import write_graph, write_json, write_model, write_tokenizer
 
 ROOT2, ROOT3 = 2**-0.5, 3**-0.5
@@ -74,6 +74,20 @@ def test_a_model_that_asks_for_more_is_refused(tmp_path: Path) -> None:
     embedder = OnnxEmbedder(write_model(tmp_path, inputs=("input_ids", "position_ids")))
     with pytest.raises(EmbedderError, match="asks for position_ids, which is unknown here"):
         embedder.embed_query("tea")
+
+
+def test_a_dense_layer_must_be_in_the_graph(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "tiny")
+    write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
+    with pytest.raises(EmbedderError, match="leaves out the model's dense layer: export it with sentence_embedding"):
+        OnnxEmbedder(folder).embed_query("tea")
+    write_graph(folder / "whole.onnx", output="sentence_embedding", pooled=True)
+    assert OnnxEmbedder(folder, file="whole.onnx").dimension == 3
+
+
+def test_the_number_of_threads_is_checked(folder: Path) -> None:
+    with pytest.raises(ArgumentError, match="threads: must be at least 1, got 0"):
+        OnnxEmbedder(folder, threads=0)
 
 
 def test_prompts_of_the_folder_are_used_unless_others_are_given(folder: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         embedder = embedder_from(spec)
         assert isinstance(embedder, OnnxEmbedder)
         assert embedder.name == "tiny"
-    for missing in (tmp_path / "missing", "./missing", "~/no-such-folder-of-mine", ".\\missing"):
+    for missing in (tmp_path / "missing", "./missing", "~/no-such-folder-of-mine", "~no-such-user/x", ".\\missing"):
         with pytest.raises(EmbedderError, match="there is no folder"):
             embedder_from(missing)
 

@@ -29,6 +29,7 @@ class ModelDirectory:
     dimension: int | None
     query_prefix: str
     document_prefix: str
+    dense: bool
     padding: int
 
 
@@ -45,6 +46,7 @@ def read_directory(folder: Path) -> ModelDirectory:
     config = _read(folder / "config.json")
     pooling = _read(folder / modules.get("Pooling", "1_Pooling") / "config.json")
     prompts = _Prompts(_read(folder / "config_sentence_transformers.json"))
+    padding = config.get("pad_token_id")
     dimension = pooling.get("word_embedding_dimension") or config.get("hidden_size")
     return ModelDirectory(
         folder=folder,
@@ -53,7 +55,8 @@ def read_directory(folder: Path) -> ModelDirectory:
         dimension=dimension if isinstance(dimension, int) and "Dense" not in modules else None,
         query_prefix=prompts.first("query"),
         document_prefix=prompts.first("document", "passage", "corpus"),
-        padding=config.get("pad_token_id") or 0,
+        dense="Dense" in modules,
+        padding=padding if isinstance(padding, int) else 0,
     )
 
 
