@@ -41,7 +41,11 @@ def kept_file(stem: str, suffix: str, build: Callable[[Path], None]) -> Path:
     """
     from tempfile import TemporaryDirectory  # noqa: PLC0415 (only who builds pays for it)
 
-    folder = cache_folder()
+    advice = "set RECOLLECT_CACHE to a folder that can be written to"
+    try:
+        folder = cache_folder()
+    except RuntimeError as error:  # there are users without a home, above all in containers
+        raise EmbedderError(f"the built model cannot be kept ({error}): {advice}") from error
     for path in sorted(folder.glob(f"{stem}.*{suffix}")):
         with suppress(OSError):  # a file that cannot be read is as good as none
             if path.name == _named(stem, path, suffix):
@@ -54,7 +58,6 @@ def kept_file(stem: str, suffix: str, build: Callable[[Path], None]) -> Path:
             build(built)
             return built.replace(folder / _named(stem, built, suffix))
     except OSError as error:
-        advice = "set RECOLLECT_CACHE to a folder that can be written to"
         raise EmbedderError(f"the built model cannot be kept in {folder} ({error}): {advice}") from error
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from recollect import arguments
-from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.model import QUERY_CACHE, ModelEmbedder, at_least_one
 from recollect.embedders.once import OncePerProcess
 from recollect.embedders.parts import part
 from recollect.embedders.retries import is_passing, seconds_to_wait
@@ -61,7 +61,7 @@ class HttpEmbedder(ModelEmbedder):
         """Check the arguments; nothing is sent yet."""
         self._url = _read_url(base_url)
         self._shown_url = _without_password(self._url)
-        variant = "" if dimensions is None else f"/{dimensions}"
+        variant = "" if dimensions is None else f"/{at_least_one('dimensions', dimensions)}"
         super().__init__(
             f"{arguments.name('model', model)}{variant}" if name is None else name,
             self._shown_url,
@@ -109,6 +109,8 @@ class HttpEmbedder(ModelEmbedder):
             response = None
             try:
                 response = client.post(f"{self._url}/embeddings", json=question, headers=headers)
+            except httpx.InvalidURL as error:
+                raise self._error(f"cannot be asked ({error}): check the address") from None
             except httpx.RequestError as error:
                 problem = f"does not answer ({type(error).__name__}: {error}): is the server running?"
             else:

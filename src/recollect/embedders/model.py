@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-__all__ = ["QUERY_CACHE", "ModelEmbedder"]
+__all__ = ["QUERY_CACHE", "ModelEmbedder", "at_least_one"]
 
 QUERY_CACHE = 1024
 """How many query vectors an embedder remembers unless it is told otherwise."""
@@ -55,8 +55,8 @@ class ModelEmbedder(ABC):
         """Check the arguments; without ``dimension`` the model's first answer tells."""
         self._model = arguments.name("name", model)
         self._runtime = runtime
-        self._dimension = None if dimension is None else _at_least_one("dimension", dimension)
-        self._batch_size = _at_least_one("batch_size", batch_size)
+        self._dimension = None if dimension is None else at_least_one("dimension", dimension)
+        self._batch_size = at_least_one("batch_size", batch_size)
         self._batch_characters = batch_characters
         self._query_prefix = well_formed(arguments.text("query_prefix", query_prefix))
         self._document_prefix = well_formed(arguments.text("document_prefix", document_prefix))
@@ -119,8 +119,12 @@ class ModelEmbedder(ABC):
         """Return one vector for each text, of any length; raise ``EmbedderError`` if that fails."""
 
 
-def _at_least_one(argument: str, value: Any) -> int:
-    """Return ``value`` if it is a whole number from 1."""
+def at_least_one(argument: str, value: Any) -> int:
+    """Return ``value`` if it is a whole number from 1.
+
+    >>> at_least_one("threads", 2)
+    2
+    """
     number = arguments.count(argument, value)
     if not number:
         raise ArgumentError(argument, "must be at least 1, got 0")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import EmbedderError
 
-__all__ = ["ModelDirectory", "read_directory"]
+__all__ = ["ModelDirectory", "find_graph", "is_folder", "read_directory"]
 
 _GRAPHS = ("model.onnx", "onnx/model.onnx")
 _OTHER_GRAPHS = ("*.onnx", "onnx/*.onnx")
@@ -28,6 +29,7 @@ class ModelDirectory:
     dimension: int | None
     query_prefix: str
     document_prefix: str
+    dense: bool
     padding: int
 
 
@@ -36,7 +38,7 @@ def read_directory(folder: Path) -> ModelDirectory:
 
     Without a file that says otherwise a text is cut after 512 tokens and the vectors of its tokens are averaged.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise EmbedderError(f"there is no folder {folder}")
     if not (folder / "tokenizer.json").is_file():
         raise EmbedderError(f"{folder} has no tokenizer.json: save the model's fast tokenizer there")
@@ -44,6 +46,7 @@ def read_directory(folder: Path) -> ModelDirectory:
     config = _read(folder / "config.json")
     pooling = _read(folder / modules.get("Pooling", "1_Pooling") / "config.json")
     prompts = _Prompts(_read(folder / "config_sentence_transformers.json"))
+    padding = config.get("pad_token_id")
     dimension = pooling.get("word_embedding_dimension") or config.get("hidden_size")
     return ModelDirectory(
         folder=folder,
@@ -52,8 +55,18 @@ def read_directory(folder: Path) -> ModelDirectory:
         dimension=dimension if isinstance(dimension, int) and "Dense" not in modules else None,
         query_prefix=prompts.first("query"),
         document_prefix=prompts.first("document", "passage", "corpus"),
-        padding=config.get("pad_token_id") or 0,
+        dense="Dense" in modules,
+        padding=padding if isinstance(padding, int) else 0,
     )
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether there is such a folder; a name that no folder can have is simply none.
+
+    >>> is_folder("."), is_folder("a" * 5000), is_folder(chr(0))
+    (True, False, False)
+    """
+    return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
 
 
 def find_graph(folder: Path, file: str | None = None) -> Path:

@@ -42,6 +42,5 @@ class OncePerProcess(Generic[Thing]):
         made = self._made.setdefault(os.getpid(), _Made())
         if not made.things:
             with made.lock:
-                if not made.things:
-                    made.things.append(self._make())
+                made.things = made.things or [self._make()]
         return made.things[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.model import QUERY_CACHE, ModelEmbedder, at_least_one
 from recollect.embedders.model_directory import ModelDirectory, find_graph, read_directory
 from recollect.embedders.once import OncePerProcess
 from recollect.embedders.onnx_model import OnnxModel
@@ -48,7 +48,7 @@ class OnnxEmbedder(ModelEmbedder):
         query_cache: int = QUERY_CACHE,
     ) -> None:
         """Read what the files beside the model say; the model itself is loaded when the first text comes."""
-        folder = Path(directory).expanduser()
+        folder = Path(os.path.expanduser(directory))  # noqa: PTH111 (that of pathlib raises an error for an unknown ~user)
         settings = read_directory(folder)
         graph = find_graph(folder, file)
         variant = "" if graph.stem == "model" else f"/{graph.stem}"
@@ -72,4 +72,5 @@ def shared_model(
     settings: ModelDirectory, key: str, graph: Callable[[], Path], threads: int | None
 ) -> OncePerProcess[OnnxModel]:
     """Return the place of the model that is known as ``key``; ``graph`` finds its file when it is loaded."""
+    threads = None if threads is None else at_least_one("threads", threads)
     return _LOADED.setdefault((settings, key, threads), OncePerProcess(lambda: OnnxModel(settings, graph(), threads)))

@@ -67,6 +67,8 @@ class OnnxModel:
             raise EmbedderError(f"{self._graph} failed: {error}") from error
         if answer.ndim != 3:
             return answer
+        if self._directory.dense:
+            raise EmbedderError(f"{self._graph} leaves out the model's dense layer: export it with sentence_embedding")
         if self._directory.pooling == "cls":
             return answer[:, 0]
         weights = mask[:, :, None].astype(np.float32)

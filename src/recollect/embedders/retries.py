@@ -37,7 +37,7 @@ def seconds_to_wait(attempt: int, retry_after: str | None, *, backoff: float, no
     asked = None if retry_after is None else _asked(retry_after, now or datetime.now(UTC))
     if asked is not None:
         return min(max(asked, 0.0), _LONGEST_REQUEST)
-    longest = min(backoff * 2**attempt, _LONGEST_BACKOFF)
+    longest = min(backoff * 2.0 ** min(attempt, 64), _LONGEST_BACKOFF)
     return uniform(longest / 2, longest)  # noqa: S311 (nothing here is a secret)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from recollect.embedders.base import Embedder
 from recollect.embedders.function import FunctionEmbedder
 from recollect.embedders.http_api import OPENAI_URL, HttpEmbedder
 from recollect.embedders.minilm import MiniLMEmbedder, why_no_minilm
+from recollect.embedders.model_directory import is_folder
 from recollect.embedders.onnx_directory import OnnxEmbedder
 from recollect.embedders.static import StaticEmbedder, why_no_static
 from recollect.errors import ArgumentError, ArgumentTypeError
@@ -103,7 +103,7 @@ def _named(spec: str) -> EmbedderChoice:
         # An address begins with its scheme, so that a model's own name may hold the sign.
         model, found, address = rest.rpartition("@http")
         return EmbedderChoice(HttpEmbedder(model, f"http{address}") if found else HttpEmbedder(rest, OPENAI_URL), asked)
-    if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or (spec and Path(spec).is_dir()):
+    if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
         return EmbedderChoice(OnnxEmbedder(spec), "its folder was given")
     raise ArgumentError("embedder", f"must be {_POSSIBLE}, got {spec[:60]!a}")
 

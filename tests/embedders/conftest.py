@@ -1,0 +1,29 @@
+"""The models that these tests build are kept for one run, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.embedders.server import EmbeddingServer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    before = os.environ.get("RECOLLECT_CACHE")
+    os.environ["RECOLLECT_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["RECOLLECT_CACHE"]
+    else:
+        os.environ["RECOLLECT_CACHE"] = before
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingServer]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("NO_PROXY", "*")
+    with EmbeddingServer() as running:
+        yield running

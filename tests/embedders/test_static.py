@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.embedders import StaticEmbedder, parts
+from recollect.embedders.static import _load
+from recollect.errors import EmbedderError
+
+TEXTS = ["green tea", "How do I brew a cup of tea?", "naïve café — 東京", "  spaces  ", "x", "word " * 300]
+
+
+def test_it_equals_the_packages_own_embedding(tmp_path: Path) -> None:
+    # In a process of its own, because importing the package changes the log's settings.
+    code = """
+        import json, shutil, sys
+        from pathlib import Path
+        import wordllama
+        cache = Path(sys.argv[1])
+        own = Path(wordllama.__file__).parent / "tokenizers" / "l2_supercat_tokenizer_config.json"
+        (cache / "tokenizers").mkdir()
+        shutil.copy(own, cache / "tokenizers")
+        model = wordllama.WordLlama.load(cache_dir=cache, disable_download=True)
+        print(json.dumps(model.embed(json.loads(sys.argv[2]), norm=True).tolist()))
+    """
+    code = "\n".join(line.strip() for line in code.splitlines())
+    command = [sys.executable, "-c", code, str(tmp_path), json.dumps(TEXTS)]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    assert StaticEmbedder().embed_documents(TEXTS) == pytest.approx(np.array(json.loads(found.stdout)), abs=1e-6)
+
+
+def test_meaning_is_near() -> None:
+    embedder = StaticEmbedder()
+    near, far = embedder.embed_documents(["a hot drink of leaves", "a parliament's election law"])
+    query = embedder.embed_query("tea")
+    assert query @ near > query @ far
+
+
+def test_the_empty_text_is_near_to_nothing() -> None:
+    embedder = StaticEmbedder()
+    assert not embedder.embed_query("").any()
+    assert embedder.embed_documents(["", "tea"]).any(axis=1).tolist() == [False, True]
+    assert embedder.embed_documents([]).shape == (0, 256)
+
+
+def test_neighbours_do_not_matter() -> None:
+    embedder = StaticEmbedder(batch_size=3)
+    together = embedder.embed_documents(TEXTS)
+    assert (together == np.concatenate([embedder.embed_documents([text]) for text in TEXTS])).all()
+
+
+def test_the_package_is_not_imported_and_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        StaticEmbedder().embed_query("tea")
+    assert "wordllama" not in sys.modules
+    assert not caplog.records
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "find_spec", lambda _: None)
+    with pytest.raises(
+        EmbedderError, match=r"wordllama and tokenizers and safetensors: pip install 'recollect\[models"
+    ):
+        StaticEmbedder()
+
+
+def test_a_folder_without_the_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderError, match="the static model in .* cannot be read"):
+        _load(tmp_path)
