@@ -1,7 +1,7 @@
 """What prose mentions: ``#tags``, ``[[wikilinks]]`` and links to other Markdown files.
 
-Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over, so that
-a megabyte of brackets takes no longer than a megabyte of words.
+Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over, so
+that a megabyte of brackets takes no longer than a megabyte of words.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
 from recollect import arguments
@@ -80,6 +79,7 @@ class _Reading:
         self._failed = 0
         self._taken: dict[str, int] = {}
         self._positions: dict[str, int] = {}
+        self._repeats: dict[str, int] = {}
 
     def take(self, number: int, record: Any) -> None:
         """Read one record, a line of JSON or what it stands for."""
@@ -157,12 +157,9 @@ class _Reading:
         draft = draft_of(draft)
         self._positions[draft["session"]] = draft["position"] + 1
         if not draft.get("id") and not draft.get("path"):
-            place = draft["position"] if session is None else f"{draft['session']}/{draft['position']}"
-            path, again = f"{self._path}#{place}", 1
-            while f"path {path!r}" in self._taken:
-                again += 1
-                path = f"{self._path}#{place}-{again}"
-            draft["path"] = path
+            place = str(draft["position"]) if session is None else f"{draft['session']}/{draft['position']}"
+            again = self._repeats[place] = self._repeats.get(place, 0) + 1
+            draft["path"] = f"{self._path}#{place}" if again == 1 else f"{self._path}#{place}-{again}"
         return draft
 
     def _draft(self, record: Mapping[str, Any], used: set[str]) -> Draft:
