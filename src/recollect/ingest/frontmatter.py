@@ -111,7 +111,9 @@ def _entries(source: str, name: str) -> dict[str, Entry]:
     except yaml.reader.ReaderError as error:
         line = source.count("\n", 0, error.position) + 2
         raise UnreadableError(name, line, f"the front matter is not YAML: {error.reason}") from None
-    except (ValueError, TypeError, RecursionError) as error:
+    except RecursionError:
+        raise UnreadableError(name, 1, "the front matter is nested too deep") from None
+    except (ValueError, TypeError) as error:
         raise UnreadableError(name, 1, f"the front matter cannot be read: {error}") from None
 
 

@@ -1,7 +1,7 @@
 """A folder becomes notes in a library, and stays in step with it.
 
-Only what changed is read. A file's notes are replaced as a whole, those of a file that is gone go too, and what cannot be
-read is reported and left as it was.
+Only what changed is read. A file's notes are replaced as a whole, those of a file that is gone go too, and what cannot
+be read is reported and left as it was.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import count
 from typing import Protocol, TypeAlias
 
 from recollect import arguments
+from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError, IngestError
 from recollect.ingest.decoding import BinaryError, decode
 from recollect.ingest.formats import largest_size, read_file_text
@@ -28,7 +29,7 @@ BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 
 _METHOD = "1"
-"""How files become notes. Another number makes every file be read again: raise it when the same file gives other notes."""
+"""How files become notes. If a file gives other notes than before, this must change; all files are then read anew."""
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with how many files are done, how many there are, and the name of the one that was done last."""
@@ -63,9 +64,9 @@ def ingest(
 ) -> IngestReport:
     """Bring a library in step with a file or a folder, and return what that took.
 
-    The paths of the notes are ``prefix`` and the file's path below the folder. Files that are as they were are not read;
-    notes of files that are gone from the folder are removed. A file that cannot be read is reported and skipped, and the
-    notes that it had stay. What is written is kept if the ingest is interrupted; the next one goes on from there.
+    The paths of the notes are ``prefix`` and the file's path below the folder. Files that are as they were are not
+    read; notes of files that are gone from the folder are removed. A file that cannot be read is reported and skipped,
+    and the notes that it had stay. What is written is kept if the ingest is interrupted; the next goes on from there.
 
     >>> class Shelf:
     ...     def documents(self, root, namespace):
@@ -103,8 +104,9 @@ class _Ingestion:
         self._namespace = arguments.name("namespace", namespace)
         self._progress = progress or (lambda _done, _total, _name: None)
         self._walk = walk(source)
-        self._root = str(self._walk.root)
-        self._settings = f"{_METHOD}-{blake2b(self._prefix.encode(), digest_size=4).hexdigest()}"
+        self._root = well_formed(str(self._walk.root))
+        self._place = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
+        self._settings = f"{_METHOD}-{self._place}"
         self._problems = list(self._walk.problems)
         self._done = count(1)
         self._waiting: list[Document] = []
@@ -147,7 +149,7 @@ class _Ingestion:
         try:
             data = _bytes_of(file)
             now = blake2b(data, digest_size=16).hexdigest()
-            contents = self._contents(file, data, is_new=not same_settings)
+            contents = self._contents(file, data, is_new=not settings.endswith(f"-{self._place}"))
         except UnreadableError as error:
             self._problems.append(error.problem)
             return None

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from recollect.ingest.naming import is_one_line
 from recollect.model import Link
 
 __all__ = ["Mention", "mentions_in", "resolved_link"]
@@ -82,7 +83,7 @@ def resolved_link(destination: str, name: str, prefix: str = "") -> Link | None:
     if len(destination) > LONGEST_NAME or _SCHEME.match(destination):
         return None
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
-    if not path.lower().endswith((".md", ".markdown", ".mdx")) or not path.isprintable():
+    if not path.lower().endswith((".md", ".markdown", ".mdx")) or not is_one_line(path):
         return None
     target = posixpath.normpath(
         path.lstrip("/") if path.startswith("/") else f"{posixpath.dirname(name)}/{path}".lstrip("/")

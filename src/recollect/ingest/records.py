@@ -55,9 +55,10 @@ def read_json(text: str, name: str, *, prefix: str = "") -> Contents:
     """
     try:
         records = json.loads(tidy_lines(text))
+    except json.JSONDecodeError as error:
+        raise UnreadableError(name, error.lineno, f"is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise UnreadableError(name, line, f"is not JSON: {error}") from None
+        raise UnreadableError(name, None, f"cannot be read: {_reason(error)}") from None
     if not isinstance(records, list):
         raise UnreadableError(name, None, "holds no list of notes or of turns of a conversation")
     reading = _Reading(name, prefix, item=True)
@@ -94,7 +95,7 @@ class _Reading:
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")
         except (ArgumentError, ValueError, RecursionError) as error:
-            self._fail(number, str(error))
+            self._fail(number, _reason(error))
         else:
             self._drafts.append(draft)
 
@@ -176,6 +177,10 @@ class _Reading:
         if self._created_at is not None:
             draft.setdefault("created_at", self._created_at)
         return draft
+
+
+def _reason(error: Exception) -> str:
+    return "nested too deep" if isinstance(error, RecursionError) else str(error)
 
 
 def _first(record: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, Any] | None:

@@ -13,6 +13,7 @@ from recollect.characters import well_formed
 from recollect.errors import IngestError
 from recollect.ingest.formats import SUFFIXES, suffix_of
 from recollect.ingest.ignoring import Rules
+from recollect.ingest.naming import is_one_line
 from recollect.ingest.problems import Problem
 
 __all__ = ["FoundFile", "Walk", "walk"]
@@ -51,11 +52,11 @@ class Walk:
     """By name."""
     problems: list[Problem] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
-    """Files and folders (with a slash at the end) that may well hold something, but could not be looked at."""
+    """Files and folders that may well hold something, but could not be looked at."""
 
     def might_hold(self, name: str) -> bool:
         """Return whether a file of this name may exist although it was not found."""
-        return any(name == each or (each.endswith("/") and name.startswith(each)) for each in self.unseen)
+        return any(name == each or name.startswith(f"{each}/") for each in self.unseen)
 
 
 def walk(source: str | os.PathLike[str]) -> Walk:
@@ -83,7 +84,7 @@ def walk(source: str | os.PathLike[str]) -> Walk:
         raise IngestError(f"{_shown(path)} is neither a folder nor a file that ends with {', '.join(SUFFIXES)}")
     if not _is_writable_name(path.name):
         raise IngestError(f"{_shown(path)} cannot be read: its name holds characters that are no text; rename it")
-    return Walk(root, False, [FoundFile(root / path.name, path.name, status.st_size, status.st_mtime_ns)])
+    return Walk(root, whole=False, files=[FoundFile(root / path.name, path.name, status.st_size, status.st_mtime_ns)])
 
 
 def _walk_folder(root: Path) -> Walk:
@@ -104,7 +105,7 @@ def _walk_folder(root: Path) -> Walk:
         except OSError as error:
             if not folder:
                 raise IngestError(f"{_shown(root)} cannot be read: {_reason(error)}") from None
-            _leave_unseen(found, folder, _reason(error))
+            _leave_unseen(found, folder.rstrip("/"), _reason(error))
             continue
         rules = rules.within(directory, folder, {entry.name for entry in entries}, found.problems)
         for entry in entries:
@@ -150,11 +151,11 @@ def _leave_unseen(found: Walk, name: str, reason: str) -> None:
 
 def _is_writable_name(name: str) -> bool:
     """Return whether a name can stand in a note's path."""
-    return name.isprintable() and well_formed(name) == name
+    return is_one_line(name) and well_formed(name) == name
 
 
 def _shown(path: Path) -> str:
-    return well_formed(str(path)) if str(path).isprintable() else ascii(str(path))
+    return well_formed(str(path)) if is_one_line(str(path)) else ascii(str(path))
 
 
 def _reason(error: Exception) -> str:
