@@ -1,7 +1,7 @@
 """What prose mentions: ``#tags``, ``[[wikilinks]]`` and links to other Markdown files.
 
-Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over, so that
-a megabyte of brackets takes no longer than a megabyte of words.
+Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over, so
+that a megabyte of brackets takes no longer than a megabyte of words.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from recollect.ingest.naming import is_one_line
 from recollect.model import Link
 
 __all__ = ["Mention", "mentions_in", "resolved_link"]
@@ -20,7 +21,7 @@ __all__ = ["Mention", "mentions_in", "resolved_link"]
 LONGEST_NAME = 500
 
 _BACKTICKS = re.compile(r"`+")
-_HTML = re.compile(r"<!--|</?[A-Za-z][^<>]*>")
+_HTML = re.compile(r"<!--|(?<!\]\()(?<!\]:)(?<!\]: )</?[A-Za-z][^<>]*>")
 _NO_TAG = r"\s\x00-\x1f\x7f-\x9f\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
 _TAG = re.compile(rf"(?<![^\s(])(?<!\]\()#([^{_NO_TAG}!-,.:-@\[-^`{{-~]+)")
 _WIKILINK = re.compile(r"(?<!\\)\[\[([^\[\]\x00-\x1f\x7f-\x9f]+)\]\]")
@@ -82,7 +83,7 @@ def resolved_link(destination: str, name: str, prefix: str = "") -> Link | None:
     if len(destination) > LONGEST_NAME or _SCHEME.match(destination):
         return None
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
-    if not path.lower().endswith((".md", ".markdown", ".mdx")) or not path.isprintable():
+    if not path.lower().endswith((".md", ".markdown", ".mdx")) or not is_one_line(path):
         return None
     target = posixpath.normpath(
         path.lstrip("/") if path.startswith("/") else f"{posixpath.dirname(name)}/{path}".lstrip("/")

@@ -34,7 +34,7 @@ _KINDS: dict[str, Kind] = {
 _RAW_HTML = re.compile(r"\s*<(?:script|style|pre|textarea)\b", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
-_MARKUP = re.compile(r"[`*]|~~|(?<!\w)_|_(?!\w)|\\(?=[!-/:-@\[-`{-~])")
+_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)")
 
 
 class Outline(NamedTuple):
@@ -109,5 +109,5 @@ def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]
 def _label(content: str) -> str:
     """Return the words of a heading without its markup."""
     words = _WIKILINK.sub(r"\1", _LINK.sub(r"\1", content[: 4 * LONGEST_LABEL]))
-    words = collapse_whitespace(_MARKUP.sub("", words))
+    words = collapse_whitespace(_MARKUP.sub(r"\1", words))
     return words if len(words) <= LONGEST_LABEL else words[: LONGEST_LABEL - 1].rstrip() + "…"
