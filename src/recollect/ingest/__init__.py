@@ -7,7 +7,7 @@ from recollect.ingest.markdown import read_markdown
 from recollect.ingest.plain import read_text
 from recollect.ingest.problems import Contents, Problem
 from recollect.ingest.records import read_json, read_json_lines
-from recollect.ingest.report import IngestReport, Written
+from recollect.ingest.report import IngestReport
 from recollect.ingest.sentences import split_sentences
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "IngestReport",
     "Library",
     "Problem",
-    "Written",
     "chunk_text",
     "ingest",
     "read_file_text",

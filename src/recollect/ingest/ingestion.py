@@ -7,10 +7,10 @@ be read is reported and left as it was.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import count
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from recollect import arguments
 from recollect.characters import well_formed
@@ -19,20 +19,18 @@ from recollect.ingest.decoding import BinaryError, decode
 from recollect.ingest.formats import largest_size, read_file_text
 from recollect.ingest.moments import moment_of_timestamp
 from recollect.ingest.problems import Contents, Problem, UnreadableError
-from recollect.ingest.report import IngestReport, Written
+from recollect.ingest.report import IngestReport
 from recollect.ingest.walk import FoundFile, walk
-from recollect.model import DEFAULT_NAMESPACE, Document
+from recollect.model import DEFAULT_NAMESPACE, Document, Written
+from recollect.progress import Progress
 
-__all__ = ["Library", "Progress", "ingest"]
+__all__ = ["Library", "ingest"]
 
 BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 
 _METHOD = "1"
 """How files become notes. If a file gives other notes than before, this must change; all files are then read anew."""
-
-Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with how many files are done, how many there are, and the name of the one that was done last."""
 
 
 class Library(Protocol):

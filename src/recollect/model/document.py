@@ -38,3 +38,4 @@ class Written(NamedTuple):
     updated: int = 0
     unchanged: int = 0
     removed: int = 0
+    """Notes that the documents had and no longer have."""

@@ -11,7 +11,9 @@ from recollect.query import Query
 __all__ = ["Snippet", "snippet"]
 
 WIDTH = 180
-_SHORTEST_STEM = 4
+_SHORTEST_STEM = 3
+_ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()
+_ENDING = f"(?:{'|'.join(_ENDINGS)})?"
 _SCANNED = 100_000
 """A text is looked through as far as this; beyond it, a snippet would not be worth the time."""
 
@@ -31,7 +33,7 @@ def snippet(content: str, query: Query, width: int = WIDTH) -> Snippet:
     >>> from recollect.query import parse
     >>> found = snippet("Bought two kettles. Prefers green teas over coffee.", parse("green tea"), width=30)
     >>> found.text, [found.text[start:end] for start, end in found.highlights]
-    ('…kettles. Prefers green teas…', ['green', 'teas'])
+    ('…green teas over coffee.', ['green', 'teas'])
     """
     text = collapse_whitespace(content[:_SCANNED])
     pattern = _pattern(query)
@@ -45,17 +47,27 @@ def snippet(content: str, query: Query, width: int = WIDTH) -> Snippet:
 
 
 def _pattern(query: Query) -> re.Pattern[str] | None:
-    words = {_stem(word) for token in query.tokens if token.operator != "NOT" for word in split_words(token.text)}
+    """Return what finds the query's words in a text, whatever their endings; a prefix is followed by anything."""
+    words = {
+        (len(stem), re.escape(stem) + (r"\w*" if token.kind == "prefix" else _ENDING))
+        for token in query.tokens
+        if token.operator != "NOT"
+        for word in split_words(token.text)
+        for stem in (word if token.kind == "prefix" else _stem(word),)
+    }
     if not words:
         return None
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\w{{0,6}}", re.IGNORECASE)
+    longest_first = [pattern for _, pattern in sorted(words, reverse=True)]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)", re.IGNORECASE)
 
 
 def _stem(word: str) -> str:
     """Return a word without the ending that inflection would change."""
     lowered = word.lower()
-    return lowered if len(lowered) <= _SHORTEST_STEM else lowered[: max(_SHORTEST_STEM, len(lowered) - 3)]
+    for ending in _ENDINGS:
+        if lowered.endswith(ending) and len(lowered) - len(ending) >= _SHORTEST_STEM:
+            return lowered.removesuffix(ending)
+    return lowered
 
 
 def _best_start(matches: list[tuple[int, int, str]], width: int) -> int:

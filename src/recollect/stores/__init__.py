@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ArgumentError, ArgumentTypeError
 
@@ -23,10 +23,9 @@ def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store
     """
     from recollect.stores.sqlite.store import SQLiteStore  # noqa: PLC0415 (brings SQLite and numpy)
 
-    try:
-        name = fspath(target)
-    except TypeError:
-        raise ArgumentTypeError("target", f"must be the path of a file, got {type(target).__name__}") from None
+    name: Any = target if isinstance(target, str) else getattr(target, "__fspath__", lambda: None)()
+    if not isinstance(name, str):
+        raise ArgumentTypeError("target", f"must be the path of a file, got {type(target).__name__}")
     if "://" in name:
         raise ArgumentError("target", f"no store is known for {name!r}; give the path of a file")
     if name == ":memory:":

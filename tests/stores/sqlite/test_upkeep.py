@@ -42,7 +42,7 @@ def problems(store: SQLiteStore) -> dict[str, str]:
 
 def damage(path: Path, sql: str) -> None:
     raw = apsw.Connection(str(path))
-    raw.create_scalar_function("indexed", lambda text: text, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    raw.create_scalar_function("indexed", lambda *texts: texts[0], 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
     raw.execute(sql)
     raw.close()
 

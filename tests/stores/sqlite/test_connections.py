@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.errors import ArgumentError, ArgumentTypeError, StoreBusyError, StoreError
+from recollect.stores import open_store
+from recollect.stores.sqlite import connections, schema
+from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.store import SQLiteStore
+
+FORK = """
+import json, os, sys
+from pathlib import Path
+from recollect.stores.sqlite.store import SQLiteStore
+store = SQLiteStore(Path(sys.argv[1]))
+store.write([{"content": "by the parent"}])
+child = os.fork()
+if child == 0:
+    store.write([{"content": "by the child"}])
+    seen = [note.content for note in store.notes()]
+    store.close()
+    os._exit(0 if seen == ["by the parent", "by the child"] else 1)
+left = os.waitpid(child, 0)[1]
+store.write([{"content": "by the parent again"}])
+if os.fork() == 0:
+    store.close()  # closes nothing of the parent's
+    os._exit(0)
+os.wait()
+print(json.dumps([left, [note.content for note in store.notes()]]))
+"""
+
+
+def test_a_child_process_gets_connections_of_its_own(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-c", FORK, str(tmp_path / "memory.db")], check=True, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout) == [0, ["by the parent", "by the child", "by the parent again"]]
+
+
+def test_a_child_leaves_the_connections_of_its_parent_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    store.write([{"content": "one"}])
+    parents = store._connections._idle
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    assert [note.content for note in store.notes()] == ["one"]
+    assert store._connections._idle is not parents
+    monkeypatch.undo()
+    store.close()  # as in a child: it is not the process that opened them
+    assert parents[0].execute("SELECT count(*) FROM notes").get == 1
+    for connection in parents:
+        connection.close()
+
+
+def test_a_connection_in_use_outlives_closing(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    store.write([{"content": "one"}])
+    with store._connections.reading() as connection:
+        store.close()
+        assert connection.execute("SELECT count(*) FROM notes").get == 1
+    with pytest.raises(apsw.ConnectionClosedError):
+        connection.execute("SELECT 1")
+
+
+def test_many_may_create_the_same_store_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    errors: list[BaseException] = []
+
+    def create(number: int) -> None:
+        try:
+            store = SQLiteStore(file)
+            store.write([{"content": f"by {number}"}])
+            store.close()
+        except BaseException as error:  # noqa: BLE001 (the test shows whatever it is)
+            errors.append(error)
+
+    threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    store = SQLiteStore(file)
+    assert len(list(store.notes())) == 8
+    store.close()
+
+
+def test_a_new_store_that_another_keeps_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    file = tmp_path / "memory.db"
+    other = apsw.Connection(str(file))
+    other.execute("CREATE TABLE x (y); DROP TABLE x; BEGIN EXCLUSIVE")
+    with pytest.raises(StoreBusyError, match="is kept busy by others"):
+        Connections(file)
+    other.execute("ROLLBACK")
+    other.execute("BEGIN; SELECT count(*) FROM sqlite_schema")  # a reader alone is in the way of the log
+    with pytest.raises(StoreBusyError, match="is kept busy by others"):
+        Connections(file)
+    other.close()
+    Connections(file).close()
+
+
+def test_another_process_may_have_migrated_meanwhile(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    Connections(file).close()
+    raw = apsw.Connection(str(file))
+    schema.migrate(raw, "memory.db")
+    assert raw.pragma("user_version") == schema.SCHEMA_VERSION
+    raw.close()
+
+
+def test_a_word_index_that_cannot_be_dropped_is_told(tmp_path: Path) -> None:
+    raw = apsw.Connection(str(tmp_path / "memory.db"))
+    raw.execute("CREATE VIEW words_1 AS SELECT 1")
+    with pytest.raises(StoreError, match="the word index of namespace 1 cannot be dropped"):
+        schema.drop_word_index(raw, 1)
+    raw.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("postgres2://x", "no store is known for 'postgres2://x'; give the path of a file"),
+        (":memory:", "a memory lives in a file; for a passing one, give a path in a temporary folder"),
+        ("", "must be the path of a file, got ''"),
+        ("a\0b", "must be the path of a file, got 'a\\\\x00b'"),
+    ],
+)
+def test_targets_that_are_no_file(target: str, problem: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^target: {problem}"):
+        open_store(target)
+
+
+def test_a_target_must_be_a_path() -> None:
+    with pytest.raises(ArgumentTypeError, match="^target: must be the path of a file, got int"):
+        open_store(7)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentTypeError, match="^target: must be the path of a file, got bytes"):
+        open_store(b"memory.db")  # type: ignore[arg-type]
+
+
+def test_names_of_files_may_hold_anything(tmp_path: Path) -> None:
+    file = tmp_path / "what? 100% #1 & ünï.db"
+    store = open_store(file)
+    store.write([{"content": "one"}])
+    store.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [file.name]

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+from pathlib import Path
+
+from recollect import AsyncMemory, Memory, open_async
+
+
+def test_every_method_has_its_twin() -> None:
+    methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")}
+    twins = {name for name, _ in inspect.getmembers(AsyncMemory, inspect.isfunction) if not name.startswith("_")}
+    assert methods - twins == {"export", "load", "notes"}  # they walk over notes
+
+
+def test_a_day_in_the_life(tmp_path: Path) -> None:
+    async def live() -> None:
+        (tmp_path / "vault").mkdir()
+        (tmp_path / "vault" / "bike.md").write_text("A new wheel.")
+        async with await open_async(
+            tmp_path / "memory.db", embedder=lambda texts: [[len(t), 1] for t in texts]
+        ) as memory:
+            tea = await memory.add("Prefers tea.", path="tea.md")
+            milk, _ = await memory.add_many(["milk", "sugar"])
+            assert (await memory.update(tea, title="Tea")).title == "Tea"
+            assert await memory.link(tea, milk)
+            assert [each.note.id for each in await memory.neighbours(tea)] == [milk.id]
+            assert await memory.unlink(tea, milk)
+            assert (await memory.ingest(tmp_path / "vault")).notes_added == 1
+            found = await memory.search_many(["tea", "wheel"], mode="bm25")
+            assert [[hit.path for hit in result] for result in found] == [["tea.md"], ["bike.md"]]
+            assert (await memory.search("sugar", mode="bm25"))[0].content == "sugar"
+            assert (await memory.stats()).store.notes == {"default": 4}
+            assert not any(finding.problem for finding in await memory.doctor())
+            assert await memory.reindex() == 0
+            await memory.backup(tmp_path / "copy.db")
+            assert await memory.delete(tea) == 1
+            assert await memory.get(tea) is None
+
+    asyncio.run(live())

@@ -1,0 +1,383 @@
+"""Memory behind its one door: real SQLite, and a small embedder whose vectors can be reckoned by hand."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect.errors import ArgumentError, EmbedderError
+from recollect.sample import sample_notes, sample_queries
+
+TOPICS = (("tea", "oolong", "sencha"), ("bike", "frame", "wheel"), ("dog", "leash", "bark"))
+
+
+class Topics:
+    """Counts words of three topics; texts about the same topic are near each other, whatever their words."""
+
+    name = "topics"
+    dimension = 4
+
+    def __init__(self, name: str = "topics") -> None:
+        self.name = name
+        self.texts: list[str] = []
+        self.fails = False
+
+    def embed_documents(self, texts: Any) -> Any:
+        import numpy as np  # noqa: PLC0415 (as an embedder would)
+
+        if self.fails:
+            raise EmbedderError("the model is asleep")
+        self.texts += texts
+        rows = [[*(sum(text.lower().count(word) for word in topic) for topic in TOPICS), 0.1] for text in texts]
+        matrix = np.array(rows, dtype=np.float32)
+        return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+    def embed_query(self, text: str) -> Any:
+        return self.embed_documents([text])[0]
+
+
+@pytest.fixture
+def embedder() -> Topics:
+    return Topics()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def memory(path: Path, embedder: Topics) -> Iterator[Memory]:
+    with recollect.open(path, embedder=embedder) as memory:
+        yield memory
+
+
+def paths(result: Any) -> list[str]:
+    return [hit.path for hit in result]
+
+
+class TestAdding:
+    def test_a_note_is_found_by_words_and_by_meaning(self, memory: Memory) -> None:
+        memory.add("Prefers sencha.", path="tea.md", importance=0.8)
+        memory.add("New wheel.", path="bike.md")
+        assert paths(memory.search("sencha", mode="bm25")) == ["tea.md"]
+        assert paths(memory.search("oolong", mode="semantic", top_k=1)) == ["tea.md"]
+        result = memory.search("oolong sencha", top_k=1)
+        assert paths(result) == ["tea.md"]
+        assert result.trace.mode == "hybrid"
+        assert result[0].candidate.importance == 0.8
+
+    def test_unchanged_text_is_not_embedded_again(self, memory: Memory, embedder: Topics) -> None:
+        note = memory.add("Prefers sencha.", path="tea.md")
+        memory.add("Prefers sencha.", path="tea.md", tags=["drinks"])
+        memory.update(note, importance=1)
+        memory.add_many([{"path": "tea.md", "content": "Prefers sencha."}, "a", "a"])
+        assert embedder.texts == ["Prefers sencha.", "a"]
+        memory.update("tea.md", content="Prefers oolong.")
+        assert embedder.texts[2:] == ["Prefers oolong."]
+
+    def test_an_embedder_that_fails_leaves_nothing_behind(self, memory: Memory, embedder: Topics) -> None:
+        embedder.fails = True
+        with pytest.raises(EmbedderError, match="the model is asleep"):
+            memory.add("Prefers sencha.", path="tea.md")
+        assert memory.get("tea.md") is None
+
+    def test_many_notes_of_many_kinds(self, memory: Memory) -> None:
+        told: list[tuple[int, int, str]] = []
+        notes: list[Any] = ["text", {"content": "mapping", "path": "m.md"}, Note(content="note", id="n")]
+        stored = memory.add_many(notes, namespace="alice", progress=lambda *step: told.append(step))
+        assert [note.content for note in stored] == ["text", "mapping", "note"]
+        assert {note.namespace for note in stored} == {"alice"}
+        assert told == [(3, 3, "n")]
+        assert memory.add_many(iter(["one more"]))[0].namespace == "default"
+        assert memory.add_many([]) == []
+        with pytest.raises(ArgumentError, match=r"^notes\[1\]: has no field 'contents'"):
+            memory.add_many(["fine", {"contents": "typo"}])
+
+    def test_updating(self, memory: Memory) -> None:
+        note = memory.add("Prefers sencha.", path="tea.md", tags=["drinks"])
+        changed = memory.update("tea.md", title="Tea", path="drinks/tea.md")
+        assert (changed.id, changed.title, changed.tags) == (note.id, "Tea", ("drinks",))
+        assert memory.get("tea.md") is None
+        with pytest.raises(NoteNotFoundError, match="there is no note 'nothing' in namespace 'default'"):
+            memory.update("nothing", title="x")
+        with pytest.raises(ArgumentError, match="^id: of a note cannot be changed"):
+            memory.update(note, id="other")
+        with pytest.raises(ArgumentError, match="^note: has no field 'colour'"):
+            memory.update(note, colour="green")
+
+    def test_getting_and_deleting(self, memory: Memory) -> None:
+        note = memory.add("Prefers sencha.", path="tea.md", namespace="alice")
+        memory.add("Prefers oolong.", path="tea.md")
+        assert memory.get(note) == note
+        assert memory.get("tea.md", namespace="alice") == note
+        assert memory.delete(note, "tea.md") == 2
+        assert memory.get(note) is None
+        assert memory.delete("tea.md") == 0
+        assert list(memory.notes()) == []
+
+
+class TestSearching:
+    @pytest.fixture(autouse=True)
+    def _notes(self, memory: Memory) -> None:
+        memory.add("Prefers sencha over coffee.", path="tea.md", tags=["drinks"])
+        memory.add("The frame number is WVB-7741.", path="bike.md", created_at="2026-01-01")
+        memory.add("Needs a new leash.", path="dog.md")
+
+    def test_both_legs_are_fused_and_explained(self, memory: Memory) -> None:
+        result = memory.search("coffee or oolong")
+        assert result[0].path == "tea.md"
+        assert len(result) == 3
+        assert [hit.rank for hit in result[:2]] == [1, 2]
+        assert {part.leg for part in result[0].candidate.contributions} == {"lexical", "vector"}
+        assert "lexical  rank 1" in result.explain(limit=1)
+        told = result.to_dict()
+        assert json.loads(json.dumps(told)) == told
+        assert told["trace"]["embedder"] == "topics"
+        assert told["trace"]["embedderUsed"] is True
+        assert told["hits"][0]["snippet"] == "Prefers sencha over coffee."
+        (span,) = result[0].highlights
+        assert result[0].snippet[slice(*span)] == "coffee"
+        assert result.warnings == []
+
+    def test_modes(self, memory: Memory) -> None:
+        assert paths(memory.search("oolong", mode="bm25")) == []
+        assert paths(memory.search("oolong", mode="semantic"))[0] == "tea.md"
+        assert memory.search("oolong", mode="hybrid").trace.mode == "hybrid"
+        with pytest.raises(ArgumentError, match="^mode: must be one of auto, hybrid, bm25, semantic"):
+            memory.search("oolong", mode="fuzzy")
+
+    def test_filters(self, memory: Memory) -> None:
+        assert paths(memory.search("frame", filters={"tags": ["drinks"]})) == ["tea.md"]
+        assert paths(memory.search("frame", filters=Filters(created_before="2026-02-01"))) == ["bike.md"]  # type: ignore[arg-type]
+        assert list(memory.search("frame", namespace="alice")) == []
+
+    def test_a_shorter_list_begins_the_longer_one(self, memory: Memory) -> None:
+        memory.add_many(f"note {number} on {'tea' * (number % 4)} and bikes" for number in range(150))
+        everything = [hit.id for hit in memory.search("tea bikes", top_k=150)]
+        assert len(everything) >= 150
+        assert [hit.id for hit in memory.search("tea bikes", top_k=60)] == [
+            hit.id for hit in memory.search("tea bikes", top_k=5, candidate_k=60)
+        ] + [hit.id for hit in memory.search("tea bikes", top_k=60)][5:]
+
+    def test_many_queries(self, memory: Memory) -> None:
+        found = memory.search_many(["oolong", "wheel"], top_k=1)
+        assert [paths(result) for result in found] == [["tea.md"], ["bike.md"]]
+
+    def test_a_query_of_nothing_finds_nothing_by_words(self, memory: Memory) -> None:
+        assert list(memory.search("", mode="bm25")) == []
+        assert memory.search("   ").trace.bm25_count == 0
+
+    def test_aliases(self, path: Path) -> None:
+        with recollect.open(path, embedder=None, aliases={"bicycle": ["frame"]}) as memory:
+            result = memory.search("bicycle")
+            assert paths(result) == ["bike.md"]
+            assert result.trace.compiled_query == "frame"
+
+    def test_a_failing_embedder_leaves_the_words(self, memory: Memory, embedder: Topics) -> None:
+        embedder.fails = True
+        result = memory.search("sencha", mode="semantic")
+        assert paths(result) == ["tea.md"]
+        assert result.trace.fell_back_to_bm25
+        assert not result.trace.embedder_used
+        assert result.warnings == ["the search was by words alone: the model is asleep"]
+        assert result.trace.to_dict()["errorStage"] == "embed"
+
+    def test_an_embedder_that_changes_its_mind(self, memory: Memory, embedder: Topics) -> None:
+        embedder.embed_query = lambda _: embedder.embed_documents(["tea"])[0][:2]  # type: ignore[method-assign,assignment]
+        result = memory.search("sencha")
+        assert paths(result) == ["tea.md"]
+        assert "not of topics of 2 numbers" in result.warnings[0]
+
+    def test_a_vector_of_ones_own(self, path: Path) -> None:
+        with recollect.open(path, embedder=None) as memory:
+            result = memory.search("anything", vector=[0, 1, 0, 0], top_k=1, mode="semantic")
+            assert paths(result) == ["bike.md"]
+            assert memory.search("anything").trace.mode == "bm25"
+            with pytest.raises(ArgumentError, match="^vector: has 2 numbers; those of 'topics' have 4"):
+                memory.search("anything", vector=[0, 1])
+
+
+class TestAnotherModel:
+    def test_words_go_on_and_reindexing_takes_over(self, path: Path, memory: Memory) -> None:
+        for number in range(150):
+            memory.add(f"note {number} about tea", path=f"{number}.md")
+        memory.close()
+        other = Topics("other")
+        with pytest.warns(RecollectWarning, match="are of topics, not of other: until reindex"):
+            changed = recollect.open(path, embedder=other)
+        result = changed.search("tea", mode="hybrid")
+        assert result.trace.mode == "bm25"
+        assert len(result) == 10
+        assert "the store's vectors are of topics, not of other" in result.warnings[0]
+        assert changed.stats().unembedded == 150
+        assert "150 notes have no vector of other; reindex makes them" in [f.problem for f in changed.doctor()]
+
+        class EnoughError(Exception):
+            pass
+
+        def interrupt(done: int, total: int, name: str) -> None:
+            assert (total, name) == (150, "")
+            if done >= 100:
+                raise EnoughError
+
+        with pytest.raises(EnoughError):
+            changed.reindex(progress=interrupt)
+        assert changed.stats().unembedded == 150 - 128
+        changed.add("new while half done: tea", path="new.md")
+        assert changed.reindex() == 22
+        assert len([text for text in other.texts if text.startswith("note 1 ")]) == 1
+        result = changed.search("oolong", mode="semantic")
+        assert result.trace.mode == "semantic"
+        assert result.warnings == []
+        assert changed.stats().unembedded == 0
+        assert changed.reindex() == 0
+        changed.close()
+
+    def test_notes_without_vectors_get_them(self, path: Path) -> None:
+        with recollect.open(path, embedder=None) as memory:
+            memory.add("Prefers sencha.", path="tea.md")
+            with pytest.raises(RecollectError, match="there is nothing to embed with"):
+                memory.reindex()
+            assert memory.stats().unembedded == 0
+        with recollect.open(path, embedder=Topics()) as memory:
+            result = memory.search("sencha")
+            assert paths(result) == ["tea.md"]
+            assert result.warnings == ["no note has a vector yet, so the search was by words alone; reindex makes them"]
+            assert memory.reindex() == 1
+            assert paths(memory.search("oolong")) == ["tea.md"]
+
+    def test_without_an_embedder_a_changed_note_can_still_be_written(self, path: Path, memory: Memory) -> None:
+        memory.add("Prefers sencha.", path="tea.md")
+        memory.close()
+        with recollect.open(path, embedder=None) as plain:
+            plain.update("tea.md", content="Prefers wheels.")
+            assert plain.stats().unembedded == 1
+        with recollect.open(path, embedder=Topics()) as again:
+            assert again.reindex() == 1
+            assert paths(again.search("bike", mode="semantic")) == ["tea.md"]
+
+
+class TestLinks:
+    def test_links_and_neighbours(self, memory: Memory) -> None:
+        tea, coffee = memory.add("tea", path="tea.md"), memory.add("coffee", path="coffee.md")
+        assert memory.link(tea, coffee, kind="supersedes")
+        assert not memory.link("tea.md", coffee, kind="supersedes")
+        (out,) = memory.neighbours("tea.md")
+        assert (out.note.path, out.kind, out.direction) == ("coffee.md", "supersedes", "out")
+        (back,) = memory.neighbours(coffee)
+        assert (back.note.path, back.kind, back.direction) == ("tea.md", "supersedes", "in")
+        found = memory.get(tea)
+        assert found is not None
+        assert found.links == (Link("supersedes", coffee.id),)
+        assert memory.unlink(tea, coffee, kind="supersedes")
+        assert memory.neighbours(tea) == []
+
+
+class TestIngesting:
+    def test_a_folder_stays_in_step(self, memory: Memory, embedder: Topics, tmp_path: Path) -> None:
+        vault = tmp_path / "vault"
+        vault.mkdir()
+        (vault / "tea.md").write_text("# Tea\n\nPrefers sencha. See [[bike]].")
+        (vault / "bike.md").write_text("---\ntags: [ride]\n---\n# Bike\n\nA new wheel.")
+        told: list[str] = []
+        report = memory.ingest(vault, progress=lambda _done, _total, name: told.append(name))
+        assert (report.files_read, report.notes_added) == (2, 2)
+        assert told == ["bike.md", "tea.md"]
+        assert paths(memory.search("sencha"))[0] == "tea.md"
+        assert paths(memory.search("wheel", filters={"tags": ["ride"]})) == ["bike.md"]
+        assert [(n.note.path, n.kind) for n in memory.neighbours("tea.md")] == [("bike.md", "wikilink")]
+        embedded = len(embedder.texts)
+        assert memory.ingest(vault).files_unchanged == 2
+        assert len(embedder.texts) == embedded
+        (vault / "tea.md").unlink()
+        report = memory.ingest(str(vault))
+        assert (report.files_removed, report.notes_removed) == (1, 1)
+        assert memory.get("tea.md") is None
+
+
+class TestExchange:
+    def test_what_is_exported_and_loaded_is_the_same(self, memory: Memory, tmp_path: Path) -> None:
+        memory.add_many(sample_notes())
+        memory.add("elsewhere", namespace="alice", metadata={"x": [1, None]}, last_accessed_at="2026-01-01")
+        lines = list(memory.export())
+        with recollect.open(tmp_path / "other.db", embedder=None) as other:
+            told: list[int] = []
+            assert other.load([*lines, "", "\n"], progress=lambda done, _total, _name: told.append(done)) == len(lines)
+            assert told[-1] == len(lines)
+            assert list(other.export()) == lines
+            assert other.stats().store.model == memory.stats().store.model
+            assert [hit.path for hit in other.search("tea", vector=[1, 0, 0, 0], mode="semantic")] == [
+                hit.path for hit in memory.search("tea", vector=[1, 0, 0, 0], mode="semantic")
+            ]
+            assert other.load(lines) == len(lines)
+            assert list(other.export()) == lines
+        assert list(memory.export(namespace="alice", vectors=False)) == [
+            json.dumps({key: value for key, value in json.loads(lines[-1]).items() if key != "vector"})
+        ]
+
+    def test_vectors_of_another_model_are_made_anew(self, memory: Memory, tmp_path: Path) -> None:
+        memory.add("Prefers sencha.", path="tea.md")
+        other = Topics("other")
+        with recollect.open(tmp_path / "other.db", embedder=other) as loaded:
+            assert loaded.load(memory.export(), namespace="mine") == 1
+            assert other.texts == ["Prefers sencha."]
+            assert loaded.get("tea.md", namespace="mine") is not None
+
+    @pytest.mark.parametrize(
+        ("line", "problem"),
+        [
+            ("{", "line 2: is not JSON"),
+            ("[" * 100_000, "line 2: is not JSON"),
+            ("7", "line 2: is not a JSON object"),
+            ('{"content": 7}', "line 2: content: must be a string"),
+            ('{"content": "x", "vector": [1]}', "line 2: has a vector without the name of its model"),
+            ('{"content": "x", "vector": {"model": "topics"}}', "line 2: has a vector that cannot be read"),
+            ('{"content": "x", "vector": {"model": "topics", "float32": "!"}}', "line 2: has a vector that cannot"),
+        ],
+    )
+    def test_a_bad_line_is_named(self, memory: Memory, line: str, problem: str) -> None:
+        with pytest.raises(RecollectError, match=f"^{problem}"):
+            memory.load(['{"content": "fine"}', line])
+        assert list(memory.notes()) == []
+
+
+class TestUpkeep:
+    def test_stats_and_doctor_name_the_embedder(self, memory: Memory) -> None:
+        memory.add("Prefers sencha.")
+        stats = memory.stats()
+        assert stats.embedder.startswith("topics")
+        told = stats.to_dict()
+        assert told["model"] == {"name": "topics", "dimension": 4, "precision": "float32"}
+        assert told["notes"] == {"default": 1}
+        assert json.loads(json.dumps(told)) == told
+        assert not any(finding.problem for finding in memory.doctor())
+        assert not any(finding.problem for finding in memory.doctor(repair=True))
+        assert memory.embedder is not None
+
+    def test_an_empty_memory_has_stats(self, memory: Memory) -> None:
+        assert memory.stats().to_dict()["model"] is None
+
+    def test_a_backup(self, memory: Memory, tmp_path: Path) -> None:
+        memory.add("Prefers sencha.", path="tea.md")
+        memory.backup(tmp_path / "copy.db")
+        with recollect.open(tmp_path / "copy.db", embedder=None, read_only=True) as copy:
+            assert copy.get("tea.md") == memory.get("tea.md")
+
+
+def test_the_real_model_finds_by_meaning(path: Path) -> None:
+    """The neural model that ``auto`` chooses finds notes that share no word with the query."""
+    with warnings.catch_warnings(), recollect.open(path) as memory:
+        assert memory.embedder is not None
+        assert memory.embedder.name == "all-MiniLM-L6-v2/int8"
+        memory.add_many(note for note in sample_notes() if "#" not in note["path"])
+        for query in sample_queries():
+            if query["query"] in ("which medicine is dangerous for my daughter?", "ERR_4021", '"measure the reveal"'):
+                assert query["finds"][0] in paths(memory.search(query["query"], top_k=5))
