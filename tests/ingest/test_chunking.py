@@ -131,6 +131,11 @@ def test_headings_longer_than_a_chunk_are_cut_too() -> None:
     assert chunks[0].text == f"# {words(130)}"
 
 
+def test_headings_alone_are_cut_like_any_text() -> None:
+    first, second = f"# {words(100)}", f"## {words(100)}\n### Tea"
+    assert [chunk.text for chunk in chunk_markdown(f"{first}\n{second}")] == [first, second]
+
+
 def test_a_heading_may_come_last_in_a_text_that_is_cut() -> None:
     text = f"# Ines\n## Tea\n{words(170)}\n### Green\n"
     assert [chunk.text[-9:] for chunk in chunk_markdown(text)][-1] == "### Green"
