@@ -157,6 +157,12 @@ def test_code_is_kept_whole_where_it_fits_and_cut_between_lines_where_not() -> N
     assert all(chunk.text.startswith("    value_") for chunk in chunks[1:])
 
 
+def test_tables_are_cut_between_rows() -> None:
+    chunks = chunk_markdown("| tea | note |\n|---|---|\n" + "| sencha | Good. Ines likes it. |\n" * 60)
+    assert len(chunks) == 3
+    assert all(chunk.text.startswith("| ") and chunk.text.endswith(" |") for chunk in chunks)
+
+
 def test_a_size_must_make_sense() -> None:
     with pytest.raises(ArgumentError, match=r"^size: must be at least 20, got 19$"):
         chunk_text("tea", size=19)
