@@ -131,6 +131,11 @@ def test_headings_longer_than_a_chunk_are_cut_too() -> None:
     assert chunks[0].text == f"# {words(130)}"
 
 
+def test_headings_alone_are_cut_like_any_text() -> None:
+    first, second = f"# {words(100)}", f"## {words(100)}\n### Tea"
+    assert [chunk.text for chunk in chunk_markdown(f"{first}\n{second}")] == [first, second]
+
+
 def test_a_heading_may_come_last_in_a_text_that_is_cut() -> None:
     text = f"# Ines\n## Tea\n{words(170)}\n### Green\n"
     assert [chunk.text[-9:] for chunk in chunk_markdown(text)][-1] == "### Green"
@@ -150,6 +155,12 @@ def test_code_is_kept_whole_where_it_fits_and_cut_between_lines_where_not() -> N
     assert second.text == f"```\n{code}```"
     chunks = chunk_markdown(f"```\n{code * 3}```\n")
     assert all(chunk.text.startswith("    value_") for chunk in chunks[1:])
+
+
+def test_tables_are_cut_between_rows() -> None:
+    chunks = chunk_markdown("| tea | note |\n|---|---|\n" + "| sencha | Good. Ines likes it. |\n" * 60)
+    assert len(chunks) == 3
+    assert all(chunk.text.startswith("| ") and chunk.text.endswith(" |") for chunk in chunks)
 
 
 def test_a_size_must_make_sense() -> None:

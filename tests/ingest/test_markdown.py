@@ -189,7 +189,8 @@ def test_when_a_note_was_made() -> None:
 
 
 def test_tags_and_links_belong_to_the_chunk_in_which_they_stand() -> None:
-    text = f"\n\n#one\n{LONG}\n## Two\n[[two]] {LONG}\n```\n#no [[no]]\n```\n## Three\n#three [x](/tea.md) {LONG}"
+    three = f"## Three\n#three [x](/tea.md) [y](https://example.org/) {LONG}"
+    text = f"\n\n#one\n{LONG}\n## Two\n[[two]] {LONG}\n```\n#no [[no]]\n```\n{three}"
     assert [(draft["tags"], draft["links"]) for draft in drafts(text)] == [
         (("one",), ()),
         ((), (Link("wikilink", "two"),)),

@@ -26,6 +26,7 @@ def found(text: str, kind: str) -> list[str]:
         ("a`b`#no <b #no> <!-- #no --> #yes", ["yes"]),
         ("#yes <!-- #no", ["yes"]),
         ("<b `c> #no` #yes", ["yes"]),
+        ("<b `c` #no> #yes", ["yes"]),
         ("#" + "a" * 501, []),
         ("a\n#b\n#c", ["b", "c"]),
     ],

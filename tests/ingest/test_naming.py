@@ -51,6 +51,17 @@ def test_paths_of_pieces_of_the_first_section_count_on_from_it() -> None:
     ]
 
 
+def test_a_number_that_a_heading_bears_already_is_passed_over() -> None:
+    paths = Paths("a.md")
+    assert [paths.next([each]) for each in ("x", "Tea", "Tea 2", "Tea", "Tea")] == [
+        "a.md",
+        "a.md#tea",
+        "a.md#tea-2",
+        "a.md#tea-3",
+        "a.md#tea-4",
+    ]
+
+
 @given(st.lists(st.lists(st.sampled_from(["a", "a-2", "a 2", "2", "", "🍵", "b"]), max_size=2)))
 def test_paths_are_unique(headings: list[list[str]]) -> None:
     paths = Paths("a.md")

@@ -45,7 +45,7 @@ def test_labels_are_without_markup() -> None:
 
 
 def test_blocks() -> None:
-    text = "\nA\nB\n\n- C\n\n  D\n- E\n\n1. F\n\n```\nG\n\nH\n```\n> I\n\n***\n<p>\nJ\n\nK\n"
+    text = "\nA\nB\n\n- C\n\n  D\n- E\n\n1. F\n\n```\nG\n\nH\n```\n> I\n\n***\n<p>\nJ\n\nK\n\n| L |\n|---|\n"
     assert kinds(text) == [
         ("prose", "A\nB"),
         ("list", "- C\n\n  D\n- E"),
@@ -55,6 +55,7 @@ def test_blocks() -> None:
         ("prose", "***"),
         ("code", "<p>\nJ"),
         ("prose", "K"),
+        ("table", "| L |\n|---|"),
     ]
 
 

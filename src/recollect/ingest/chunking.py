@@ -30,11 +30,11 @@ SMALLEST_SIZE = 20
 
 _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
 
-Kind = Literal["heading", "prose", "list", "code"]
+Kind = Literal["heading", "prose", "list", "table", "code"]
 
 
 class Block(NamedTuple):
-    """A part of a text that is better not cut: a heading, a paragraph, a list, a fenced code block.
+    """A part of a text that is better not cut: a heading, a paragraph, a list, a table, a fenced code block.
 
     >>> Block(0, 6, "heading", 1, "Ines").label
     'Ines'
@@ -258,6 +258,7 @@ _CUTS: dict[Kind, tuple[Callable[[str], Iterable[int]], ...]] = {
     "heading": (sentence_ends, _WORDS),
     "prose": (sentence_ends, _WORDS),
     "list": (_ITEMS, _PARAGRAPHS, _LINES, sentence_ends, _WORDS),
+    "table": (_LINES, sentence_ends, _WORDS),
     "code": (_PARAGRAPHS, _LINES, _WORDS),
 }
 """How each kind of block is cut if it does not fit, the gentlest way first."""
