@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect import ArgumentError, Link, Note
+from recollect.model import draft_of, embedding_text
+from tests.generated import any_text
+
+line = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
+name = line.filter(str.strip)
+moment = st.datetimes(timezones=st.just(UTC))
+data = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | line,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(line, inner, max_size=3),
+    max_leaves=5,
+)
+notes = st.builds(
+    Note,
+    content=any_text,
+    id=line,
+    path=line,
+    title=any_text,
+    summary=any_text,
+    tags=st.lists(name, max_size=3),
+    created_at=st.none() | moment,
+    updated_at=st.none() | moment,
+    last_accessed_at=st.none() | moment,
+    importance=st.floats(0, 1),
+    session=line,
+    position=st.none() | st.integers(0, 2**63 - 1),
+    links=st.lists(st.tuples(name, name), max_size=3),
+    metadata=st.dictionaries(line, data, max_size=3),
+    namespace=name,
+)
+
+
+@given(notes)
+def test_a_note_survives_json(note: Note) -> None:
+    assert Note(**json.loads(json.dumps(note.to_dict()))) == note
+
+
+@given(notes)
+def test_a_note_is_a_draft_of_itself(note: Note) -> None:
+    assert Note(**draft_of(note)) == note
+
+
+def test_what_a_caller_passes_is_brought_into_shape() -> None:
+    note = Note(
+        content="lone \udc00",
+        tags=["b", "a", "b"],  # type: ignore[arg-type]
+        created_at="2026-04-18T02:00:00+02:00",  # type: ignore[arg-type]
+        importance=1,
+        links=["x", {"target": "y"}, {"kind": "supersedes", "target": "z"}, ("k", "t"), "x"],  # type: ignore[arg-type]
+        metadata={"t": (1, 2)},
+    )
+    assert note.content == "lone \ufffd"
+    assert note.tags == ("b", "a")
+    assert note.created_at == datetime(2026, 4, 18, tzinfo=UTC)
+    assert note.links == (Link("related", "x"), Link("related", "y"), Link("supersedes", "z"), Link("k", "t"))
+    assert note.metadata == {"t": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"content": None}, "content: must be a string, got None"),
+        ({"id": "a\nb"}, "id: must be one line without control characters"),
+        ({"path": 7}, "path: must be a string"),
+        ({"tags": "tea"}, "tags: must be a list, got 'tea'"),
+        ({"tags": ["ok", " "]}, r"tags\[1\]: must not be empty"),
+        ({"created_at": "yesterday"}, "created_at: must be an ISO-8601 date or time"),
+        ({"importance": 1.5}, "importance: must lie between 0 and 1, got 1.5"),
+        ({"position": -1}, "position: must not be negative"),
+        ({"position": 2**63}, "position: must be at most 9223372036854775807"),
+        ({"links": [7]}, r"links\[0\]: must be a kind and a target"),
+        ({"links": [("a", "b", "c")]}, r"links\[0\]: must be a kind and a target"),
+        ({"links": [{"kind": "x"}]}, r"links\[0\].target: must be a string, got None"),
+        ({"metadata": [1]}, "metadata: must be a mapping"),
+        ({"metadata": {"x": object()}}, "metadata: must be JSON data"),
+        ({"metadata": {"x": float("nan")}}, "metadata: must be JSON data"),
+        ({"metadata": {1: "x"}}, "metadata: must have strings as keys"),
+        ({"namespace": ""}, "namespace: must not be empty"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{problem}"):
+        Note(**{"content": "x", **fields})
+
+
+def test_drafts_hold_what_is_given() -> None:
+    assert draft_of("tea") == {"content": "tea"}
+    assert draft_of({"content": "tea", "title": None, "tags": []}) == {"content": "tea", "tags": ()}
+    assert draft_of({"vector": [1, 2]})["vector"].tolist() == [1, 2]
+    kept = draft_of(Note(content="tea"))
+    assert {"id", "path", "created_at"}.isdisjoint(kept)
+    assert kept["position"] is None
+    with pytest.raises(ArgumentError, match="^note: has no field 'text'; it may have content, id, path"):
+        draft_of({"text": "tea"})
+    with pytest.raises(ArgumentError, match="^note: must be a Note, a mapping or a string, got int"):
+        draft_of(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("vector", "problem"),
+    [
+        ("abc", "must be a list of numbers"),
+        ([[1, 2]], r"must be a flat list of numbers, got an array of shape \(1, 2\)"),
+        ([], "must be a flat list of numbers"),
+        ([1, float("nan")], "must hold finite numbers only"),
+        ([object()], "must be a list of numbers"),
+    ],
+)
+def test_vectors_are_checked(vector: Any, problem: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^vector: {problem}"):
+        draft_of({"vector": vector})
+
+
+def test_the_text_that_a_vector_stands_for() -> None:
+    assert embedding_text("", "", "content") == "content"
+    assert embedding_text("Title", "summary", "content") == "Title\nsummary\ncontent"
