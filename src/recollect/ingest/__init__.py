@@ -9,6 +9,7 @@ from recollect.ingest.problems import Contents, Problem
 from recollect.ingest.records import read_json, read_json_lines
 from recollect.ingest.report import IngestReport
 from recollect.ingest.sentences import split_sentences
+from recollect.model import Written
 
 __all__ = [
     "CHUNK_SIZE",
@@ -18,6 +19,7 @@ __all__ = [
     "IngestReport",
     "Library",
     "Problem",
+    "Written",
     "chunk_text",
     "ingest",
     "read_file_text",
