@@ -10,9 +10,21 @@ import pytest
 
 SURFACE = {
     "recollect": """
-        ArgumentError ArgumentTypeError Candidate Contribution RecollectError Step __version__
-        fusion query ranking retrieval
+        ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters Hit IngestError Link
+        Memory MemoryStats Note NoteNotFoundError RecollectError RecollectWarning Retrieval SearchResult Step
+        StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreVersionError Trace
+        __version__ open open_async
+        embedders fusion ingest query ranking retrieval stores
     """,
+    "recollect.embedders": """
+        Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
+        StaticEmbedder choose_embedder embedder_from
+    """,
+    "recollect.ingest": """
+        CHUNK_SIZE Chunk Contents IngestReport Library Problem SUFFIXES Written chunk_text ingest read_file_text
+        read_json read_json_lines read_markdown read_text split_sentences
+    """,
+    "recollect.stores": "open_store",
     "recollect.query": """
         AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion Token TrigramMatch
         augment_with_temporal compile_fts5 date_search_tokens expand_aliases expand_temporal expression jaccard
@@ -25,7 +37,7 @@ SURFACE = {
         composite detect_intent exact_match importance_prior intent_multiplier merge_reranked rerank_text
         reweight_by_intent temporal temporal_boost unanimity
     """,
-    "recollect.retrieval": "explain",
+    "recollect.retrieval": "Attempt Retrieval SearchResult Trace explain",
 }
 
 
@@ -34,6 +46,8 @@ def test_exported_names(name: str) -> None:
     module = importlib.import_module(name)
     assert sorted(module.__all__) == sorted(SURFACE[name].split())
     assert all(hasattr(module, exported) for exported in module.__all__)
+    assert not hasattr(module, "no_such_name")
+    assert set(SURFACE[name].split()) <= set(dir(module))
 
 
 def test_importing_is_light() -> None:
