@@ -12,6 +12,7 @@ import pytest
 
 import recollect
 from recollect import Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.sample import sample_notes, sample_queries
 
@@ -370,6 +371,23 @@ class TestUpkeep:
         memory.backup(tmp_path / "copy.db")
         with recollect.open(tmp_path / "copy.db", embedder=None, read_only=True) as copy:
             assert copy.get("tea.md") == memory.get("tea.md")
+
+
+def test_auto_stays_with_the_model_of_the_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with recollect.open(path, embedder="static") as memory:
+        memory.add("Prefers sencha.", path="tea.md")
+    with recollect.open(path) as memory:
+        assert memory.stats().embedder.endswith(": the vectors of this memory are of it")
+        assert memory.search("sencha").trace.mode == "hybrid"
+
+    def choose(spec: Any) -> EmbedderChoice:
+        if spec == "static":
+            raise EmbedderError("it was taken away")
+        return choose_embedder(spec)
+
+    monkeypatch.setattr("recollect.memory.choose_embedder", choose)
+    with pytest.warns(RecollectWarning, match="are of wordllama.*, not of all-MiniLM"):
+        recollect.open(path).close()
 
 
 def test_the_real_model_finds_by_meaning(path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from recollect import arguments
 from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
-from recollect.errors import ArgumentError, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.exchange import draft_from_line, line_of
 from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, Written, draft_of
 from recollect.progress import Progress, shown_progress
@@ -66,8 +66,8 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
 ) -> Memory:
     """Open the memory in the file ``target``, which is created where it is missing.
 
-    ``embedder`` is ``"auto"`` (the best model that is installed), ``None``, or whatever
-    :func:`recollect.embedders.embedder_from` knows; no model is loaded before it is needed.
+    ``embedder`` is ``"auto"`` (the model of the vectors that are there, else the best that is installed), ``None``, or
+    whatever :func:`recollect.embedders.embedder_from` knows; no model is loaded before it is needed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -76,7 +76,10 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     ['memory/tea.md']
     """
     choice = choose_embedder(embedder)
-    return Memory(open_store(target, read_only=read_only), choice, aliases=aliases)
+    store = open_store(target, read_only=read_only)
+    if embedder == "auto":
+        choice = _at_home(choice, store.model)
+    return Memory(store, choice, aliases=aliases)
 
 
 class Memory:
@@ -402,6 +405,18 @@ class _Library:
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
         return self._memory._store.remove_documents(root, names, namespace=namespace)
+
+
+def _at_home(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
+    """Return the installed embedder that made the vectors of a store, rather than a better one that did not."""
+    for spec in ("minilm", "static") if model and choice.embedder and choice.embedder.name != model.name else ():
+        try:
+            embedder = choose_embedder(spec).embedder
+        except EmbedderError:
+            continue
+        if embedder and model and embedder.name == model.name:
+            return EmbedderChoice(embedder, "the vectors of this memory are of it")
+    return choice
 
 
 def _key(key: Key) -> str:
