@@ -1,0 +1,111 @@
+"""After any history of calls, a store holds and finds what a dictionary would."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from recollect.model import Filters
+from recollect.query import parse
+from recollect.stores.base import Store
+from tests.stores.engines import ENGINES
+
+WORDS = ["green", "tea", "bike", "wheel", "dog"]
+path = st.sampled_from([f"{letter}.md" for letter in "abcdefgh"])
+content = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+vector = st.tuples(*[st.integers(-3, 3)] * 3).filter(any)
+namespace = st.sampled_from(["default", "alice"])
+draft = st.fixed_dictionaries(
+    {"path": path, "content": content, "vector": vector},
+    optional={"tags": st.lists(st.sampled_from(["x", "y"]), unique=True).map(tuple), "title": content},
+)
+
+
+class History(RuleBasedStateMachine):
+    engine: str
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(mkdtemp())
+        self.store: Store = ENGINES[self.engine](self.folder)
+        self.known: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+    @rule(drafts=st.lists(draft, max_size=4), home=namespace)
+    def write(self, drafts: list[dict[str, Any]], home: str) -> None:
+        given = [{**each, "namespace": home, "vector": np.array(each["vector"], dtype=np.float32)} for each in drafts]
+        self.store.write(given)
+        for each in given:
+            note = self.known.setdefault((home, each["path"]), {"tags": (), "title": ""})
+            note.update(each)
+
+    @rule(name=path, home=namespace)
+    def delete(self, name: str, home: str) -> None:
+        there = self.known.pop((home, name), None)
+        assert self.store.delete([name], namespace=home) == (there is not None)
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = ENGINES[self.engine](self.folder)
+
+    @rule()
+    def repair(self) -> None:
+        assert not any(finding.problem for finding in self.store.repair())
+
+    @rule(word=st.sampled_from(WORDS), home=namespace)
+    def search_by_words(self, word: str, home: str) -> None:
+        found = self.store.search_text(parse(word), 100, namespace=home, filters=Filters())
+        expected = {
+            name
+            for (where, name), note in self.known.items()
+            if where == home and word in f"{note['title']} {note['content']}".split()
+        }
+        assert {each.path for each in found} == expected
+        assert len(found) == len(expected)
+        order = [(-each.score, each.path) for each in found]
+        assert order == sorted(order)
+
+    @rule(query=vector, home=namespace, limit=st.integers(1, 10), tagged=st.booleans())
+    def search_by_vectors(self, query: tuple[int, ...], home: str, limit: int, tagged: bool) -> None:
+        filters = Filters(tags=("x",) if tagged else ())
+        asked = np.array(query, dtype=np.float32)
+        found = self.store.search_vectors(asked, limit, namespace=home, filters=filters)
+        unit = asked.astype(np.float64) / np.linalg.norm(asked)
+        expected = sorted(
+            (-round(float(note["vector"] @ unit / np.linalg.norm(note["vector"])), 5), name)
+            for (where, name), note in self.known.items()
+            if where == home and (not tagged or "x" in note["tags"])
+        )
+        assert [-round(each.score, 5) for each in found] == pytest.approx(
+            [score for score, _ in expected[:limit]], abs=2e-5
+        )
+        assert len({each.path for each in found}) == min(limit, len(expected))
+
+    @invariant()
+    def all_is_there(self) -> None:
+        if hasattr(self, "store"):
+            there = {(note.namespace, note.path): note for note in self.store.notes()}
+            assert there.keys() == self.known.keys()
+            for key, note in there.items():
+                known = self.known[key]
+                assert (note.content, note.title, note.tags) == (known["content"], known["title"], known["tags"])
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_any_history(engine: str) -> None:
+    run_state_machine_as_test(
+        type("History", (History,), {"engine": engine}), settings=settings(stateful_step_count=20)
+    )
