@@ -242,6 +242,28 @@ class TestAnotherModel:
         assert changed.reindex() == 0
         changed.close()
 
+    def test_notes_that_come_while_the_last_are_embedded(self, path: Path, memory: Memory) -> None:
+        memory.add("one tea", path="1.md")
+        memory.close()
+        with recollect.open(path, embedder=None) as plain, recollect.open(path, embedder=Topics("topics")) as changed:
+            plain.add("two teas", path="2.md")
+
+            def meanwhile(done: int, _total: int, _name: str) -> None:
+                if done == 1:
+                    plain.add("three teas", path="3.md")
+
+            activate = changed._store.activate
+            late = iter([lambda: plain.add("four teas", path="4.md")])
+
+            def activate_late(model: Any) -> bool:
+                next(late, lambda: None)()
+                return activate(model)
+
+            changed._store.activate = activate_late  # type: ignore[method-assign]
+            assert changed.reindex(progress=meanwhile) == 3
+            assert changed.stats().unembedded == 0
+            assert len(changed.search("oolong", mode="semantic")) == 4
+
     def test_notes_without_vectors_get_them(self, path: Path) -> None:
         with recollect.open(path, embedder=None) as memory:
             memory.add("Prefers sencha.", path="tea.md")

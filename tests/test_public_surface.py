@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import recollect
+
 SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters Hit IngestError Link
@@ -55,3 +57,10 @@ def test_importing_is_light() -> None:
     code = f"import recollect, sys; print([name for name in {heavy} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
     assert found.stdout.strip() == "[]"
+
+
+def test_rooms_open_when_they_are_entered() -> None:
+    code = "import recollect; print(recollect.fusion.DEFAULT_K, recollect.Note.__name__, 'open' in dir(recollect))"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    assert found.stdout.split() == ["60", "Note", "True"]
+    assert recollect.__getattr__("ranking") is recollect.ranking

@@ -15,8 +15,10 @@ The tree::
     ├── EmbedderError              a model that cannot be loaded or does not answer
     └── IngestError                a file or record that cannot be read
 
-Catch :class:`RecollectError` to catch them all; :class:`RecollectWarning` is the one warning. A message names what was
-wrong, with which value, and says what to do instead.
+    RecollectWarning               something had to be done without
+
+Catch :class:`RecollectError` to catch them all. A message names what was wrong, with which value, and says
+what to do instead.
 """
 
 from __future__ import annotations

@@ -266,15 +266,14 @@ class Memory:
         It can be interrupted and called again: what is embedded stays. Until every note has its vector, searches use
         those of the model before.
         """
-        model = self._model()
-        if model is None:
-            raise RecollectError(f"there is nothing to embed with ({self._choice.reason}); open with an embedder")
+        embedder = self._needed_embedder()
+        model = Model(embedder.name, embedder.dimension)
         total = sum(self._store.stats().notes.values())
         with _progress(progress, "Embedding") as told:
             embedded = 0
             while True:
                 while pending := self._store.pending(model, EMBEDDED_NOTES):
-                    vectors = self._embed([each.text for each in pending])
+                    vectors = embedder.embed_documents([each.text for each in pending])
                     self._store.embed(model, list(zip(pending, vectors, strict=True)))
                     embedded += len(pending)
                     told(embedded, max(total, embedded), "")
@@ -356,13 +355,13 @@ class Memory:
                 return write(vectors)
             except VectorsMissingError as missing:
                 texts = list(missing.texts)
-                vectors.update(zip(map(digest, texts), self._embed(texts), strict=True))
+                made = self._needed_embedder().embed_documents(texts)
+                vectors.update(zip(map(digest, texts), made, strict=True))
 
-    def _embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        embedder = self.embedder
-        if embedder is None:
+    def _needed_embedder(self) -> Embedder:
+        if self.embedder is None:
             raise RecollectError(f"there is nothing to embed with ({self._choice.reason}); open with an embedder")
-        return list(embedder.embed_documents(texts))
+        return self.embedder
 
     def _model(self) -> Model | None:
         """Return the model that notes are embedded with; an embedder that must ask for its dimension does so now."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.errors import ArgumentError, ArgumentTypeError, StoreBusyError, StoreError
+from recollect.errors import ArgumentError, ArgumentTypeError, StoreBusyError, StoreError, StoreReadOnlyError
 from recollect.stores import open_store
 from recollect.stores.sqlite import connections, schema
 from recollect.stores.sqlite.connections import Connections
@@ -51,11 +51,70 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(tmp_path: Path, monk
     monkeypatch.setattr("os.getpid", lambda: -1)
     assert [note.content for note in store.notes()] == ["one"]
     assert store._connections._idle is not parents
+    store.write([{"content": "two"}])
     monkeypatch.undo()
     store.close()  # as in a child: it is not the process that opened them
-    assert parents[0].execute("SELECT count(*) FROM notes").get == 1
+    assert parents[0].execute("SELECT count(*) FROM notes").get == 2
     for connection in parents:
         connection.close()
+
+
+def test_a_transaction_may_have_ended_by_itself(tmp_path: Path) -> None:
+    """SQLite undoes some transactions without being asked, when there is no room or a page cannot be read."""
+    store = SQLiteStore(tmp_path / "memory.db")
+    with store._connections.reading() as connection:
+        connection.execute("ROLLBACK")
+    with pytest.raises(ZeroDivisionError), store._connections.writing() as connection:  # noqa: PT012
+        connection.execute("ROLLBACK")
+        raise ZeroDivisionError
+    store.write([{"content": "one"}])
+    assert len(list(store.notes())) == 1
+    store.close()
+
+
+def test_a_folder_in_which_no_log_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "memory.db"
+    store = SQLiteStore(file)
+    store.write([{"content": "one"}])
+    store.close()
+    connect = Connections._connect
+
+    def refused(self: Connections, flags: int, options: str = "") -> apsw.Connection:
+        if not options:
+            raise apsw.CantOpenError("unable to open database file")
+        return connect(self, flags, options)
+
+    monkeypatch.setattr(Connections, "_connect", refused)
+    store = SQLiteStore(file, read_only=True)
+    assert len(list(store.notes())) == 1
+    store.close()
+    file.with_name("memory.db-wal").write_bytes(b"what others are writing")
+    with pytest.raises(StoreError, match="cannot be opened; check"):
+        SQLiteStore(file, read_only=True)
+
+
+def test_a_file_that_sqlite_opens_for_reading_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "memory.db"
+    SQLiteStore(file).close()
+    connect = Connections._connect
+    monkeypatch.setattr(Connections, "_connect", lambda self, _: connect(self, apsw.SQLITE_OPEN_READONLY))
+    with pytest.raises(StoreReadOnlyError, match="cannot be written to; make it and its folder writable"):
+        SQLiteStore(file)
+
+
+def test_who_is_sent_away_at_once_tries_again() -> None:
+    class Busy:
+        def __init__(self) -> None:
+            self.answers = [apsw.BusyError("locked"), apsw.BusyError("locked"), None]
+
+        def pragma(self, *_: str) -> None:
+            answer = self.answers.pop(0)
+            if answer:
+                raise answer
+
+    busy = Busy()
+    connections._begin_log(busy)  # type: ignore[arg-type]
+    assert busy.answers == []
 
 
 def test_a_connection_in_use_outlives_closing(tmp_path: Path) -> None:
