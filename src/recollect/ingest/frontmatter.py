@@ -1,8 +1,8 @@
 """Front matter: what a Markdown file says of itself, in YAML between two lines of ``---`` at its top.
 
-Words stay words: ``no``, ``on``, ``12:30``, ``007`` and dates are text here, as people mean them, and only what looks like
-a number, ``true``, ``false`` or ``null`` is one. References to other parts of the YAML are refused, because a few lines of
-them can stand for gigabytes.
+Words stay words: ``no``, ``on``, ``12:30``, ``007`` and dates are text here, as people mean them; only what looks like
+a number, ``true``, ``false`` or ``null`` is one. References to other parts of the YAML are refused, because a few lines
+of them can stand for gigabytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from datetime import date
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from recollect.ingest.problems import UnreadableError
 
@@ -111,7 +111,9 @@ def _entries(source: str, name: str) -> dict[str, Entry]:
     except yaml.reader.ReaderError as error:
         line = source.count("\n", 0, error.position) + 2
         raise UnreadableError(name, line, f"the front matter is not YAML: {error.reason}") from None
-    except (ValueError, TypeError, RecursionError) as error:
+    except RecursionError:
+        raise UnreadableError(name, 1, "the front matter is nested too deep") from None
+    except (ValueError, TypeError) as error:
         raise UnreadableError(name, 1, f"the front matter cannot be read: {error}") from None
 
 
@@ -124,7 +126,7 @@ def _loader() -> type[yaml.SafeLoader]:
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
-                mark = self.get_event().start_mark
+                mark = cast("Any", self).get_event().start_mark
                 raise yaml.composer.ComposerError(None, None, "references (*) are not read; write it out", mark)
             return super().compose_node(parent, index)
 

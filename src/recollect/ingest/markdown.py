@@ -15,7 +15,7 @@ from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_blocks
 from recollect.ingest.frontmatter import Entry, split_front_matter
 from recollect.ingest.mentions import mentions_in, resolved_link
 from recollect.ingest.moments import moment_in_name, moment_of
-from recollect.ingest.naming import Paths, readable, titled
+from recollect.ingest.naming import Paths, is_one_line, readable, titled
 from recollect.ingest.outline import outline
 from recollect.ingest.plain import tidy_lines
 from recollect.ingest.problems import Contents, Problem
@@ -158,7 +158,7 @@ def _tags(value: Any) -> Iterator[str]:
         parts = [written] if isinstance(value, list) else re.split(r"[,\s]+", written)
         for part in parts:
             tag = collapse_whitespace(part).lstrip("#").strip("/ ")
-            if tag and tag.isprintable():
+            if tag and is_one_line(tag):
                 yield tag
 
 
@@ -167,7 +167,7 @@ def _targets(value: Any) -> Iterator[str]:
         linked = re.findall(r"\[\[([^\[\]]+)\]\]", written) or [written]
         for target in linked:
             plain = collapse_whitespace(re.split(r"[|#]", target, maxsplit=1)[0])
-            if plain and plain.isprintable():
+            if plain and is_one_line(plain):
                 yield plain
 
 

@@ -1,7 +1,7 @@
 """What prose mentions: ``#tags``, ``[[wikilinks]]`` and links to other Markdown files.
 
-Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over, so that
-a megabyte of brackets takes no longer than a megabyte of words.
+Nothing is found in code, in HTML tags or in comments. Every pattern starts at a character that it cannot run over, so
+that a megabyte of brackets takes no longer than a megabyte of words.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from recollect.ingest.naming import is_one_line
 from recollect.model import Link
 
 __all__ = ["Mention", "mentions_in", "resolved_link"]
@@ -82,7 +83,7 @@ def resolved_link(destination: str, name: str, prefix: str = "") -> Link | None:
     if len(destination) > LONGEST_NAME or _SCHEME.match(destination):
         return None
     path = unquote(re.split(r"[#?]", destination, maxsplit=1)[0])
-    if not path.lower().endswith((".md", ".markdown", ".mdx")) or not path.isprintable():
+    if not path.lower().endswith((".md", ".markdown", ".mdx")) or not is_one_line(path):
         return None
     target = posixpath.normpath(
         path.lstrip("/") if path.startswith("/") else f"{posixpath.dirname(name)}/{path}".lstrip("/")

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from recollect.characters import collapse_whitespace
 
-__all__ = ["Paths", "readable", "slug", "titled"]
+__all__ = ["Paths", "is_one_line", "readable", "slug", "titled"]
 
 LONGEST_TITLE = 200
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NO_SLUG = re.compile(r"[^\w]+")
 _JOINTS = re.compile(r"_+|(?<!\d)-+|-+(?!\d)")
 
@@ -51,6 +52,15 @@ class Paths:
             self._numbers[base] = number + 1
         self._used.add(name)
         return f"{self._path}#{name}"
+
+
+def is_one_line(name: str) -> bool:
+    r"""Return whether a name holds no line ends or other control characters, so that a note can bear it.
+
+    >>> is_one_line("Ines\u00a0Vega"), is_one_line("Ines\nVega")
+    (True, False)
+    """
+    return not _CONTROL.search(name)
 
 
 def slug(words: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
 from recollect import arguments
@@ -56,9 +55,10 @@ def read_json(text: str, name: str, *, prefix: str = "") -> Contents:
     """
     try:
         records = json.loads(tidy_lines(text))
+    except json.JSONDecodeError as error:
+        raise UnreadableError(name, error.lineno, f"is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise UnreadableError(name, line, f"is not JSON: {error}") from None
+        raise UnreadableError(name, None, f"cannot be read: {_reason(error)}") from None
     if not isinstance(records, list):
         raise UnreadableError(name, None, "holds no list of notes or of turns of a conversation")
     reading = _Reading(name, prefix, item=True)
@@ -80,6 +80,7 @@ class _Reading:
         self._failed = 0
         self._taken: dict[str, int] = {}
         self._positions: dict[str, int] = {}
+        self._repeats: dict[str, int] = {}
 
     def take(self, number: int, record: Any) -> None:
         """Read one record, a line of JSON or what it stands for."""
@@ -94,7 +95,7 @@ class _Reading:
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")
         except (ArgumentError, ValueError, RecursionError) as error:
-            self._fail(number, str(error))
+            self._fail(number, _reason(error))
         else:
             self._drafts.append(draft)
 
@@ -157,12 +158,9 @@ class _Reading:
         draft = draft_of(draft)
         self._positions[draft["session"]] = draft["position"] + 1
         if not draft.get("id") and not draft.get("path"):
-            place = draft["position"] if session is None else f"{draft['session']}/{draft['position']}"
-            path, again = f"{self._path}#{place}", 1
-            while f"path {path!r}" in self._taken:
-                again += 1
-                path = f"{self._path}#{place}-{again}"
-            draft["path"] = path
+            place = str(draft["position"]) if session is None else f"{draft['session']}/{draft['position']}"
+            again = self._repeats[place] = self._repeats.get(place, 0) + 1
+            draft["path"] = f"{self._path}#{place}" if again == 1 else f"{self._path}#{place}-{again}"
         return draft
 
     def _draft(self, record: Mapping[str, Any], used: set[str]) -> Draft:
@@ -179,6 +177,10 @@ class _Reading:
         if self._created_at is not None:
             draft.setdefault("created_at", self._created_at)
         return draft
+
+
+def _reason(error: Exception) -> str:
+    return "nested too deep" if isinstance(error, RecursionError) else str(error)
 
 
 def _first(record: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, Any] | None:

@@ -1,0 +1,223 @@
+"""A folder becomes notes in a library, and stays in step with it.
+
+Only what changed is read. A file's notes are replaced as a whole, those of a file that is gone go too, and what cannot
+be read is reported and left as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from itertools import count
+from typing import Protocol, TypeAlias
+
+from recollect import arguments
+from recollect.characters import well_formed
+from recollect.errors import ArgumentError, ArgumentTypeError, IngestError
+from recollect.ingest.decoding import BinaryError, decode
+from recollect.ingest.formats import largest_size, read_file_text
+from recollect.ingest.moments import moment_of_timestamp
+from recollect.ingest.problems import Contents, Problem, UnreadableError
+from recollect.ingest.report import IngestReport, Written
+from recollect.ingest.walk import FoundFile, walk
+from recollect.model import DEFAULT_NAMESPACE, Document
+
+__all__ = ["Library", "Progress", "ingest"]
+
+BATCH_NOTES = 64
+BATCH_CHARACTERS = 262_144
+
+_METHOD = "1"
+"""How files become notes. If a file gives other notes than before, this must change; all files are then read anew."""
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called with how many files are done, how many there are, and the name of the one that was done last."""
+
+
+class Library(Protocol):
+    """Where the notes of documents are kept."""
+
+    def documents(self, root: str, namespace: str) -> Mapping[str, str]:
+        """Return the fingerprints of the documents known below ``root``, by their names."""
+        ...
+
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+        """Replace the notes of these documents, all or none, and remember their fingerprints.
+
+        Raise ``IngestError`` or ``ArgumentError`` if one of them cannot be written.
+        """
+        ...
+
+    def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
+        """Forget documents and delete their notes; return how many notes there were."""
+        ...
+
+
+def ingest(
+    source: str | os.PathLike[str],
+    library: Library,
+    *,
+    prefix: str = "",
+    namespace: str = DEFAULT_NAMESPACE,
+    progress: Progress | None = None,
+) -> IngestReport:
+    """Bring a library in step with a file or a folder, and return what that took.
+
+    The paths of the notes are ``prefix`` and the file's path below the folder. Files that are as they were are not
+    read; notes of files that are gone from the folder are removed. A file that cannot be read is reported and skipped,
+    and the notes that it had stay. What is written is kept if the ingest is interrupted; the next goes on from there.
+
+    >>> class Shelf:
+    ...     def documents(self, root, namespace):
+    ...         return {}
+    ...     def write_documents(self, documents, namespace):
+    ...         return Written(added=sum(len(document.drafts) for document in documents))
+    ...     def remove_documents(self, root, names, namespace):
+    ...         return 0
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "tea.md").write_text("Ines likes tea.")
+    ...     report = ingest(folder, Shelf())
+    >>> report.files_read, report.notes_added
+    (1, 1)
+    """
+    return _Ingestion(source, library, prefix, namespace, progress).run()
+
+
+class _Ingestion:
+    """One run: what was found, what is waiting to be written, and what was done so far."""
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        library: Library,
+        prefix: str,
+        namespace: str,
+        progress: Progress | None,
+    ) -> None:
+        if not isinstance(source, (str, os.PathLike)):
+            raise ArgumentTypeError("source", f"must be the path of a file or a folder, got {type(source).__name__}")
+        self._library = library
+        self._prefix = arguments.line("prefix", prefix)
+        self._namespace = arguments.name("namespace", namespace)
+        self._progress = progress or (lambda _done, _total, _name: None)
+        self._walk = walk(source)
+        self._root = well_formed(str(self._walk.root))
+        self._place = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
+        self._settings = f"{_METHOD}-{self._place}"
+        self._problems = list(self._walk.problems)
+        self._done = count(1)
+        self._waiting: list[Document] = []
+        self._written: list[Written] = []
+        self._read = 0
+        self._unchanged = 0
+
+    def run(self) -> IngestReport:
+        known = self._library.documents(self._root, self._namespace)
+        for file in self._walk.files:
+            document = self._document(file, known.get(file.name, ""))
+            if document is None:
+                self._tick(file.name)
+                continue
+            self._waiting.append(document)
+            if _is_large(self._waiting):
+                self._flush()
+        self._flush()
+        gone = self._gone(known)
+        removed = self._library.remove_documents(self._root, gone, self._namespace) if gone else 0
+        total = Written(*map(sum, zip(*self._written, strict=True))) if self._written else Written()
+        return IngestReport(
+            files_read=self._read,
+            files_unchanged=self._unchanged,
+            files_removed=len(gone),
+            notes_added=total.added,
+            notes_updated=total.updated,
+            notes_unchanged=total.unchanged,
+            notes_removed=total.removed + removed,
+            problems=tuple(self._problems),
+        )
+
+    def _document(self, file: FoundFile, known: str) -> Document | None:
+        """Return what a file holds, or ``None`` if it is as it was or cannot be read."""
+        size, changed, digest, settings = (*known.split(":"), "", "", "", "")[:4]
+        same_settings = settings == self._settings
+        if same_settings and (size, changed) == (str(file.size), str(file.changed)):
+            self._unchanged += 1
+            return None
+        try:
+            data = _bytes_of(file)
+            now = blake2b(data, digest_size=16).hexdigest()
+            contents = self._contents(file, data, is_new=not settings.endswith(f"-{self._place}"))
+        except UnreadableError as error:
+            self._problems.append(error.problem)
+            return None
+        except ArgumentError as error:
+            self._problems.append(Problem(file.name, None, str(error), skipped=True))
+            return None
+        if not (same_settings and now == digest):
+            self._problems.extend(contents.problems)
+        fingerprint = f"{file.size}:{file.changed}:{now}:{self._settings}"
+        return Document(self._root, file.name, fingerprint, contents.drafts)
+
+    def _contents(self, file: FoundFile, data: bytes, *, is_new: bool) -> Contents:
+        try:
+            text, guess = decode(data)
+        except BinaryError as error:
+            raise UnreadableError(file.name, None, str(error)) from None
+        # When a file was changed says when its notes were made only the first time: a note that is there already keeps
+        # its date, and one that is added later was made now.
+        created_at = moment_of_timestamp(file.changed / 1e9) if is_new else None
+        contents = read_file_text(text, file.name, prefix=self._prefix, created_at=created_at)
+        if not guess:
+            return contents
+        return Contents(contents.drafts, [Problem(file.name, None, guess, skipped=False), *contents.problems])
+
+    def _flush(self) -> None:
+        """Write what is waiting; if that fails, write each document on its own to find the one that is at fault."""
+        batch, self._waiting = self._waiting, []
+        try:
+            if batch:
+                self._written.append(self._library.write_documents(batch, self._namespace))
+                self._read += len(batch)
+        except (IngestError, ArgumentError) as error:
+            if len(batch) == 1:
+                self._problems.append(Problem(batch[0].name, None, str(error), skipped=True))
+            else:
+                for document in batch:
+                    self._waiting = [document]
+                    self._flush()
+                return
+        for document in batch:
+            self._tick(document.name)
+
+    def _tick(self, name: str) -> None:
+        self._progress(next(self._done), len(self._walk.files), name)
+
+    def _gone(self, known: Mapping[str, str]) -> list[str]:
+        """Return the documents whose files are no more; those that merely could not be looked at are not among them."""
+        if not self._walk.whole:
+            return []
+        found = {file.name for file in self._walk.files}
+        return sorted(name for name in known if name not in found and not self._walk.might_hold(name))
+
+
+def _bytes_of(file: FoundFile) -> bytes:
+    largest = largest_size(file.name)
+    try:
+        if largest is not None and file.size > largest:
+            raise UnreadableError(file.name, None, f"has {file.size:,} bytes, more than {largest:,}; split it")
+        return file.path.read_bytes()
+    except OSError as error:
+        raise UnreadableError(file.name, None, f"cannot be read: {error.strerror}") from None
+
+
+def _is_large(documents: Sequence[Document]) -> bool:
+    """Return whether there is enough to be worth a batch."""
+    notes = sum(len(document.drafts) for document in documents)
+    return notes >= BATCH_NOTES or len(documents) >= BATCH_NOTES or sum(_lengths(documents)) >= BATCH_CHARACTERS
+
+
+def _lengths(documents: Sequence[Document]) -> Iterator[int]:
+    return (len(draft["content"]) for document in documents for draft in document.drafts)
