@@ -1,0 +1,81 @@
+"""``recollect ingest``: take in files and folders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recollect.cli import opening, options, terminal
+
+if TYPE_CHECKING:
+    from recollect.ingest import IngestReport
+
+__all__ = ["command"]
+
+
+@click.command("ingest")
+@click.argument("sources", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
+@click.option("--prefix", metavar="TEXT", default="", help="What the notes' paths begin with, such as work/.")
+@options.namespace()
+@options.embedder
+@options.database
+@options.as_json
+@options.quiet
+def command(
+    *,
+    sources: tuple[str, ...],
+    prefix: str,
+    namespace: str | None,
+    embedder: str,
+    db: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Take in files, or folders of Markdown, text, JSON and JSONL.
+
+    What did not change since the last time is not read again, and notes of files that are gone are removed. What could
+    not be read is named on standard error; the rest goes on, and the exit code is 1 only if nothing could be read.
+    """
+    with opening.open_or_create(db, embedder) as memory:
+        reports = [
+            memory.ingest(source, prefix=prefix, namespace=namespace, progress=opening.silence_if(quiet))
+            for source in sources
+        ]
+    total = _summed(reports)
+    for problem in (problem for report in reports for problem in report.problems):
+        terminal.complain(str(problem)) if problem.skipped else terminal.warn(str(problem))
+    if as_json:
+        terminal.print_json(total)
+    elif not quiet:
+        _draw(total)
+    seen = total["files"]
+    if total["problems"] and not any(seen.values()):
+        raise click.exceptions.Exit(1)
+
+
+def _summed(reports: list[IngestReport]) -> dict[str, Any]:
+    """Return one report of all, in the shape of each."""
+    told = [report.to_dict() for report in reports]
+    counts: dict[str, Any] = {}
+    for part in ("files", "notes"):
+        total: Counter[str] = Counter()
+        for report in told:
+            total.update(report[part])
+        counts[part] = dict(total)
+    return {**counts, "problems": [problem for report in told for problem in report["problems"]]}
+
+
+def _draw(total: dict[str, Any]) -> None:
+    from rich import box  # noqa: PLC0415 (heavy, as all of rich)
+    from rich.table import Table  # noqa: PLC0415
+
+    files, notes = total["files"], total["notes"]
+    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in ("new or changed", "unchanged", "removed"):
+        table.add_column(heading, justify="right")
+    table.add_row("files", *map(str, (files["read"], files["unchanged"], files["removed"])))
+    changed = f"{notes['added']} + {notes['updated']}"
+    table.add_row("notes", changed, str(notes["unchanged"]), str(notes["removed"]))
+    terminal.console().print(table)
