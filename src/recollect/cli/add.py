@@ -23,7 +23,7 @@ __all__ = ["command"]
 @click.option("--importance", type=float, metavar="NUMBER", help="From 0 to 1; 0.5 if none is given.")
 @click.option("--session", metavar="NAME", help="The conversation or document that it belongs to.")
 @click.option("--position", type=int, metavar="NUMBER", help="Its place in the session, from 0.")
-@click.option("--created-at", type=options.DATE, metavar="DATE", help="When it was made, in ISO 8601; now if not given.")
+@click.option("--created-at", callback=options.parsed_date, metavar="DATE", help="When it was made, in ISO 8601.")
 @click.option(
     "--link",
     "links",
@@ -35,7 +35,7 @@ __all__ = ["command"]
 @click.option(
     "--meta",
     "metadata",
-    type=options.KEY_VALUE,
+    callback=options.parsed_values,
     metavar="KEY=VALUE",
     multiple=True,
     help="A key of the metadata; the value is JSON, or else text. Can be given several times.",
@@ -51,15 +51,16 @@ def command(
     identifier: str | None,
     tags: tuple[str, ...],
     created_at: datetime | None,
-    metadata: tuple[tuple[str, Any], ...],
+    metadata: dict[str, Any],
     embedder: str,
     db: str,
     as_json: bool,
     quiet: bool,
     **fields: Any,
 ) -> None:
-    """Store a note: TEXT, or what standard input holds if TEXT is - or missing.
+    """Store a note.
 
+    Its text is TEXT, or what standard input holds if TEXT is - or missing.
     A note with the same --path or --id is updated: what is not given stays as it is.
     """
     content = _content(text, is_update=bool(identifier or fields["path"]))
@@ -69,7 +70,7 @@ def command(
             id=identifier,
             tags=tags or None,
             created_at=created_at,
-            metadata=dict(metadata) or None,
+            metadata=metadata or None,
             **fields,
         )
     if as_json:
@@ -95,7 +96,7 @@ def _content(words: tuple[str, ...], *, is_update: bool) -> str | None:
 
 def _piped() -> str:
     try:
-        text = click.get_binary_stream("stdin").read().decode("utf-8-sig")
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise click.UsageError(f"standard input is not text in UTF-8: {error.reason} at byte {error.start}") from None
     return text.rstrip("\r\n")

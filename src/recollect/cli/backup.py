@@ -25,7 +25,10 @@ def command(
     as_json: bool,
     quiet: bool,  # noqa: ARG001 (the terminal asks for it)
 ) -> None:
-    """Write a compact, consistent copy of the memory to TARGET while others go on reading and writing."""
+    """Write a compact, consistent copy.
+
+    Others may go on reading and writing meanwhile. TARGET appears when it is complete.
+    """
     with opening.open_for_reading(db) as memory:
         path = opening.free_target(Path(target).expanduser(), force=force)
         memory.backup(path, overwrite=force)

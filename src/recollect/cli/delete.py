@@ -30,16 +30,22 @@ def command(
     as_json: bool,
     quiet: bool,  # noqa: ARG001 (the terminal asks for it)
 ) -> None:
-    """Delete notes by id or path, with their words, vectors and links.
+    """Delete notes by id or path.
 
-    Asks before it deletes more than one, if there is somebody to ask. The exit code is 1 if a note was not there.
+    Their words, vectors and links go too. Asks before it deletes more than one, if there is somebody to ask. The exit
+    code is 1 if a note was not there.
     """
     with opening.open_existing(db, "none") as memory:
         found = {key: memory.get(key, namespace=namespace) for key in keys}
         known = [key for key, note in found.items() if note]
         for key in (key for key, note in found.items() if note is None):
             terminal.complain(f"there is no note {key!r} in namespace {namespace or 'default'!r}")
-        if len(known) > 1 and not yes and sys.stdin.isatty() and not click.confirm(f"Delete {len(known)} notes?", err=True):
+        if (
+            len(known) > 1
+            and not yes
+            and sys.stdin.isatty()
+            and not click.confirm(f"Delete {len(known)} notes?", err=True)
+        ):
             raise click.ClickException("nothing was deleted")
         deleted = memory.delete(*known, namespace=namespace)
     if as_json:

@@ -22,9 +22,9 @@ __all__ = ["command"]
 @options.quiet
 @click.pass_context
 def command(context: click.Context, /, *, repair: bool, embedder: str, db: str, as_json: bool, quiet: bool) -> None:
-    """Look at every part of the memory, and say what to do about what is wrong.
+    """Look at every part of the memory.
 
-    The exit code is 1 if a problem remains.
+    It says what to do about what is wrong. The exit code is 1 if a problem remains.
     """
     with opening.open_existing(db, embedder) as memory:
         findings = memory.doctor(repair=repair)
@@ -51,7 +51,7 @@ def _advice(finding: Finding) -> str:
 
 def _draw(findings: list[Finding], described: str) -> None:
     for finding in findings:
-        sign = click.style("✗", fg="red", bold=True) if finding.problem else click.style("✓", fg="green")
+        sign = terminal.styled("✗", fg="red", bold=True) if finding.problem else terminal.styled("✓", fg="green")
         told = finding.problem or (described if finding.part == "embedder" else "ok")
         click.echo(f"{sign} {terminal.line(finding.part):<22} {terminal.line(told)}")
         if finding.problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,14 +32,15 @@ def command(
     db: str,
     quiet: bool,  # noqa: ARG001 (the terminal asks for it)
 ) -> None:
-    """Write every note, and its vector, as a line of JSON to FILE or standard output.
+    """Write all notes as lines of JSON.
 
-    FILE appears when it is complete, or not at all. `recollect import` reads it back without loss.
+    Each note, with its vector, is a line of FILE or of standard output. FILE appears when it is
+    complete, or not at all. `recollect import` reads it back without loss.
     """
     with opening.open_for_reading(db) as memory:
         lines = memory.export(namespace=namespace, vectors=not no_vectors)
         if target == "-":
-            _write(click.get_binary_stream("stdout"), lines)
+            _write(sys.stdout.buffer, lines)
             return
         path = opening.free_target(Path(target), force=force)
         with _replacing(path) as file:

@@ -6,8 +6,9 @@ import io
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -78,17 +79,24 @@ class Commands(click.Group):
             warnings.simplefilter("always", RecollectWarning)
             usual = warnings.showwarning
 
-            def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            def show(
+                message: Warning | str,
+                category: type[Warning],
+                filename: str,
+                lineno: int,
+                file: TextIO | None = None,
+                line: str | None = None,
+            ) -> None:
                 if issubclass(category, RecollectWarning):
                     terminal.warn(str(message))
                 else:
-                    usual(message, category, *place)
+                    usual(message, category, filename, lineno, file, line)
 
             warnings.showwarning = show
             return _exit_code(lambda: super(Commands, self).invoke(ctx))
 
 
-def _exit_code(run: Any) -> int:
+def _exit_code(run: Callable[[], object]) -> int:
     try:
         run()
         sys.stdout.flush()

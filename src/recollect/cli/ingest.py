@@ -33,10 +33,11 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Take in files, or folders of Markdown, text, JSON and JSONL.
+    """Take in files and folders.
 
-    What did not change since the last time is not read again, and notes of files that are gone are removed. What could
-    not be read is named on standard error; the rest goes on, and the exit code is 1 only if nothing could be read.
+    Markdown, text, JSON and JSONL are read. What did not change since the last time is not read again, and
+    notes of files that are gone are removed. What could not be read is named on standard error; the rest goes on, and
+    the exit code is 1 only if nothing could be read.
     """
     with opening.open_or_create(db, embedder) as memory:
         reports = [

@@ -23,13 +23,12 @@ __all__ = ["command"]
 @options.database
 @options.as_json
 @options.quiet
-def command(
-    *, file: BinaryIO, namespace: str | None, embedder: str, db: str, as_json: bool, quiet: bool
-) -> None:
-    """Store the notes that FILE (or - for standard input) holds, one JSON object a line, as export writes them.
+def command(*, file: BinaryIO, namespace: str | None, embedder: str, db: str, as_json: bool, quiet: bool) -> None:
+    """Store notes from lines of JSON.
 
-    Vectors are taken over where they are of the model in use here; other notes are embedded. A line that cannot be
-    read ends the import with its number; what was stored before it stays.
+    FILE, or - for standard input, holds one object a line, as export writes them. Vectors are taken over where they
+    are of the model in use here; other notes are embedded. A line that cannot be read ends the import with its number;
+    what was stored before it stays.
     """
     with opening.open_or_create(db, embedder) as memory, _progress(file, quiet=quiet) as told:
         count = memory.load(file, namespace=namespace, progress=told)

@@ -29,9 +29,7 @@ def open_existing(db: str, embedder: str) -> Memory:
     return _open(db, embedder)
 
 
-def open_for_reading(
-    db: str, embedder: str = "none", *, aliases: Mapping[str, Sequence[str]] | None = None
-) -> Memory:
+def open_for_reading(db: str, embedder: str = "none", *, aliases: Mapping[str, Sequence[str]] | None = None) -> Memory:
     """Open a memory to read it, also where nothing may be written.
 
     Where writing is possible, SQLite's own files beside the memory are tidied up at the end, and a memory of an older

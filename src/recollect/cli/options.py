@@ -12,15 +12,15 @@ import click
 from recollect.errors import ArgumentError
 
 __all__ = [
-    "DATE",
-    "KEY_VALUE",
-    "LAST_DAY",
     "as_json",
     "database",
     "embedder",
     "namespace",
     "parsed_aliases",
+    "parsed_date",
+    "parsed_end",
     "parsed_pairs",
+    "parsed_values",
     "quiet",
 ]
 
@@ -55,55 +55,39 @@ def namespace(help: str = "The namespace to work in; 'default' if none is named.
     return click.option("--namespace", metavar="NAME", default=None, help=help)
 
 
-class Date(click.ParamType):
-    """A day or an instant as ISO 8601 writes them; without an offset it is UTC."""
+def parsed_date(_: click.Context | None, param: click.Parameter, value: str | None) -> datetime | None:
+    """Read a day or an instant as ISO 8601 writes them; without an offset it is UTC."""
+    from recollect import arguments  # noqa: PLC0415 (brings regex, which help does not need)
 
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Return the instant."""
-        from recollect import arguments  # noqa: PLC0415 (brings regex, which help does not need)
-
-        try:
-            return arguments.instant(self.name, value)
-        except ArgumentError as error:
-            self.fail(error.problem, param, ctx)
+    try:
+        return None if value is None else arguments.instant("date", value)
+    except ArgumentError as error:
+        raise click.BadParameter(error.problem, param=param) from None
 
 
-class LastDay(Date):
-    """An instant that is left out, or a day that is not: the span ends when the day does."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Return the instant at which the span ends."""
-        moment = super().convert(value, param, ctx)
-        try:
-            date.fromisoformat(value)
-            return moment + timedelta(days=1)
-        except OverflowError:
-            self.fail(f"lies too far in the future: {value}", param, ctx)
-        except ValueError:
-            return moment
+def parsed_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """Read the end of a span: an instant, or a day, which belongs to the span until it is over."""
+    moment = parsed_date(context, param, value)
+    if moment is None or value is None or not _is_day(value):
+        return moment
+    try:
+        return moment + timedelta(days=1)
+    except OverflowError:
+        raise click.BadParameter(f"lies too far in the future: {value}", param=param) from None
 
 
-class KeyValue(click.ParamType):
-    """A key and a value: the value as JSON where it is JSON, otherwise as text."""
-
-    name = "key=value"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        """Return key and value."""
+def parsed_values(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """Read KEY=VALUE: the value as JSON where it is JSON, otherwise as text."""
+    found: dict[str, Any] = {}
+    for value in values:
         key, sign, text = value.partition("=")
         if not sign or not key:
-            self.fail(f"must be KEY=VALUE, got {value!r}", param, ctx)
+            raise click.BadParameter(f"must be KEY=VALUE, got {value!r}", param=param)
         try:
-            return key, json.loads(text, parse_constant=_refuse)
+            found[key] = json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError):
-            return key, text
-
-
-DATE = Date()
-LAST_DAY = LastDay()
-KEY_VALUE = KeyValue()
+            found[key] = text
+    return found
 
 
 def parsed_pairs(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]] | None:
@@ -125,6 +109,14 @@ def parsed_aliases(_: click.Context, param: click.Parameter, values: tuple[str, 
             raise click.BadParameter(f"must be TERM=ALTERNATIVE,ALTERNATIVE, got {value!r}", param=param)
         aliases.setdefault(term.strip(), []).extend(alternatives)
     return aliases
+
+
+def _is_day(value: str) -> bool:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -41,11 +41,18 @@ MOST = 100_000
 @click.option("--path", metavar="PREFIX", default="", help="Only notes whose path begins so.")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag; several: with all.")
 @click.option("--session", metavar="NAME", help="Only notes of this conversation or document.")
-@click.option("--since", type=options.DATE, metavar="DATE", help="Only notes made on or after this day or instant.")
-@click.option("--until", type=options.LAST_DAY, metavar="DATE", help="Only notes made up to this day, or before this instant.")
+@click.option(
+    "--since", callback=options.parsed_date, metavar="DATE", help="Only notes made on or after this day or instant."
+)
+@click.option(
+    "--until",
+    callback=options.parsed_end,
+    metavar="DATE",
+    help="Only notes made up to this day, or before this instant.",
+)
 @click.option(
     "--where",
-    type=options.KEY_VALUE,
+    callback=options.parsed_values,
     metavar="KEY=VALUE",
     multiple=True,
     help="Only notes whose metadata says so; the value is JSON, or else text. Several: all of them.",
@@ -101,7 +108,7 @@ def find(memory: Memory, asked: dict[str, Any]) -> SearchResult:
             "session": asked["session"],
             "created_after": asked["since"],
             "created_before": asked["until"],
-            "metadata": dict(asked["where"]),
+            "metadata": asked["where"],
         },
         namespace=asked["namespace"],
     )

@@ -34,7 +34,7 @@ def command(
         terminal.print_json(stats.to_dict())
         return
     for name, value in _lines(stats):
-        click.echo(f"{click.style(f'{name:<10}', dim=True)} {terminal.line(value)}")
+        click.echo(f"{terminal.styled(f'{name:<10}', dim=True)} {terminal.line(value)}")
 
 
 def _lines(stats: MemoryStats) -> Iterator[tuple[str, str]]:

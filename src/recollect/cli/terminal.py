@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,19 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["complain", "console", "is_quiet", "line", "page", "print_json", "say", "say_aside", "size", "warn"]
+__all__ = [
+    "complain",
+    "console",
+    "is_quiet",
+    "line",
+    "page",
+    "print_json",
+    "say",
+    "say_aside",
+    "size",
+    "styled",
+    "warn",
+]
 
 _HARMFUL = "\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Control characters, lone surrogates, and the marks that turn the direction of text."""
@@ -77,6 +90,11 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8"))
 
 
+def styled(text: str, **style: Any) -> str:
+    """Return ``text`` in a style, unless NO_COLOR asks for none; click takes styles away where there is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, **style)
+
+
 def size(count: int) -> str:
     """Return a number of bytes for a person.
 
@@ -101,4 +119,4 @@ def console() -> Console:
 
 def _tell(kind: str, colour: str, message: str) -> None:
     shown = " ".join(line(message).split())
-    click.echo(f"{click.style(f'{kind}:', fg=colour, bold=True)} {shown}", err=True)
+    click.echo(f"{styled(f'{kind}:', fg=colour, bold=True)} {shown}", err=True)
