@@ -88,7 +88,7 @@ def command(
     """
     with _home(db, keep=keep) as path, opening.open_or_create(path, embedder) as memory:
         seconds = _fill(memory, path, quiet=quiet)
-        stops = (Stop(("--", " ".join(query))),) if query else TOUR
+        stops = (_asked(" ".join(query)),) if query else TOUR
         if as_json:
             terminal.print_json([_told(memory, path, stop) for stop in stops])
             return
@@ -133,6 +133,10 @@ def _fill(memory: Memory, path: str, *, quiet: bool) -> float:
         with shown_progress("Remembering a year") as told:
             memory.add_many(notes, progress=told)
     return perf_counter() - started
+
+
+def _asked(query: str) -> Stop:
+    return Stop(("--", query) if query.startswith("-") else (query,))
 
 
 def _find(memory: Memory, path: str, stop: Stop) -> SearchResult:
