@@ -162,7 +162,7 @@ def _draw_opening(console: Console, memory: Memory, seconds: float) -> None:
 
     stats = memory.stats()
     count = sum(stats.store.notes.values())
-    console.print(Text("Recollect", "bold cyan").append(" · a year of Maren Oduya's life and work", "bold default"))
+    console.print(Text.assemble(("Recollect", "bold cyan"), (" · a year of Maren Oduya's life and work", "bold")))
     facts = f"{count} notes, {stats.store.links} links, {sum(stats.store.vectors.values())} vectors, "
     console.print(Text(f"{facts}ready in {seconds:.1f} s", "dim"))
     console.print(Text(f"embedder: {terminal.line(stats.embedder)}", "dim"))
@@ -199,7 +199,7 @@ def _draw_heading(console: Console, stop: Stop, why: str, *more: str) -> None:
     if why:
         console.print(Text(why, "bold"))
     asked = shlex.join(["recollect", "search", *more, *stop.arguments])
-    console.print(Text("$ ", "dim").append(terminal.line(asked), "green"))
+    console.print(Text.assemble(("$ ", "dim"), (terminal.line(asked), "green")))
     console.print()
 
 
@@ -217,4 +217,4 @@ def _draw_next(console: Console, path: str) -> None:
     console.print(Text("What to type next", "bold"))
     widest = max(len(typed) for typed, _ in lines)
     for typed, what in lines:
-        console.print(Text("$ ", "dim").append(f"{typed:<{widest}}", "green").append(f"  {what}", "dim"))
+        console.print(Text.assemble(("$ ", "dim"), (f"{typed:<{widest}}", "green"), (f"  {what}", "dim")))

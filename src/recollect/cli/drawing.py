@@ -28,7 +28,7 @@ def draw_hits(console: Console, hits: Iterable[Hit], *, indent: int = 0) -> None
     """Draw each hit in three lines: what it is, how it was found, and the piece that fits the query."""
     for hit in hits:
         # The first line is what the eye jumps to; the rank hangs to its left.
-        title = Text(f"{hit.rank:>2}  ", "dim").append(terminal.line(hit.title or hit.path or hit.id), "bold")
+        title = Text.assemble((f"{hit.rank:>2}  ", "dim"), (terminal.line(hit.title or hit.path or hit.id), "bold"))
         console.print(Padding(title, (0, 0, 0, indent), expand=False))
         console.print(Padding(_facts(hit, blocks=_knows_blocks(console)), (0, 0, 0, indent + 4), expand=False))
         if hit.snippet:

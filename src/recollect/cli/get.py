@@ -46,7 +46,7 @@ def _draw(note: Note) -> None:
     console = terminal.console()
     console.print(Text(terminal.line(note.title or note.path or note.id), "bold"))
     for name, value in _facts(note):
-        console.print(Text(f"{name:<11}", "dim").append(terminal.line(value), "default"))
+        console.print(Text.assemble((f"{name:<11}", "dim"), terminal.line(value)))
     console.print()
     console.print(Text(terminal.page(note.content)))
 
