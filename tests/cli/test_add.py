@@ -54,13 +54,15 @@ def test_quiet_is_the_id_alone(run: Run) -> None:
     assert run("add", "-q", "Tea.", "--id", "n1").stdout == "n1\n"
 
 
-def test_a_field_can_change_alone(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_field_can_change_alone(run: Run) -> None:
     assert run("add", "--path", "memory/tea.md", "--title", "Green tea").exit_code == 0
     note = json.loads(run("get", "n1", "--json").stdout)
     assert (note["title"], note["content"]) == ("Green tea", "Prefers green tea.")
 
 
-def test_a_terminal_is_not_waited_for(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.cli.add.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     assert error_of(run("add"), 2).startswith("there is no text")
     assert run("add", "--id", "n1", "--title", "Green tea").exit_code == 0

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import recollect
 from recollect.cli.demo import TOUR
 from recollect.embedders import choose_embedder
+from recollect.sample import sample_notes
 from tests.cli.conftest import Run, error_of
 
 
@@ -17,7 +19,9 @@ def test_the_tour(run: Run) -> None:
         pytest.skip("MiniLM is not installed")
     result = run("demo", "--embedder", "auto", "--db", "demo.db")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith("Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors, ")
+    assert result.stdout.startswith(
+        "Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors, "
+    )
     asked = [shlex.split(line[2:]) for line in result.stdout.splitlines() if line.startswith("$ recollect search")]
     assert len(asked) == len(TOUR) + 2
     for part in ("An exact error code", " 1  Liv and amoxicillin\n", "meaning 1", "    fused  ", "What to type next"):
@@ -61,12 +65,16 @@ def test_as_json(run: Run) -> None:
     assert all(each["why"] and each["trace"] for each in told)
 
 
-def test_a_memory_of_ones_own_is_left_alone(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_memory_of_ones_own_is_left_alone(run: Run) -> None:
     assert error_of(run("demo", "--db", "recollect.db"), 2).startswith("recollect.db holds other notes; choose a new")
     assert len(run("export").stdout.splitlines()) == 3
 
 
-def test_what_the_search_had_to_do_without_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("demo", "-q", "--db", "demo.db", "ERR_4021")
-    result = run("demo", "--db", "demo.db", "ERR_4021", "--embedder", "openai:m@http://localhost:1/v1")
-    assert result.exit_code == 1
+def test_what_the_search_had_to_do_without_is_told(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    with recollect.open("demo.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
+        memory.add_many(sample_notes())
+    result = run("demo", "--db", "demo.db", "ERR_4021", "--embedder", "static")
+    assert result.exit_code == 0
+    assert "so the search was by words alone; reindex re-embeds\n" in result.stderr

@@ -12,18 +12,22 @@ import recollect
 from tests.cli.conftest import Run, error_of
 
 
-def test_what_is_exported_can_be_imported(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_what_is_exported_can_be_imported(run: Run) -> None:
     assert run("export", "notes.jsonl").stdout == "exported 3 notes to notes.jsonl\n"
     assert run("import", "notes.jsonl", "--db", "copy.db").stdout == "imported 3 notes\n"
     assert run("export", "--db", "copy.db").stdout == Path("notes.jsonl").read_text() == run("export", "-").stdout
 
 
-def test_one_namespace_of_several(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_one_namespace_of_several(run: Run) -> None:
     run("add", "Tea.", "--namespace", "maren")
     assert run("export", "--namespace", "maren", "one.jsonl").stdout == "exported 1 note to one.jsonl\n"
     assert len(run("export").stdout.splitlines()) == 4
     assert run("import", "one.jsonl", "--namespace", "tomas").stdout == "imported 1 note\n"
-    assert [json.loads(line)["namespace"] for line in run("export", "--namespace", "tomas").stdout.splitlines()] == ["tomas"]
+    assert [json.loads(line)["namespace"] for line in run("export", "--namespace", "tomas").stdout.splitlines()] == [
+        "tomas"
+    ]
 
 
 def test_vectors_are_exported_unless_told_otherwise(run: Run) -> None:
@@ -33,7 +37,8 @@ def test_vectors_are_exported_unless_told_otherwise(run: Run) -> None:
     assert "vector" not in json.loads(run("export", "--no-vectors").stdout)
 
 
-def test_an_export_does_not_overwrite_unless_told_to(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_an_export_does_not_overwrite_unless_told_to(run: Run) -> None:
     Path("notes.jsonl").write_text("precious")
     assert "notes.jsonl exists; choose another name" in error_of(run("export", "notes.jsonl"), 2)
     assert Path("notes.jsonl").read_text() == "precious"
@@ -41,8 +46,9 @@ def test_an_export_does_not_overwrite_unless_told_to(run: Run, filled: Path) -> 
     assert len(Path("notes.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.usefixtures("filled")
 def test_an_export_replaces_what_a_link_leads_to_and_leaves_nothing_half_done(
-    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     Path("real.jsonl").write_text("precious")
     Path("link.jsonl").symlink_to("real.jsonl")
@@ -57,13 +63,15 @@ def test_an_export_replaces_what_a_link_leads_to_and_leaves_nothing_half_done(
     assert len(Path("real.jsonl").read_text().splitlines()) == 3
 
 
-def test_a_device_is_written_to_and_not_replaced(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_device_is_written_to_and_not_replaced(run: Run) -> None:
     assert run("export", "/dev/null", "--force").stdout == "exported 3 notes to /dev/null\n"
     assert Path("/dev/null").is_char_device()
 
 
 @pytest.mark.parametrize("command", ["export", "backup"])
-def test_targets_that_cannot_be(run: Run, filled: Path, command: str) -> None:
+@pytest.mark.usefixtures("filled")
+def test_targets_that_cannot_be(run: Run, command: str) -> None:
     Path("folder").mkdir()
     assert "'folder' is a directory" in error_of(run(command, "folder"), 2)
     assert error_of(run(command, "no/such/file"), 2).startswith("the folder no/such does not exist; create it first")
@@ -93,14 +101,16 @@ def test_an_import_of_a_file_that_is_not_there(run: Run) -> None:
     assert not Path("recollect.db").exists()
 
 
-def test_a_backup_is_a_memory(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_backup_is_a_memory(run: Run) -> None:
     result = run("backup", "copy.db")
     size = Path("copy.db").stat().st_size
     assert result.stdout == f"backed up to copy.db ({size / 1000:.1f} kB)\n"
     assert run("export", "--db", "copy.db").stdout == run("export").stdout
 
 
-def test_a_backup_does_not_overwrite_unless_told_to(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_backup_does_not_overwrite_unless_told_to(run: Run) -> None:
     Path("copy.db").write_text("precious")
     assert "copy.db exists; choose another name" in error_of(run("backup", "copy.db"), 2)
     told = json.loads(run("backup", "copy.db", "--force", "--json").stdout)

@@ -78,13 +78,12 @@ def test_what_is_no_memory_is_told_in_one_line(run: Run, arguments: list[str], t
 def test_wrong_use_is_one_line(run: Run, arguments: list[str], said: str) -> None:
     result = run(*arguments)
     assert error_of(result, 1 if "no/folder/m.db" in arguments else 2).replace(": -", " '-").startswith(said[:20])
-    assert said.split(";")[-1] in result.stderr
+    assert said.rsplit(";", maxsplit=1)[-1] in result.stderr
 
 
-def test_python_warnings_of_ours_are_one_line_and_can_be_silenced(
-    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stats(self: Memory) -> None:
+@pytest.mark.usefixtures("filled")
+def test_python_warnings_of_ours_are_one_line_and_can_be_silenced(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stats(_: Memory) -> None:
         warnings.warn("the kettle\nis cold", RecollectWarning, stacklevel=1)
         raise KeyboardInterrupt
 
@@ -94,10 +93,11 @@ def test_python_warnings_of_ours_are_one_line_and_can_be_silenced(
     assert run("stats").exit_code == 130
 
 
-def test_other_warnings_are_left_to_python(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("filled")
+def test_other_warnings_are_left_to_python(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
 
-    def stats(self: Memory) -> None:
+    def stats(_: Memory) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("not ours", UserWarning, stacklevel=1)
@@ -109,9 +109,8 @@ def test_other_warnings_are_left_to_python(run: Run, filled: Path, monkeypatch: 
     assert (result.exit_code, result.stderr, told) == (3, "", ["not ours"])
 
 
-def test_a_fault_is_one_line_and_a_traceback_only_on_request(
-    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_fault_is_one_line_and_a_traceback_only_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "stats", lambda _: 1 // 0)
     assert error_of(run("stats"), 1).startswith("a fault in Recollect: ZeroDivisionError(")
     monkeypatch.setenv("RECOLLECT_DEBUG", "1")
@@ -125,17 +124,19 @@ def test_a_fault_is_one_line_and_a_traceback_only_on_request(
         (OSError("odd"), "odd"),
     ],
 )
+@pytest.mark.usefixtures("filled")
 def test_errors_of_the_system_are_one_line(
-    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
 ) -> None:
-    def stats(self: Memory) -> None:
+    def stats(_: Memory) -> None:
         raise error
 
     monkeypatch.setattr(Memory, "stats", stats)
     assert error_of(run("stats"), 1) == said
 
 
-def test_a_reader_that_goes_away_is_no_error(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_reader_that_goes_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as closed:

@@ -17,7 +17,8 @@ def vault() -> Path:
     return folder
 
 
-def test_a_folder_becomes_notes_and_what_is_unreadable_is_named(run: Run, vault: Path) -> None:
+@pytest.mark.usefixtures("vault")
+def test_a_folder_becomes_notes_and_what_is_unreadable_is_named(run: Run) -> None:
     result = run("ingest", "vault", "--prefix", "work/")
     assert result.exit_code == 0
     assert result.stderr.startswith("error: bad.md: ")
@@ -29,7 +30,8 @@ def test_a_folder_becomes_notes_and_what_is_unreadable_is_named(run: Run, vault:
     assert "work/tea.md" in run("search", "green tea").stdout
 
 
-def test_several_sources_give_one_report(run: Run, vault: Path) -> None:
+@pytest.mark.usefixtures("vault")
+def test_several_sources_give_one_report(run: Run) -> None:
     Path("more.txt").write_text("Coffee.")
     run("ingest", "vault", "-q")
     told = json.loads(run("ingest", "vault", "more.txt", "--json").stdout)
@@ -47,7 +49,8 @@ def test_quiet_names_only_what_was_left_out(run: Run, vault: Path) -> None:
     assert "warning: odd.md" in run("ingest", "vault").stderr
 
 
-def test_when_nothing_can_be_read(run: Run, vault: Path) -> None:
+@pytest.mark.usefixtures("vault")
+def test_when_nothing_can_be_read(run: Run) -> None:
     result = run("ingest", "vault/bad.md", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["files"] == {"read": 0, "unchanged": 0, "removed": 0}

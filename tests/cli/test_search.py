@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +19,8 @@ def ids(run: Run, *arguments: str) -> list[str]:
     return found
 
 
-def test_hits_for_a_person(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_hits_for_a_person(run: Run) -> None:
     result = run("search", "green", "tea", "-k", "1")
     assert (result.exit_code, result.stderr) == (0, "")
     title, facts, snippet, blank, summary = result.stdout.splitlines()
@@ -39,7 +39,8 @@ def test_what_names_a_note_without_title_or_path(run: Run) -> None:
     assert re.search(r" 2  n9\n    0\.98 ███████▉  \d{4}-\d\d-\d\d  words 2\n    tea\n\n", shown)
 
 
-def test_matches_are_highlighted_on_a_terminal(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("filled")
+def test_matches_are_highlighted_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
     shown = run("search", "green tea").stdout
@@ -47,16 +48,19 @@ def test_matches_are_highlighted_on_a_terminal(run: Run, filled: Path, monkeypat
     assert "\x1b[1mTea\x1b[0m" in shown
 
 
-def test_an_output_without_unicode_gets_no_bars(filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_an_output_without_unicode_gets_no_bars() -> None:
     shown = CliRunner(charset="ascii").invoke(commands, ["search", "green tea"]).stdout
     assert "    1.00 2026-01-10  words 1  memory/tea.md\n" in shown
 
 
-def test_quiet_leaves_the_summary_out(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_quiet_leaves_the_summary_out(run: Run) -> None:
     assert " by words · " not in run("search", "tea", "-q").stdout
 
 
-def test_the_json_is_the_librarys(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_the_json_is_the_librarys(run: Run) -> None:
     told = json.loads(run("search", "tea", "--json").stdout)
     with recollect.open("recollect.db", embedder=None) as memory:
         expected = memory.search("tea").to_dict()
@@ -64,7 +68,8 @@ def test_the_json_is_the_librarys(run: Run, filled: Path) -> None:
     assert told["trace"].keys() == expected["trace"].keys()
 
 
-def test_filters(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_filters(run: Run) -> None:
     assert ids(run, "tea") == ["n1", "n2"]
     assert ids(run, "tea", "--tag", "drink", "--tag", "preference") == ["n1"]
     assert ids(run, "tea", "--path", "memory/c") == ["n2"]
@@ -76,30 +81,35 @@ def test_filters(run: Run, filled: Path) -> None:
     assert ids(run, "tea", "--mode", "bm25", "--candidate-k", "5") == ["n1", "n2"]
 
 
-def test_a_span_holds_its_last_day_and_leaves_its_last_instant_out(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_span_holds_its_last_day_and_leaves_its_last_instant_out(run: Run) -> None:
     assert ids(run, "bicycle", "--since", "2026-03-01", "--until", "2026-03-01") == ["n3"]
     assert ids(run, "bicycle", "--until", "2026-03-01T18:00:00Z") == []
     assert ids(run, "bicycle", "--since", "2026-03-01T18:00:00Z") == ["n3"]
     assert ids(run, "bicycle", "--until", "2026-02-28") == []
 
 
-def test_aliases(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_aliases(run: Run) -> None:
     assert ids(run, "velo") == []
     assert ids(run, "velo", "--alias", "velo=bicycle, bike") == ["n3"]
     assert ids(run, "velo", "--alias", "velo=bike", "--alias", "velo=bicycle") == ["n3"]
 
 
-def test_a_query_that_begins_with_a_dash(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_a_query_that_begins_with_a_dash(run: Run) -> None:
     assert ids(run, "--", "-tea") == ["n1", "n2"]
 
 
-def test_the_words_are_one_query_with_its_operators(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_the_words_are_one_query_with_its_operators(run: Run) -> None:
     assert ids(run, "tea", "NOT", "coffee") == ["n1"]
     assert ids(run, '"green tea"') == ["n1"]
     assert ids(run, "bicyc*") == ["n3"]
 
 
-def test_nothing_found_is_told_aside(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_nothing_found_is_told_aside(run: Run) -> None:
     result = run("search", "rooibos")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
@@ -107,7 +117,8 @@ def test_nothing_found_is_told_aside(run: Run, filled: Path) -> None:
     assert run("search", "").exit_code == 1
 
 
-def test_explain_draws_every_hit(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_explain_draws_every_hit(run: Run) -> None:
     shown = run("search", "tea", "--explain").stdout
     assert " 1  Tea  (memory/tea.md)\n    lexical  rank 1" in shown
     assert " 2  Coffee  (memory/coffee.md)\n" in shown
@@ -128,11 +139,13 @@ def test_explain_draws_every_hit(run: Run, filled: Path) -> None:
         (["tea", "--tag", ""], "filters.tags[0]: must not be empty"),
     ],
 )
-def test_wrong_use(run: Run, filled: Path, arguments: list[str], said: str) -> None:
+@pytest.mark.usefixtures("filled")
+def test_wrong_use(run: Run, arguments: list[str], said: str) -> None:
     assert said in error_of(run("search", *arguments), 2)
 
 
-def test_what_had_to_be_done_without_is_told_once(run: Run, filled: Path) -> None:
+@pytest.mark.usefixtures("filled")
+def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
     result = run("search", "tea", "--embedder", "openai:m@http://localhost:1/v1")
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: no note has a vector yet")

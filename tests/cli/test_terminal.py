@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -53,9 +52,8 @@ def test_hostile_notes_reach_the_terminal_disarmed(run: Run, monkeypatch: pytest
         assert ("\x1b" in shown) == (colour and arguments[-1] != "-q")
 
 
-def test_no_colour_where_there_is_no_terminal_or_none_is_wanted(
-    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("filled")
+def test_no_colour_where_there_is_no_terminal_or_none_is_wanted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in run("search", "tea").output
     assert "\x1b" not in run("doctor").output
     assert "\x1b[32m" in run("doctor", color=True).output
