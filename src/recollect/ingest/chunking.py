@@ -28,11 +28,13 @@ TINY = 120
 
 SMALLEST_SIZE = 20
 
-Kind = Literal["heading", "prose", "list", "code"]
+_EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
+
+Kind = Literal["heading", "prose", "list", "table", "code"]
 
 
 class Block(NamedTuple):
-    """A part of a text that is better not cut: a heading, a paragraph, a list, a fenced code block.
+    """A part of a text that is better not cut: a heading, a paragraph, a list, a table, a fenced code block.
 
     >>> Block(0, 6, "heading", 1, "Ines").label
     'Ines'
@@ -66,7 +68,7 @@ class Chunk(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """A heading and what stands under it, up to the next heading of any level."""
+    """What stands under a heading, up to the next heading of any level."""
 
     path: tuple[str, ...]
     blocks: list[Block]
@@ -78,11 +80,6 @@ class _Section(NamedTuple):
     @property
     def end(self) -> int:
         return self.blocks[-1].end
-
-    @property
-    def bare(self) -> bool:
-        """Whether there is nothing under the heading."""
-        return len(self.blocks) == 1 and self.blocks[0].kind == "heading"
 
 
 def chunk_text(text: str, *, size: int = CHUNK_SIZE) -> list[Chunk]:
@@ -102,7 +99,7 @@ def text_blocks(text: str) -> list[Block]:
     >>> [block.start for block in text_blocks("Tea.")]
     [0]
     """
-    starts = [0, *(found.end() for found in re.finditer(r"\n[^\S\n]*\n\s*+", text))]
+    starts = [0, *(found.end() for found in _EMPTY_LINES.finditer(text))]
     return [Block(start, end) for start, end in zip(starts, [*starts[1:], len(text)], strict=True) if end > start]
 
 
@@ -119,7 +116,7 @@ def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) 
     limit = aim + aim // 5
     chunks: list[Chunk] = []
     for group in _groups(_sections(blocks), aim):
-        headings = _shared([each.path for each in group if not each.bare] or [each.path for each in group])
+        headings = _shared([section.path for section in group])
         for start, end in _pieces(text, [block for section in group for block in section.blocks], aim, limit):
             piece = _trimmed(text[start:end])
             if piece:
@@ -128,39 +125,38 @@ def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) 
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:
+    """Yield the sections; a heading with nothing under it but deeper headings belongs to the first of these."""
     above: list[Block] = []
     section = _Section((), [])
     for block in blocks:
         if block.kind == "heading":
-            if section.blocks:
+            bare = bool(section.blocks) and section.blocks[-1].kind == "heading"
+            if section.blocks and not (bare and block.level > above[-1].level):
                 yield section
+                section = _Section((), [])
             while above and above[-1].level >= block.level:
                 above.pop()
             above.append(block)
-            section = _Section(tuple(each.label for each in above), [])
+            section = _Section(tuple(each.label for each in above), section.blocks)
         section.blocks.append(block)
     if section.blocks:
         yield section
 
 
 def _groups(sections: Iterable[_Section], aim: int) -> Iterator[list[_Section]]:
-    """Put tiny sections together with a neighbour under the same parent, and bare headings with what they announce."""
+    """Put tiny sections together with a neighbour under the same parent."""
     tiny = min(TINY, aim // 4)
     group: list[_Section] = []
-    bare = True
     for section in sections:
         if group:
             first, last = group[0], group[-1]
-            announced = bare and _is_below(section, last) and section.path != last.path
             related = section.path[:-1] == first.path[:-1] or _is_below(section, first)
             fits = section.end - first.start <= aim
-            if announced or (related and fits and min(last.end - first.start, section.end - section.start) < tiny):
+            if related and fits and min(last.end - first.start, section.end - section.start) < tiny:
                 group.append(section)
-                bare = bare and section.bare
                 continue
             yield group
         group = [section]
-        bare = section.bare
     if group:
         yield group
 
@@ -249,20 +245,20 @@ def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
     yield end
 
 
-def _ends_of(pattern: str) -> Callable[[str], Iterable[int]]:
-    compiled = re.compile(pattern)
-    return lambda text: [found.end() for found in compiled.finditer(text) if found.end() < len(text)]
+def _ends_of(pattern: re.Pattern[str]) -> Callable[[str], Iterable[int]]:
+    return lambda text: [found.end() for found in pattern.finditer(text) if found.end() < len(text)]
 
 
-_PARAGRAPHS = _ends_of(r"\n[^\S\n]*\n\s*+")
-_ITEMS = _ends_of(r"\n(?=[^\S\n]{0,3}(?:[-*+]|\d{1,9}[.)])\s)")
-_LINES = _ends_of(r"\n\s*+")
-_WORDS = _ends_of(r"\s++|[，、；：]")  # the commas of scripts that have no spaces
+_PARAGRAPHS = _ends_of(_EMPTY_LINES)
+_ITEMS = _ends_of(re.compile(r"\n(?=[^\S\n]{0,3}(?:[-*+]|\d{1,9}[.)])\s)"))
+_LINES = _ends_of(re.compile(r"\n"))
+_WORDS = _ends_of(re.compile(r"\s++|[，、；：]"))  # the commas of scripts that have no spaces
 
 _CUTS: dict[Kind, tuple[Callable[[str], Iterable[int]], ...]] = {
     "heading": (sentence_ends, _WORDS),
     "prose": (sentence_ends, _WORDS),
     "list": (_ITEMS, _PARAGRAPHS, _LINES, sentence_ends, _WORDS),
+    "table": (_LINES, sentence_ends, _WORDS),
     "code": (_PARAGRAPHS, _LINES, _WORDS),
 }
 """How each kind of block is cut if it does not fit, the gentlest way first."""

@@ -21,7 +21,7 @@ __all__ = ["Mention", "mentions_in", "resolved_link"]
 LONGEST_NAME = 500
 
 _BACKTICKS = re.compile(r"`+")
-_HTML = re.compile(r"<!--|</?[A-Za-z][^<>]*>")
+_HTML = re.compile(r"<!--|(?<!\]\()(?<!\]:)(?<!\]: )</?[A-Za-z][^<>]*>")
 _NO_TAG = r"\s\x00-\x1f\x7f-\x9f\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
 _TAG = re.compile(rf"(?<![^\s(])(?<!\]\()#([^{_NO_TAG}!-,.:-@\[-^`{{-~]+)")
 _WIKILINK = re.compile(r"(?<!\\)\[\[([^\[\]\x00-\x1f\x7f-\x9f]+)\]\]")

@@ -36,15 +36,11 @@ class Paths:
 
     def next(self, headings: Sequence[str]) -> str:
         """Return a path for the next chunk, which begins under these headings."""
+        name = base = _slugs(headings)
         if not self._used:
-            self._used.add("")
             # A second piece of the first section is its second, although the first does not bear its name.
-            base = _slugs(headings)
-            if base:
-                self._used.add(base)
+            self._used.update(("", base))
             return self._path
-        base = _slugs(headings)
-        name = base
         if not base or base in self._used:
             number = self._numbers.get(base, 2)
             while (name := f"{base}-{number}" if base else str(number)) in self._used:

@@ -34,7 +34,7 @@ _KINDS: dict[str, Kind] = {
 _RAW_HTML = re.compile(r"\s*<(?:script|style|pre|textarea)\b", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
-_MARKUP = re.compile(r"[`*]|~~|(?<!\w)_|_(?!\w)|\\(?=[!-/:-@\[-`{-~])")
+_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)")
 
 
 class Outline(NamedTuple):
@@ -62,7 +62,7 @@ def outline(text: str) -> Outline:
     tokens = [token for token in _parser().parse(text) if token.map]
     line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     line_starts[-1] = len(text)
-    return Outline(_blocks(tokens, line_starts), _prose(tokens, line_starts))
+    return Outline(_blocks(text, tokens, line_starts), _prose(tokens, line_starts))
 
 
 @lru_cache(maxsize=1)
@@ -72,7 +72,7 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
 
 
-def _blocks(tokens: list[Token], line_starts: list[int]) -> list[Block]:
+def _blocks(text: str, tokens: list[Token], line_starts: list[int]) -> list[Block]:
     found: list[Block] = []
     for place, token in enumerate(tokens):
         if token.level or not token.map:
@@ -81,6 +81,8 @@ def _blocks(tokens: list[Token], line_starts: list[int]) -> list[Block]:
         if found:
             found[-1] = found[-1]._replace(end=start)
         kind = _KINDS.get(token.type, "prose")
+        if kind == "prose" and text.startswith("|", line_starts[token.map[0]]):
+            kind = "table"  # CommonMark knows no tables; here it only matters that rows are not torn
         level, label = 0, ""
         if kind == "heading":
             level, label = int(token.tag[1:]), _label(tokens[place + 1].content)
@@ -109,5 +111,5 @@ def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]
 def _label(content: str) -> str:
     """Return the words of a heading without its markup."""
     words = _WIKILINK.sub(r"\1", _LINK.sub(r"\1", content[: 4 * LONGEST_LABEL]))
-    words = collapse_whitespace(_MARKUP.sub("", words))
+    words = collapse_whitespace(_MARKUP.sub(r"\1", words))
     return words if len(words) <= LONGEST_LABEL else words[: LONGEST_LABEL - 1].rstrip() + "…"

@@ -25,7 +25,7 @@ class Problem(NamedTuple):
     message: str
     """What was wrong, in words for a person."""
     skipped: bool
-    """Whether it was left out: the whole file, or the line if there is one. Otherwise it was read as well as can be."""
+    """Whether what the message speaks of, a file or a record, was left out; otherwise it was read as well as can be."""
 
     def __str__(self) -> str:
         """Return the problem in one line, the place first."""

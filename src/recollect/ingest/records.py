@@ -106,10 +106,8 @@ class _Reading:
             raise UnreadableError(self._name, first.line, f"holds no notes; the first problem: {first.message}")
         problems = self._problems
         if self._failed > len(problems):
-            more = Problem(
-                self._name, None, f"and {self._failed - len(problems):,} more lines like these", skipped=False
-            )
-            problems = [*problems, more]
+            rest = f"and {self._failed - len(problems):,} more like these"
+            problems = [*problems, Problem(self._name, None, rest, skipped=True)]
         return Contents(self._drafts, problems)
 
     def _fail(self, number: int, message: str) -> None:
@@ -169,7 +167,7 @@ class _Reading:
         draft: Draft = {key: value for key, value in rest.items() if key in _NOTE_FIELDS}
         draft.pop("namespace", None)  # whoever reads the file says where its notes go
         others = {key: value for key, value in rest.items() if key not in _NOTE_FIELDS}
-        if others:
+        if "metadata" in draft or others:
             draft["metadata"] = {**others, **arguments.json_object("metadata", draft.get("metadata", {}))}
         for field in ("created_at", "updated_at", "last_accessed_at"):
             if field in draft:
