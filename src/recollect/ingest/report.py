@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from recollect.ingest.problems import Problem
+from recollect.model import Written
 
 __all__ = ["IngestReport", "Written"]
-
-
-class Written(NamedTuple):
-    """What writing some documents did to the notes of a library.
-
-    >>> Written(added=2, unchanged=1)
-    Written(added=2, updated=0, unchanged=1, removed=0)
-    """
-
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    """Notes that the documents had and no longer have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
