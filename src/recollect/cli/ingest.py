@@ -49,10 +49,10 @@ def command(
         terminal.complain(str(problem)) if problem.skipped else terminal.warn(str(problem))
     if as_json:
         terminal.print_json(total)
-    elif not quiet:
-        _draw(total)
-    seen = total["files"]
-    if total["problems"] and not any(seen.values()):
+    else:
+        for part in ("files", "notes"):
+            terminal.say(f"{part}  {', '.join(f'{count} {what}' for what, count in total[part].items())}")
+    if total["problems"] and not any(total["files"].values()):
         raise click.exceptions.Exit(1)
 
 
@@ -66,17 +66,3 @@ def _summed(reports: list[IngestReport]) -> dict[str, Any]:
             total.update(report[part])
         counts[part] = dict(total)
     return {**counts, "problems": [problem for report in told for problem in report["problems"]]}
-
-
-def _draw(total: dict[str, Any]) -> None:
-    from rich import box  # noqa: PLC0415 (heavy, as all of rich)
-    from rich.table import Table  # noqa: PLC0415
-
-    files, notes = total["files"], total["notes"]
-    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("new or changed", "unchanged", "removed"):
-        table.add_column(heading, justify="right")
-    table.add_row("files", *map(str, (files["read"], files["unchanged"], files["removed"])))
-    changed = f"{notes['added']} + {notes['updated']}"
-    table.add_row("notes", changed, str(notes["unchanged"]), str(notes["removed"]))
-    terminal.console().print(table)
