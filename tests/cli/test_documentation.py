@@ -60,5 +60,11 @@ def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     Path("vault/kettle.md").write_text("The kettle squeaks.")
     for example in re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
         for line, expected in re.findall(r"^\$ recollect (.*)\n((?:(?!^\$ ).*\n)*)", example, re.MULTILINE):
-            shown = re.sub(r"[ ]+$", "", run(*shlex.split(line)).output.rstrip() + "\n", flags=re.MULTILINE)
-            assert OutputChecker().check_output(expected, shown, ELLIPSIS), f"$ recollect {line}\n{shown}"
+            shown = run(*shlex.split(line)).output.rstrip() + "\n"
+            same = OutputChecker().check_output(without_raw_scores(expected), without_raw_scores(shown), ELLIPSIS)
+            assert same, f"$ recollect {line}\n{shown}"
+
+
+def without_raw_scores(text: str) -> str:
+    """Return ``text`` without the numbers of a model, whose last digits are another processor's affair."""
+    return re.sub(r"raw [\d.]+ +", "raw ", text)
