@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 from io import StringIO
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +118,30 @@ def test_an_output_that_is_no_file_at_all(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(SystemExit):
         commands.main(["--version"], prog_name="recollect")
     assert written.getvalue().startswith("recollect ")
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("arguments", [["--version"], ["stats"], ["export"], ["search", "tea", "--json"]])
+def test_an_output_that_is_full(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as ended:
+            commands.main(arguments, prog_name="recollect")
+        monkeypatch.undo()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "error: No space left on device\n"
+
+
+@pytest.mark.usefixtures("filled")
+def test_streams_that_the_shell_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    with pytest.raises(SystemExit) as ended:
+        commands.main(["stats", "--json"], prog_name="recollect")
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.close()
+    assert ended.value.code == 0
+    done = subprocess.run(["bash", "-c", f"{sys.executable} -m recollect add <&- >&- 2>&-"], check=False)  # noqa: S603, S607
+    assert done.returncode == 2

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -56,9 +57,7 @@ class Commands(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run and exit; what went wrong is told in one line."""
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not an error
+        _prepare_streams()
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except click.exceptions.NoArgsIsHelpError as error:
@@ -71,6 +70,13 @@ class Commands(click.Group):
         except click.ClickException as error:
             terminal.complain(error.format_message())
             code = error.exit_code
+        except OSError as error:
+            terminal.complain(_message(error))
+            code = 1
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _let_go_of_stdout()
         sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> int:
@@ -113,7 +119,7 @@ def _exit_code(run: Callable[[], object]) -> int:
         terminal.complain(str(error))
         return 1
     except OSError as error:
-        terminal.complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        terminal.complain(_message(error))
         return 1
     except (click.ClickException, click.exceptions.Exit):
         raise
@@ -124,6 +130,21 @@ def _exit_code(run: Callable[[], object]) -> int:
         terminal.complain(f"a fault in Recollect: {error!r}; RECOLLECT_DEBUG=1 shows where")
         return 1
     return 0
+
+
+def _message(error: OSError) -> str:
+    said = error.strerror or str(error)
+    return f"{error.filename}: {said}" if error.filename else said
+
+
+def _prepare_streams() -> None:
+    """Let no output fail for a character, and none for a stream that the shell closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (it stays open until the process ends)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not an error
 
 
 def _let_go_of_stdout() -> None:
