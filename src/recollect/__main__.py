@@ -1,0 +1,5 @@
+"""``python -m recollect`` is the command line."""
+
+from recollect.cli import main
+
+main()

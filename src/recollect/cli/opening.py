@@ -1,0 +1,77 @@
+"""Opening a memory for a command: to change it, to change one that must be there, or to read it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+    from recollect.progress import Progress
+
+__all__ = ["free_target", "no_progress", "open_existing", "open_for_reading", "open_or_create", "silence_if"]
+
+
+def open_or_create(db: str, embedder: str) -> Memory:
+    """Open the memory, which is created where it is missing."""
+    return _open(db, embedder)
+
+
+def open_existing(db: str, embedder: str) -> Memory:
+    """Open a memory to change it; a missing one is wrong use, and stays missing."""
+    _require(db)
+    return _open(db, embedder)
+
+
+def open_for_reading(db: str, embedder: str = "none", *, aliases: Mapping[str, Sequence[str]] | None = None) -> Memory:
+    """Open a memory to read it, also where nothing may be written.
+
+    Where writing is possible, SQLite's own files beside the memory are tidied up at the end, and a memory of an older
+    version is brought up to date.
+    """
+    _require(db)
+    path = Path(db).expanduser()
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return _open(db, embedder, aliases=aliases, read_only=not writable)
+
+
+def free_target(path: Path, *, force: bool) -> Path:
+    """Return ``path`` if a file can be written there, and does not replace another unless that is wanted."""
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} exists; choose another name, or overwrite it with --force")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"the folder {path.parent} does not exist; create it first")
+    return path
+
+
+def silence_if(quiet: bool) -> Progress | None:  # noqa: FBT001 (the flag of the command)
+    """Return the progress for the library: its own bar, or none."""
+    return no_progress if quiet else None
+
+
+def no_progress(done: int, total: int, name: str) -> None:
+    """Show nothing."""
+
+
+def _require(db: str) -> None:
+    if "://" not in db and not Path(db).expanduser().exists():
+        raise click.UsageError(f"there is no memory at {db}; add a note to create one, or name another with --db")
+
+
+def _open(
+    db: str, embedder: str, *, aliases: Mapping[str, Sequence[str]] | None = None, read_only: bool = False
+) -> Memory:
+    from recollect.memory import open as open_memory  # noqa: PLC0415 (brings SQLite and numpy)
+
+    try:
+        return open_memory(db, embedder=embedder, aliases=aliases, read_only=read_only)
+    except ArgumentError as error:
+        if error.argument == "target":
+            raise ArgumentError("--db", error.problem) from None
+        raise

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.cli.conftest import Run, error_of
+
+
+def test_the_words_are_one_text_and_the_id_is_told(run: Run) -> None:
+    result = run("add", "Prefers", "green", "tea.")
+    assert (result.exit_code, result.stderr) == (0, "")
+    key = result.stdout.removeprefix("stored ").strip()
+    assert json.loads(run("get", key, "--json").stdout)["content"] == "Prefers green tea."
+
+
+def test_every_field_can_be_given(run: Run) -> None:
+    result = run(
+        *("add", "Sencha.", "--id", "n1", "--path", "tea.md", "--title", "Tea", "--summary", "Green."),
+        *("--tag", "drink", "--tag", "green", "--importance", "0.9", "--session", "s", "--position", "3"),
+        *("--created-at", "2026-01-02", "--link", "supersedes=coffee.md", "--link", "milk.md", "--namespace", "maren"),
+        *("--meta", "cups=3", "--meta", "kind=leaf", "--meta", 'nested={"a": [1]}', "--meta", "odd=NaN", "--json"),
+    )
+    note = json.loads(result.stdout)
+    note.pop("updated_at")
+    assert note == {
+        "id": "n1",
+        "path": "tea.md",
+        "title": "Tea",
+        "summary": "Green.",
+        "tags": ["drink", "green"],
+        "content": "Sencha.",
+        "created_at": "2026-01-02T00:00:00Z",
+        "last_accessed_at": None,
+        "importance": 0.9,
+        "session": "s",
+        "position": 3,
+        "links": [{"kind": "supersedes", "target": "coffee.md"}, {"kind": "related", "target": "milk.md"}],
+        "metadata": {"cups": 3, "kind": "leaf", "nested": {"a": [1]}, "odd": "NaN"},
+        "namespace": "maren",
+    }
+
+
+@pytest.mark.parametrize("arguments", [["add"], ["add", "-"]])
+def test_text_from_a_pipe(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments, "--path", "tea.md", input="\ufeffPrefers\ngreen tea.\r\n")
+    assert result.stdout.startswith("stored tea.md (")
+    assert run("get", "tea.md", "-q").stdout == "Prefers\ngreen tea.\n"
+
+
+def test_quiet_is_the_id_alone(run: Run) -> None:
+    assert run("add", "-q", "Tea.", "--id", "n1").stdout == "n1\n"
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_field_can_change_alone(run: Run) -> None:
+    assert run("add", "--path", "memory/tea.md", "--title", "Green tea").exit_code == 0
+    note = json.loads(run("get", "n1", "--json").stdout)
+    assert (note["title"], note["content"]) == ("Green tea", "Prefers green tea.")
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.cli.add.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    assert error_of(run("add"), 2).startswith("there is no text")
+    assert run("add", "--id", "n1", "--title", "Green tea").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "there is no text: give it as TEXT, or pipe it in"),
+        (["--path", "new.md"], "content: is needed for a new note"),
+        (["tea", "--created-at", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
+        (["tea", "--importance", "2"], "importance: must lie between 0 and 1"),
+        (["tea", "--importance", "nan"], "importance: must be a finite number"),
+        (["tea", "--importance", "high"], "'high' is not a valid float"),
+        (["tea", "--position", "-1"], "position: must not be negative"),
+        (["tea", "--tag", ""], "tags[0]: must not be empty"),
+        (["tea", "--meta", "cups"], "must be KEY=VALUE, got 'cups'"),
+        (["tea", "--meta", "=3"], "must be KEY=VALUE, got '=3'"),
+        (["tea", "--link", "kind="], "must be KIND=TARGET, got 'kind='"),
+        (["tea", "--path", "a\nb"], "path: must be one line"),
+        (["tea", "--namespace", " "], "namespace: must not be empty"),
+    ],
+)
+def test_wrong_use(run: Run, arguments: list[str], said: str) -> None:
+    assert said in error_of(run("add", *arguments), 2)
+
+
+def test_junk_on_standard_input(run: Run) -> None:
+    assert error_of(run("add", input=b"\x00\xff\xfe"), 2).startswith("standard input is not text in UTF-8")
+    assert not Path("recollect.db").exists()
+
+
+def test_a_value_that_is_nested_too_deep_is_text(run: Run) -> None:
+    deep = "[" * 100_000
+    assert json.loads(run("add", "tea", "--meta", f"deep={deep}", "--json").stdout)["metadata"] == {"deep": deep}

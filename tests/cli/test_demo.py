@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.cli.demo import TOUR
+from recollect.embedders import choose_embedder
+from recollect.sample import sample_notes
+from tests.cli.conftest import Run, error_of
+
+
+def test_the_tour(run: Run) -> None:
+    if choose_embedder("minilm").embedder is None:
+        pytest.skip("MiniLM is not installed")
+    result = run("demo", "--embedder", "auto", "--db", "demo.db")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith(
+        "Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors, "
+    )
+    asked = [shlex.split(line[2:]) for line in result.stdout.splitlines() if line.startswith("$ recollect search")]
+    assert len(asked) == len(TOUR) + 2
+    for part in ("An exact error code", " 1  Liv and amoxicillin\n", "meaning 1", "    fused  ", "What to type next"):
+        assert part in result.stdout
+    for arguments in asked[:3]:
+        shown = run(*arguments[1:], "-k", "3", "-q", "--db", "demo.db", "--embedder", "auto").stdout
+        assert shown in result.stdout
+    again = run("demo", "--db", "demo.db", "--embedder", "auto", "frame number of the bike")
+    assert "$ recollect search 'frame number of the bike'\n" in again.stdout
+
+
+def test_a_query_of_ones_own(run: Run) -> None:
+    result = run("demo", "ERR_4021", "root")
+    assert result.exit_code == 0
+    assert "$ recollect search 'ERR_4021 root'\n" in result.stdout
+    assert "$ recollect demo --db demo.db " in result.stdout
+    nothing = run("demo", "-q", "--", "-xyzzyx")
+    assert nothing.exit_code == 1
+    assert "$ recollect search -- -xyzzyx\n" in nothing.stdout
+    assert nothing.stderr == ""
+    assert not list(Path().iterdir())
+
+
+def test_without_a_model_the_tour_goes_on_by_words(run: Run) -> None:
+    result = run("demo")
+    assert result.exit_code == 0
+    assert "nothing was found for 'which medicine is dangerous for my daughter?'; try other words" in result.stderr
+    assert " 1  Deploy day moves to Tuesday\n" in result.stdout
+
+
+def test_the_sample_can_be_kept(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kept = re.search(r"search --db (\S+) --explain", run("demo", "--keep").stdout)
+    assert kept
+    assert run("get", "people/grace-phone.md", "--db", kept[1]).exit_code == 0
+
+
+def test_as_json(run: Run) -> None:
+    told = json.loads(run("demo", "--json").stdout)
+    assert [each["arguments"] for each in told] == [list(stop.arguments) for stop in TOUR]
+    assert all(each["why"] and each["trace"] for each in told)
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_memory_of_ones_own_is_left_alone(run: Run) -> None:
+    assert error_of(run("demo", "--db", "recollect.db"), 2).startswith("recollect.db holds other notes; choose a new")
+    assert len(run("export").stdout.splitlines()) == 3
+
+
+def test_what_the_search_had_to_do_without_is_told(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    with recollect.open("demo.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
+        memory.add_many(sample_notes())
+    result = run("demo", "--db", "demo.db", "ERR_4021", "--embedder", "static")
+    assert result.exit_code == 0
+    assert "so the search was by words alone; reindex re-embeds\n" in result.stderr

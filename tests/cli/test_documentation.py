@@ -1,0 +1,70 @@
+"""Every command and every option is in ``docs/command-line.md``, and its examples are true."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from doctest import ELLIPSIS, OutputChecker
+from pathlib import Path
+
+import click
+import pytest
+
+from recollect.cli import recollect as commands
+from recollect.cli.group import COMMANDS
+from recollect.embedders.minilm import why_no_minilm
+from tests.cli.conftest import Run
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", PAGE, re.MULTILINE))
+
+
+def command(name: str) -> click.Command:
+    found = commands.get_command(click.Context(commands), name)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_is_documented(name: str) -> None:
+    assert f"(#{name})" in PAGE
+    told = SECTIONS[name] + SECTIONS["Every command"]
+    for parameter in command(name).params:
+        if isinstance(parameter, click.Option):
+            for flag in parameter.opts:
+                assert re.search(rf"`{flag}[ `]", told), f"{name} {flag} is not documented"
+    assert f"`recollect {name}" in SECTIONS[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_is_documented_that_is_not_there(name: str) -> None:
+    flags = {flag for parameter in command(name).params for flag in parameter.opts}
+    listed = re.findall(r"^\| (`-.*?`) \|", SECTIONS[name], re.MULTILINE)
+    for flag in re.findall(r"`(-[-a-z]+)", " ".join(listed)):
+        assert flag in flags, f"{name} has no {flag}"
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "completion"])
+def test_every_command_has_a_memory(name: str) -> None:
+    flags = {flag for parameter in command(name).params for flag in parameter.opts}
+    assert {"--db", "--quiet"} <= flags
+    assert "--json" in flags or name == "export"
+
+
+def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    if why_no_minilm():
+        pytest.skip("the examples are of MiniLM, which is not installed")
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "auto")
+    Path("vault").mkdir()
+    Path("vault/milk.md").write_text("Oat milk.")
+    Path("vault/kettle.md").write_text("The kettle squeaks.")
+    for example in re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+        for line, expected in re.findall(r"^\$ recollect (.*)\n((?:(?!^\$ ).*\n)*)", example, re.MULTILINE):
+            shown = run(*shlex.split(line)).output.rstrip() + "\n"
+            same = OutputChecker().check_output(without_raw_scores(expected), without_raw_scores(shown), ELLIPSIS)
+            assert same, f"$ recollect {line}\n{shown}"
+
+
+def without_raw_scores(text: str) -> str:
+    """Return ``text`` without the numbers of a model, whose last digits are another processor's affair."""
+    return re.sub(r"raw [\d.]+ +", "raw ", text)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Run, error_of
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_note_for_a_person(run: Run) -> None:
+    lines = run("get", "n1").stdout.splitlines()
+    assert lines[:5] == [
+        "Tea",
+        "id         n1",
+        "path       memory/tea.md",
+        "summary    Green, no milk.",
+        "tags       drink, preference",
+    ]
+    assert lines[5] == "created    2026-01-10 00:00 UTC"
+    assert lines[6].startswith("updated    20")
+    assert lines[7:] == [
+        "read       2026-02-01 00:00 UTC",
+        "importance 0.8",
+        "link       supersedes → memory/coffee.md",
+        "metadata   season = winter",
+        "metadata   cups = 3",
+        "",
+        "Prefers green tea.",
+    ]
+
+
+def test_only_what_says_something_is_shown(run: Run) -> None:
+    run("add", "Tea.", "--id", "n1", "--session", "s1", "--namespace", "maren")
+    run("add", "Tea.", "--id", "n2", "--session", "s1", "--position", "4", "--namespace", "maren")
+    first = run("get", "n1", "--namespace", "maren").stdout
+    assert "session    s1\nnamespace  maren\n" in first
+    assert "path" not in first
+    assert "session    s1, position 4\n" in run("get", "n2", "--namespace", "maren").stdout
+
+
+@pytest.mark.usefixtures("filled")
+def test_by_path_as_json_or_as_text(run: Run) -> None:
+    assert json.loads(run("get", "memory/coffee.md", "--json").stdout)["id"] == "n2"
+    assert run("get", "n3", "--quiet").stdout == "A bicycle with new brakes.\n"
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_unknown_note(run: Run) -> None:
+    assert error_of(run("get", "n9"), 1) == "there is no note 'n9' in namespace 'default'"
+    assert error_of(run("get", "n1", "--namespace", "other"), 1) == "there is no note 'n1' in namespace 'other'"

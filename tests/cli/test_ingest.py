@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, error_of
+
+
+@pytest.fixture
+def vault() -> Path:
+    folder = Path("vault")
+    folder.mkdir()
+    (folder / "tea.md").write_text("# Tea\n\nPrefers green tea.\n")
+    (folder / "bad.md").write_bytes(b"\x00\x01\x02" * 100)
+    return folder
+
+
+@pytest.mark.usefixtures("vault")
+def test_a_folder_becomes_notes_and_what_is_unreadable_is_named(run: Run) -> None:
+    result = run("ingest", "vault", "--prefix", "work/")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("error: bad.md: ")
+    assert result.stdout.splitlines() == [
+        "files  1 read, 0 unchanged, 0 removed",
+        "notes  1 added, 0 updated, 0 unchanged, 0 removed",
+    ]
+    assert "work/tea.md" in run("search", "green tea").stdout
+
+
+@pytest.mark.usefixtures("vault")
+def test_several_sources_give_one_report(run: Run) -> None:
+    Path("more.txt").write_text("Coffee.")
+    run("ingest", "vault", "-q")
+    told = json.loads(run("ingest", "vault", "more.txt", "--json").stdout)
+    assert told["files"] == {"read": 1, "unchanged": 1, "removed": 0}
+    assert told["notes"] == {"added": 1, "updated": 0, "unchanged": 0, "removed": 0}
+    assert [problem["name"] for problem in told["problems"]] == ["bad.md"]
+
+
+def test_quiet_names_only_what_was_left_out(run: Run, vault: Path) -> None:
+    (vault / "odd.md").write_text("---\nimportance: huge\n---\nTea.\n")
+    result = run("ingest", "vault", "-q")
+    assert result.stdout == ""
+    assert [line.split(",")[0].split(":")[:2] for line in result.stderr.splitlines()] == [["error", " bad.md"]]
+    (vault / "odd.md").write_text("---\nimportance: vast\n---\nTea.\n")
+    assert "warning: odd.md" in run("ingest", "vault").stderr
+
+
+@pytest.mark.usefixtures("vault")
+def test_when_nothing_can_be_read(run: Run) -> None:
+    result = run("ingest", "vault/bad.md", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["files"] == {"read": 0, "unchanged": 0, "removed": 0}
+
+
+def test_an_empty_folder_is_no_failure(run: Run) -> None:
+    Path("empty").mkdir()
+    assert run("ingest", "empty").exit_code == 0
+
+
+def test_a_missing_source_is_wrong_use(run: Run) -> None:
+    assert "'nowhere' does not exist" in error_of(run("ingest", "nowhere"), 2)
+    assert not Path("recollect.db").exists()

@@ -1,0 +1,147 @@
+"""The command line as a process of its own: pipes, terminals and codes as a shell sees them."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from recollect.cli import recollect as commands
+
+RECOLLECT = [sys.executable, "-m", "recollect"]
+
+
+def recollect(*arguments: str, text: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **more}
+    return subprocess.run(  # noqa: S603
+        [*RECOLLECT, *arguments], input=text, capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def on_a_terminal(*arguments: str, typed: str) -> tuple[int, str]:
+    """Run with a terminal as all three streams; return the exit code and what it showed."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*RECOLLECT, *arguments], stdin=theirs, stdout=theirs, stderr=theirs) as process:  # noqa: S603
+        os.close(theirs)
+        os.write(ours, typed.encode())
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # how Linux says that the other side is gone
+                piece = b""
+            if not piece:
+                break
+            shown += piece
+    os.close(ours)
+    return process.returncode, shown.decode()
+
+
+def test_a_note_walks_through_pipes() -> None:
+    added = recollect("add", "-q", "--path", "tea.md", text="Prefers green tea.\n")
+    assert (added.returncode, added.stderr) == (0, "")
+    found = recollect("search", "green", "tea")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "    Prefers green tea.\n" in found.stdout
+    assert "\x1b" not in found.stdout
+    exported = recollect("export")
+    assert recollect("import", "-", "--db", "copy.db", text=exported.stdout).stdout == "imported 1 note\n"
+    assert recollect("get", added.stdout.strip(), "-q", "--db", "copy.db").stdout == "Prefers green tea.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["search", "tea"], 2), (["search"], 2), (["nonsense"], 2), (["add", "tea", "--created-at", "soon"], 2)],
+)
+def test_errors_are_one_line_and_no_traceback(arguments: list[str], code: int) -> None:
+    failed = recollect(*arguments)
+    assert (failed.returncode, failed.stdout) == (code, "")
+    assert failed.stderr.startswith("error: ")
+    assert failed.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_reader_that_stops_early() -> None:
+    lines = "".join(f'{{"content": "Tea number {number}. {"x" * 500}"}}\n' for number in range(2000))
+    assert recollect("import", "-", "-q", text=lines).returncode == 0
+    shell = f"set -o pipefail; {sys.executable} -m recollect export | head -n 1"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (141, "", 1)
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_terminal_gets_colour_and_is_asked() -> None:
+    code, shown = on_a_terminal("delete", "n1", "n2", typed="n\n")
+    assert code == 1
+    assert "Delete 2 notes? [y/N]: " in shown
+    assert shown.rstrip().endswith("nothing was deleted")
+    code, shown = on_a_terminal("search", "tea", typed="")
+    assert code == 0
+    assert "\x1b[1mTea\x1b[0m" in shown
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_terminal_without_unicode_gets_no_error() -> None:
+    recollect("add", "Tea: 茶 🍵")
+    done = recollect("search", "tea", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Tea: ? ?\n" in done.stdout
+
+
+def test_completion_completes() -> None:
+    done = recollect(_RECOLLECT_COMPLETE="bash_complete", COMP_WORDS="recollect se", COMP_CWORD="1")
+    assert done.stdout == "plain,search\n"
+
+
+def test_an_import_from_a_pipe_that_cannot_be_read_twice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b'{"content": "Tea."}\n')
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        with pytest.raises(SystemExit) as ended:
+            commands.main(["import", "-"], prog_name="recollect")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == "imported 1 note\n"
+
+
+def test_an_output_that_is_no_file_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = StringIO()
+    monkeypatch.setattr(sys, "stdout", written)
+    with pytest.raises(SystemExit):
+        commands.main(["--version"], prog_name="recollect")
+    assert written.getvalue().startswith("recollect ")
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("arguments", [["--version"], ["stats"], ["export"], ["search", "tea", "--json"]])
+def test_an_output_that_is_full(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as ended:
+            commands.main(arguments, prog_name="recollect")
+        monkeypatch.undo()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "error: No space left on device\n"
+
+
+@pytest.mark.usefixtures("filled")
+def test_streams_that_the_shell_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    with pytest.raises(SystemExit) as ended:
+        commands.main(["stats", "--json"], prog_name="recollect")
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.close()
+    assert ended.value.code == 0
+    done = subprocess.run(["bash", "-c", f"{sys.executable} -m recollect add <&- >&- 2>&-"], check=False)  # noqa: S603, S607
+    assert done.returncode == 2

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import recollect
+from recollect.cli import terminal
+from recollect.cli.drawing import bar
+from tests.cli.conftest import Run
+from tests.generated import any_text
+
+HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold red]markup[/] [/nonsense] \x9b2J \u202egnissim\u202c :tea: \r gone"
+
+
+@given(any_text)
+def test_nothing_harmful_is_left_and_spans_still_fit(text: str) -> None:
+    shown = terminal.line(text)
+    assert len(shown) == len(text)
+    shown.encode()
+    assert not any(ord(each) < 32 or 0x7F <= ord(each) < 0xA0 for each in shown)
+    assert not any(ord(each) < 32 and each not in "\n\t" for each in terminal.page(text))
+
+
+@given(st.floats(-1, 2))
+def test_a_bar_is_as_wide_as_any_other(share: float) -> None:
+    assert len(bar(share)) == 8
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, "0 B"), (1500, "1.5 kB"), (2e6, "2.0 MB"), (3e9, "3.0 GB")])
+def test_sizes(count: int, shown: str) -> None:
+    assert terminal.size(int(count)) == shown
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_hostile_notes_reach_the_terminal_disarmed(run: Run, monkeypatch: pytest.MonkeyPatch, colour: bool) -> None:
+    with recollect.open("recollect.db", embedder=None) as memory:
+        memory.add(f"tea {HOSTILE}", id="n1", title=HOSTILE, summary=HOSTILE, metadata={HOSTILE: HOSTILE})
+    if colour:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    for arguments in (["search", "tea"], ["search", "tea", "--explain"], ["get", "n1"], ["get", "n1", "-q"]):
+        shown = run(*arguments).stdout
+        assert "[bold red]markup" in shown.replace("\n", " ")
+        assert "red" in shown
+        assert ":tea:" in shown
+        assert not {"\x07", "\x9b", "\u202e", "\r"} & set(shown)
+        assert "\x1b[31m" not in shown
+        assert ("\x1b" in shown) == (colour and arguments[-1] != "-q")
+
+
+@pytest.mark.usefixtures("filled")
+def test_no_colour_where_there_is_no_terminal_or_none_is_wanted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b" not in run("search", "tea").output
+    assert "\x1b" not in run("doctor").output
+    assert "\x1b[32m" in run("doctor", color=True).output
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run("doctor", color=True).output
+
+
+def test_lines_are_not_broken_in_a_pipe(run: Run) -> None:
+    long = "tea " * 300
+    run("add", long, "--path", "p" * 300)
+    assert "p" * 300 in run("search", "tea").stdout
+    assert long.strip() in run("get", "p" * 300).stdout
+
+
+def test_json_for_an_output_without_unicode_is_escaped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("add", "thé 🍵", "--id", "n1")
+    result = run("get", "n1", "--json")
+    assert "thé 🍵" in result.stdout
+    written = io.BytesIO()
+    with io.TextIOWrapper(written, encoding="ascii", write_through=True) as narrow:
+        monkeypatch.setattr(sys, "stdout", narrow)
+        terminal.print_json({"text": "thé 🍵"})
+        monkeypatch.undo()
+        assert json.loads(written.getvalue()) == {"text": "thé 🍵"}
