@@ -121,7 +121,7 @@ class TestAdding:
         assert memory.get("tea.md", namespace="alice") == note
         assert memory.delete(note, "tea.md") == 2
         assert memory.get(note) is None
-        assert memory.delete("tea.md") == 0
+        assert memory.delete("tea.md", "lone \udc00") == 0
         assert list(memory.notes()) == []
 
 
@@ -353,6 +353,11 @@ class TestExchange:
             assert loaded.load(memory.export(), namespace="mine") == 1
             assert other.texts == ["Prefers sencha."]
             assert loaded.get("tea.md", namespace="mine") is not None
+
+    def test_a_line_that_cannot_be_written_is_named(self, memory: Memory) -> None:
+        with pytest.raises(RecollectError, match="^line 3: content: is needed for a new note; 'x' is not there yet"):
+            memory.load(['{"content": "fine"}', '{"content": "good"}', '{"path": "x"}', '{"content": "never reached"}'])
+        assert [note.content for note in memory.notes()] == ["fine", "good"]
 
     @pytest.mark.parametrize(
         ("line", "problem"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from recollect import arguments
+from recollect.characters import well_formed
 from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.exchange import draft_from_line, line_of
@@ -303,17 +304,8 @@ class Memory:
         stored = 0
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         while batch := list(islice(numbered, EMBEDDED_NOTES)):
-            by_model: dict[str, list[Draft]] = {}
-            for number, line in batch:
-                try:
-                    draft, model = draft_from_line(line, self._model_name())
-                except RecollectError as error:
-                    raise RecollectError(f"line {number}: {error}") from None
-                if namespace is not None:
-                    draft["namespace"] = arguments.name("namespace", namespace)
-                by_model.setdefault(model, []).append(draft)
-            for model, drafts in by_model.items():
-                self._write(drafts, model=Model(model, len(drafts[0]["vector"])) if model else None)
+            drafts = [self._draft_from(number, line, namespace) for number, line in batch]
+            self._load_batch(drafts)
             stored += len(batch)
             if progress:
                 progress(stored, stored, "")
@@ -357,6 +349,29 @@ class Memory:
                 texts = list(missing.texts)
                 made = self._needed_embedder().embed_documents(texts)
                 vectors.update(zip(map(digest, texts), made, strict=True))
+
+    def _draft_from(self, number: int, line: str | bytes, namespace: str | None) -> tuple[int, Draft, str]:
+        """Return a line's number, what it says of a note, and the model of its vector."""
+        try:
+            draft, model = draft_from_line(line, self._model_name())
+        except RecollectError as error:
+            raise RecollectError(f"line {number}: {error}") from None
+        if namespace is not None:
+            draft["namespace"] = arguments.name("namespace", namespace)
+        return number, draft, model
+
+    def _load_batch(self, batch: Sequence[tuple[int, Draft, str]]) -> None:
+        """Write drafts, those with vectors of one model together; what cannot be written is told by its line."""
+        for model in dict.fromkeys(model for *_, model in batch):
+            lines = [(number, draft) for number, draft, made_by in batch if made_by == model]
+            drafts = [draft for _, draft in lines]
+            try:
+                self._write(drafts, model=Model(model, len(drafts[0]["vector"])) if model else None)
+            except ArgumentError as error:
+                if len(lines) == 1:
+                    raise RecollectError(f"line {lines[0][0]}: {error}") from None
+                for number, draft in lines:
+                    self._load_batch([(number, draft, model)])
 
     def _needed_embedder(self) -> Embedder:
         if self.embedder is None:
@@ -419,7 +434,7 @@ def _at_home(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
 
 
 def _key(key: Key) -> str:
-    return key.id if isinstance(key, Note) else arguments.text("key", key)
+    return key.id if isinstance(key, Note) else well_formed(arguments.text("key", key))
 
 
 def _home(namespace: str | None, key: Key = "") -> str:

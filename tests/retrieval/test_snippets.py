@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.query import parse
+from recollect.query import expand_aliases, parse
 from recollect.retrieval.snippets import WIDTH, snippet
 from tests.generated import any_text, query_text
 
@@ -28,6 +28,21 @@ def test_words_match_up_to_their_endings() -> None:
     assert marked("teapot and steam", "tea") == "teapot and steam"
     assert marked("teapot and steam", "tea*") == "[teapot] and steam"
     assert marked("a café au lait", "cafés") == "a [café] au lait"
+
+
+def test_names_match_as_they_are_written() -> None:
+    assert marked("on B-17 and B-22, b17", "B-17") == "on [B-17] and B-22, b17"
+    assert marked("calls `parse_config()` twice", "parse_config()") == "calls `[parse_config]()` twice"
+    assert marked("node.js or nodejs", "node.js") == "[node.js] or nodejs"
+
+
+def test_a_phrase_is_one_piece() -> None:
+    assert marked("the tea, the green teas and green", '"the green tea"') == "the tea, [the green teas] and green"
+
+
+def test_aliases_match_by_their_own_words() -> None:
+    found = snippet("a bike and a cycle", expand_aliases(parse("bicycle"), {"bicycle": ["bike"]}))
+    assert [found.text[start:end] for start, end in found.highlights] == ["bike"]
 
 
 def test_what_is_excluded_is_not_highlighted() -> None:

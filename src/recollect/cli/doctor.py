@@ -26,7 +26,7 @@ def command(context: click.Context, /, *, repair: bool, embedder: str, db: str, 
 
     It says what to do about what is wrong. The exit code is 1 if a problem remains.
     """
-    with opening.open_existing(db, embedder) as memory:
+    with opening.open_existing(db, embedder) if repair else opening.open_for_reading(db, embedder) as memory:
         findings = memory.doctor(repair=repair)
         described = memory.stats().embedder
     problems = [finding for finding in findings if finding.problem]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from recollect.characters import collapse_whitespace, split_words
-from recollect.query import Query
+from recollect.characters import collapse_whitespace
+from recollect.query import Query, Token
 
 __all__ = ["Snippet", "snippet"]
 
@@ -47,18 +47,20 @@ def snippet(content: str, query: Query, width: int = WIDTH) -> Snippet:
 
 
 def _pattern(query: Query) -> re.Pattern[str] | None:
-    """Return what finds the query's words in a text, whatever their endings; a prefix is followed by anything."""
-    words = {
-        (len(stem), re.escape(stem) + (r"\w*" if token.kind == "prefix" else _ENDING))
-        for token in query.tokens
-        if token.operator != "NOT"
-        for word in split_words(token.text)
-        for stem in (word if token.kind == "prefix" else _stem(word),)
-    }
-    if not words:
+    """Return what finds the query's tokens in a text, whatever the endings of their words."""
+    patterns = {_token_pattern(token) for token in query.tokens if token.operator != "NOT"} - {""}
+    if not patterns:
         return None
-    longest_first = [pattern for _, pattern in sorted(words, reverse=True)]
+    longest_first = sorted(patterns, key=lambda pattern: (-len(pattern), pattern))
     return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)", re.IGNORECASE)
+
+
+def _token_pattern(token: Token) -> str:
+    """Return a pattern for the words of a token, one after the other, as the person wrote them."""
+    words = re.findall(r"\w+", token.text if token.alternative else token.source or token.text)
+    if token.kind == "prefix" and words:
+        return rf"{re.escape(words[-1])}\w*"
+    return r"\W{1,3}".join(re.escape(_stem(word)) + _ENDING for word in words)
 
 
 def _stem(word: str) -> str:

@@ -13,6 +13,7 @@ import random
 import sys
 import threading
 import time
+import traceback
 
 import recollect
 from recollect import Memory
@@ -36,7 +37,7 @@ class Member(threading.Thread):
                 self.step()
                 self.calls += 1
         except Exception as error:  # noqa: BLE001 (whatever it is, it is what the test looks for)
-            self.error = f"{type(error).__name__}: {error}"
+            self.error = "".join(traceback.format_exception(error))
 
     def step(self) -> None:
         word = f"{self.name}w{self.calls}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -209,3 +210,10 @@ def test_names_of_files_may_hold_anything(tmp_path: Path) -> None:
     store.write([{"content": "one"}])
     store.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == [file.name]
+    copy = Path(os.fsdecode(bytes(tmp_path) + b"/\xff\xfe copy.db"))
+    store = open_store(file)
+    store.backup(copy)
+    store.close()
+    store = open_store(copy)
+    assert len(list(store.notes())) == 1
+    store.close()

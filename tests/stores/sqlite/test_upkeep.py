@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 from recollect.errors import StoreError
 from recollect.model import Filters
 from recollect.query import parse
-from recollect.stores.sqlite import schema
+from recollect.stores.base import Model
+from recollect.stores.sqlite import schema, searching
 from recollect.stores.sqlite.store import SQLiteStore
 
 EVERYTHING = Filters()
@@ -140,6 +142,44 @@ def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
     store.close()
 
 
+def test_a_view_is_a_moment(path: Path) -> None:
+    """What others do to the index while one searches, one does not see."""
+    store = SQLiteStore(path)
+    store.write([{"path": f"{n}", "content": f"{n}", "vector": [1, n]} for n in range(2000)])
+    nearest = [each.path for each in store.search_vectors(np.array([1, 0]), 2, namespace="default", filters=EVERYTHING)]
+    assert nearest == ["0", "1"]
+    (index,) = store._indexes.values()
+    with store._connections.reading() as connection:
+        view = index.view(connection)
+        store.delete([f"{n}" for n in range(1000)], namespace="default")
+        store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
+        store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
+        assert len(index) == 1000
+        assert len(view.nearest(np.array([1, 0], np.float32), 2000)) == 2000
+        index.bury([1, 2, 3])
+    assert len(index) == 1000
+    store.close()
+
+
+def test_a_model_that_takes_over_during_a_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SQLiteStore(path)
+    store.write([{"path": "a", "content": "a", "vector": [1, 0]}])
+    other = Model("other", 2)
+    search = searching.search_vectors
+
+    def overtaken(*arguments: Any) -> Any:
+        monkeypatch.setattr(searching, "search_vectors", search)
+        (pending,) = store.pending(other, 10)
+        store.embed(other, [(pending, np.array([0, 1], np.float32))])
+        assert store.activate(other)
+        return search(*arguments)
+
+    monkeypatch.setattr(searching, "search_vectors", overtaken)
+    (found,) = store.search_vectors(np.array([0, 1], np.float32), 1, namespace="default", filters=EVERYTHING)
+    assert found.score == pytest.approx(1)
+    store.close()
+
+
 def test_more_vectors_than_a_block_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sqlite.vectors.BLOCK_ROWS", 100)
     monkeypatch.setattr("recollect.stores.sqlite.vectors.READ_ROWS", 70)
@@ -197,7 +237,7 @@ def test_a_backup_taken_while_others_write_is_whole(store: SQLiteStore, tmp_path
     assert copy.model == store.model
     copy.write([{"content": "another life"}])
     copy.close()
-    with pytest.raises(StoreError, match="cannot be opened|unable to open"):
+    with pytest.raises(StoreError, match=r"nowhere/copy\.db.* cannot be opened; check that its folder exists"):
         store.backup(tmp_path / "nowhere" / "copy.db")
 
 
@@ -212,7 +252,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
         with pytest.raises(StoreError, match="no such table: nowhere"):
             SQLiteStore(path)
     monkeypatch.setattr(schema, "_MIGRATIONS", (*schema._MIGRATIONS[:-1], "CREATE TABLE whole (x)"))
-    with pytest.raises(StoreError, match="is of an older version; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
         SQLiteStore(path, read_only=True)
     migrated = SQLiteStore(path)
     raw = apsw.Connection(str(path))

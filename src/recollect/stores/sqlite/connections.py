@@ -104,9 +104,9 @@ class Connections:
                 raise
 
     @contextmanager
-    def checking(self) -> Iterator[apsw.Connection]:
-        """Give a connection for a check, which SQLite counts as a write though it changes nothing."""
-        with self._translated():
+    def checking(self, blamed: Path | None = None) -> Iterator[apsw.Connection]:
+        """Give a connection for what SQLite counts as a write though it changes nothing here."""
+        with self._translated(blamed):
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
@@ -116,8 +116,8 @@ class Connections:
 
     def backup(self, target: Path) -> None:
         """Write a compact, consistent copy to ``target``, which must not exist."""
-        with self.checking() as connection:
-            connection.execute("VACUUM INTO ?", (str(target),))
+        with self.checking(target) as connection:
+            connection.execute("VACUUM INTO ?", (_uri(target),))
 
     def close(self) -> None:
         """Close what is idle; a connection in use closes when it comes back."""
@@ -170,7 +170,9 @@ class Connections:
                     raise StoreError(f"{self.path} does not exist; open it without read_only=True to create it")
                 connection = self._connect_for_reading()
                 if not schema.is_current(connection, str(self.path)):
-                    raise StoreError(f"{self.path} is of an older version; open it once without read_only=True")
+                    raise StoreError(
+                        f"{self.path} is empty or of an older version; open it once without read_only=True"
+                    )
                 return connection
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main"):
@@ -200,8 +202,7 @@ class Connections:
         return self.path.with_name(self.path.name + "-wal")
 
     def _connect(self, flags: int, options: str = "") -> apsw.Connection:
-        location = f"file:{quote(str(self.path.absolute()))}?{options}"
-        connection = apsw.Connection(location, flags=flags | apsw.SQLITE_OPEN_URI)
+        connection = apsw.Connection(_uri(self.path, options), flags=flags | apsw.SQLITE_OPEN_URI)
         connection.set_busy_timeout(int(PATIENCE * 1000))
         connection.create_scalar_function(
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
@@ -213,15 +214,21 @@ class Connections:
         return connection
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Turn SQLite's errors into ours: one line that says what to do."""
+    def _translated(self, blamed: Path | None = None) -> Iterator[None]:
+        """Turn SQLite's errors into ours: one line that names the file and says what to do."""
+        path = blamed or self.path
         try:
             yield
         except apsw.Error as error:
             for kind, ours, advice in _ERRORS:
                 if isinstance(error, kind):
-                    raise ours(f"{self.path} {advice} ({error})") from error
-            raise StoreError(f"{self.path}: {error}") from error
+                    raise ours(f"{path} {advice} ({error})") from error
+            raise StoreError(f"{path}: {error}") from error
+
+
+def _uri(path: Path, options: str = "") -> str:
+    """Return the path as SQLite takes it whatever bytes it holds."""
+    return f"file:{quote(os.fsencode(path.absolute()))}?{options}"
 
 
 def _begin_log(connection: apsw.Connection) -> None:

@@ -58,8 +58,8 @@ def search_words(
 def search_vectors(
     connection: apsw.Connection, index: VectorIndex, namespace: int, vector: Vector, limit: int, filters: Filters
 ) -> list[Candidate]:
-    """Return the notes with the nearest vectors, exactly."""
-    index.refresh(connection)
+    """Return the notes with the nearest vectors, exactly, as they are in a transaction that begins now."""
+    view = index.view(connection)
     allowed = None
     if filters:
         conditions, values = condition(filters)
@@ -69,10 +69,9 @@ def search_vectors(
             (namespace, *values),
         )
         allowed = np.fromiter((key for (key,) in keys), dtype=np.int64)
-    newest: int = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'vectors'").get or 0
     reach = limit
     while True:
-        nearest = index.nearest(vector, reach, allowed)
+        nearest = view.nearest(vector, reach, allowed)
         rows = connection.execute(
             f"SELECT v.key, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608
             "WHERE v.key IN (SELECT value FROM json_each(?))",
@@ -82,7 +81,9 @@ def search_vectors(
         if len(alive) >= limit or len(nearest) < reach:
             break
         reach += max(reach, len(nearest) - len(alive))
-    index.bury({key for key, _ in nearest if key not in alive}, newest)
+    gone = [key for key, _ in nearest if key not in alive]
+    if gone:
+        index.bury(gone)
     found = []
     for key, similarity in nearest:
         if key in alive:

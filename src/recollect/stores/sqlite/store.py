@@ -165,7 +165,11 @@ class SQLiteStore:
                 )
             length = float(np.linalg.norm(vector))
             unit = (vector / length if length else vector).astype(np.float32)
-            return searching.search_vectors(connection, self._index(home, *active), home, unit, limit, filters)
+            found = searching.search_vectors(connection, self._index(home, *active), home, unit, limit, filters)
+            if active_model(connection) == active:
+                return found
+        # Another model took over just now, and took the vectors of the one before with it.
+        return self.search_vectors(vector, limit, namespace=namespace, filters=filters)
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""

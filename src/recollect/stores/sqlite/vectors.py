@@ -1,8 +1,11 @@
 """The vectors of one namespace in memory, and exact search over them.
 
-It is derived from the table ``vectors`` and never the only copy of anything. It grows by what the table has behind the
-last key it knows. What was deleted from the table is found out when a search comes upon it: the table is asked for
-every result, in the same transaction.
+The index is derived from the table ``vectors`` and never the only copy of anything. It grows by what the table has
+behind the last key that it knows. What was deleted from the table is found out when a search comes upon it: the table
+is asked for every result.
+
+A search works on a view: the index as it was at one moment, and a transaction that began at the same moment. Who takes
+a view begins its transaction while no other can, so that a view never lacks what its transaction sees.
 
 A row is scored in float32 to find the nearest, and those again in float64, so that a score depends on the two vectors
 alone: not on where the row lies, nor on which process asks.
@@ -11,24 +14,55 @@ alone: not on where the row lies, nor on which process asks.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from recollect.stores.base import Vector
 
-__all__ = ["VectorIndex"]
+__all__ = ["VectorIndex", "View"]
 
 BLOCK_ROWS = 8192
 READ_ROWS = 1024
 ROUNDING = 4e-6
 """More than float32 can be wrong by in the product of two vectors of unit length and a few thousand numbers."""
+
+
+class View(NamedTuple):
+    """The vectors of an index at one moment."""
+
+    blocks: list[NDArray[np.float32]]
+    keys: NDArray[np.int64]
+    dead: frozenset[int]
+
+    def nearest(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[tuple[int, float]]:
+        """Return keys and similarities of the nearest vectors, nearest first; more than ``limit`` where they tie.
+
+        With ``allowed``, only those keys count.
+        """
+        count = len(self.keys)
+        if not count:
+            return []
+        scores = np.concatenate(
+            [block[: count - place * BLOCK_ROWS] @ query for place, block in enumerate(self.blocks)]
+        )
+        if self.dead:
+            scores[np.searchsorted(self.keys, sorted(self.dead))] = -np.inf
+        if allowed is not None:
+            scores[~np.isin(self.keys, allowed, assume_unique=True)] = -np.inf
+        edge = np.partition(scores, count - limit)[count - limit] - ROUNDING if limit < count else -np.inf
+        places = np.flatnonzero((scores >= edge) & (scores > -np.inf))
+        rows = np.empty((len(places), len(query)), dtype=np.float64)
+        for row, place in enumerate(places):
+            rows[row] = self.blocks[place // BLOCK_ROWS][place % BLOCK_ROWS]
+        exact = (rows * query.astype(np.float64)).sum(axis=1)
+        order = np.argsort(-exact, kind="stable")
+        return [(int(self.keys[places[place]]), float(exact[place])) for place in order]
 
 
 class VectorIndex:
@@ -43,13 +77,14 @@ class VectorIndex:
         self._lock = threading.Lock()
         self._blocks: list[NDArray[np.float32]] = []
         self._keys = np.empty(0, dtype=np.int64)
-        self._dead: set[int] = set()
+        self._dead: frozenset[int] = frozenset()
 
-    def refresh(self, connection: apsw.Connection) -> None:
-        """Take in what the table has behind the last key known here."""
+    def view(self, connection: apsw.Connection) -> View:
+        """Begin the connection's transaction anew, take in what it sees, and return the index as it is then."""
         with self._lock:
+            connection.execute("ROLLBACK; BEGIN")
             if len(self._dead) * 4 > len(self._keys) > READ_ROWS:
-                self._blocks, self._keys, self._dead = [], self._keys[:0], set()
+                self._blocks, self._keys, self._dead = [], self._keys[:0], frozenset()
             last = int(self._keys[-1]) if len(self._keys) else 0
             rows = connection.execute(
                 "SELECT key, vector FROM vectors WHERE namespace = ? AND model = ? AND key > ? ORDER BY key",
@@ -57,38 +92,14 @@ class VectorIndex:
             )
             for keys, vectors in self._read(rows):
                 self._append(keys, vectors)
+            return View(list(self._blocks), self._keys, self._dead)
 
-    def nearest(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[tuple[int, float]]:
-        """Return keys and similarities of the nearest vectors, nearest first; more than ``limit`` where they tie.
-
-        With ``allowed``, a sorted array of keys, only those count.
-        """
+    def bury(self, keys: Collection[int]) -> None:
+        """Remember that these keys, which a view held, are gone from the table."""
         with self._lock:
-            blocks, keys, dead = list(self._blocks), self._keys, sorted(self._dead)
-        if not len(keys) or limit <= 0:
-            return []
-        parts = [block[: len(keys) - place * BLOCK_ROWS] @ query for place, block in enumerate(blocks)]
-        scores = np.concatenate(parts)
-        if dead:
-            scores[np.searchsorted(keys, dead)] = -np.inf
-        if allowed is not None:
-            scores[~np.isin(keys, allowed, assume_unique=True)] = -np.inf
-        if limit < len(scores):
-            edge = np.partition(scores, len(scores) - limit)[len(scores) - limit] - ROUNDING
-            places = np.flatnonzero((scores >= edge) & (scores > -np.inf))
-        else:
-            places = np.flatnonzero(scores > -np.inf)
-        rows = np.stack([blocks[place // BLOCK_ROWS][place % BLOCK_ROWS] for place in places]) if len(places) else None
-        if rows is None:
-            return []
-        exact = (rows.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
-        order = np.argsort(-exact, kind="stable")
-        return [(int(keys[places[place]]), float(exact[place])) for place in order]
-
-    def bury(self, keys: set[int], newest: int) -> None:
-        """Remember that these keys are gone from the table, as far as a transaction that saw ``newest`` can tell."""
-        with self._lock:
-            self._dead.update(key for key in keys if key <= newest)
+            # Since the view was taken, the index may have begun anew, without them.
+            here = np.isin(np.fromiter(keys, dtype=np.int64), self._keys)
+            self._dead = self._dead.union(key for key, known in zip(keys, here, strict=True) if known)
 
     def __len__(self) -> int:
         """Return how many vectors there are, those that are gone but not yet found out included."""
