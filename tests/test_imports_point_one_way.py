@@ -17,6 +17,7 @@ LAYERS = [
     {"cli", "server"},
     {"asynchronous"},
     {"memory"},
+    {"writing"},
     {"retrieval"},
     {"ingest", "stores", "embedders"},
     {"exchange"},

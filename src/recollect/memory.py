@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from recollect import arguments
 from recollect.characters import well_formed
 from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
-from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, RecollectError, RecollectWarning
-from recollect.exchange import draft_from_line, line_of
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, Written, draft_of
+from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, RecollectWarning
+from recollect.exchange import line_of
+from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.retrieval import Retrieval, SearchResult
 from recollect.stores import open_store
-from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats, VectorsMissingError, digest
+from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats
+from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
 if TYPE_CHECKING:
     from recollect.embedders import Embedder
@@ -32,10 +33,7 @@ __all__ = ["Memory", "MemoryStats", "open"]
 
 BATCH_NOTES = 1000
 """How many notes ``add_many`` writes in one transaction."""
-EMBEDDED_NOTES = 64
-"""How many notes are embedded, and then written, at a time where a model has to run."""
 
-T = TypeVar("T")
 Key = str | Note
 """What names a note: its id, its path, or the note itself."""
 
@@ -99,6 +97,7 @@ class Memory:
         """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
         self._store = store
         self._choice = choice
+        self._writer = NoteWriter(store, choice)
         self._retrieval = Retrieval(store, embedder=choice.embedder, aliases=aliases)
         model = store.model
         if choice.embedder is not None and model is not None and choice.embedder.name != model.name:
@@ -148,7 +147,7 @@ class Memory:
         embedded again. ``vector`` is the note's vector, for those who embed by themselves.
         """
         fields = {name: value for name, value in locals().items() if name != "self"}
-        return self._write([draft_of(fields)])[0]
+        return self._writer.write([draft_of(fields)])[0]
 
     def add_many(
         self,
@@ -169,7 +168,7 @@ class Memory:
             drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
             if namespace is not None:
                 drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
-            stored += self._write(drafts)
+            stored += self._writer.write(drafts)
             if progress:
                 progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         return stored
@@ -180,7 +179,7 @@ class Memory:
         changed = draft_of(changes) | {"namespace": note.namespace}
         if changed.setdefault("id", note.id) != note.id:
             raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
-        return self._write([changed], create=False)[0]
+        return self._writer.write([changed], create=False)[0]
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
@@ -259,7 +258,7 @@ class Memory:
         from recollect.ingest import ingest  # noqa: PLC0415 (brings Markdown and YAML)
 
         with _progress(progress, "Reading") as told:
-            return ingest(Path(source), _Library(self), prefix=prefix, namespace=_home(namespace), progress=told)
+            return ingest(Path(source), self._writer, prefix=prefix, namespace=_home(namespace), progress=told)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many.
@@ -267,19 +266,8 @@ class Memory:
         It can be interrupted and called again: what is embedded stays. Until every note has its vector, searches use
         those of the model before.
         """
-        embedder = self._needed_embedder()
-        model = Model(embedder.name, embedder.dimension)
-        total = sum(self._store.stats().notes.values())
         with _progress(progress, "Embedding") as told:
-            embedded = 0
-            while True:
-                while pending := self._store.pending(model, EMBEDDED_NOTES):
-                    vectors = embedder.embed_documents([each.text for each in pending])
-                    self._store.embed(model, list(zip(pending, vectors, strict=True)))
-                    embedded += len(pending)
-                    told(embedded, max(total, embedded), "")
-                if self._store.activate(model):
-                    return embedded
+            return self._writer.reindex(told)
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
         """Yield each note as a line of JSON, with its vector unless told otherwise, for all namespaces or one."""
@@ -301,25 +289,19 @@ class Memory:
 
         Vectors are taken over where they are of the model in use here; other notes are embedded.
         """
-        stored = 0
-        numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-        while batch := list(islice(numbered, EMBEDDED_NOTES)):
-            drafts = [self._draft_from(number, line, namespace) for number, line in batch]
-            self._load_batch(drafts)
-            stored += len(batch)
-            if progress:
-                progress(stored, stored, "")
-        return stored
+        return self._writer.load(lines, namespace, progress or (lambda *_: None))
 
     def stats(self) -> MemoryStats:
         """Return what the memory holds, and what it embeds with."""
-        return MemoryStats(self._store.stats(), self._choice.describe(), self._unembedded())
+        return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Look at every part and return what was found; with ``repair``, first rebuild what derives from the notes."""
         found = self._store.repair() if repair else self._store.check()
-        lacking = self._unembedded()
-        problem = f"{lacking} notes have no vector of {self._model_name()}; reindex makes them" if lacking else ""
+        lacking = self._writer.unembedded()
+        problem = (
+            f"{lacking} notes have no vector of {self._writer.model_name()}; reindex makes them" if lacking else ""
+        )
         return [*found, Finding("embedder", problem, repairable=False)]
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -330,95 +312,11 @@ class Memory:
         """Let go of the store; whatever was returned before is safe already."""
         self._store.close()
 
-    def _write(self, drafts: Sequence[Draft], *, model: Model | None = None, create: bool = True) -> list[Note]:
-        """Write drafts, embedding what the store says has no vector."""
-        model = model or self._model()
-
-        def write(vectors: Mapping[bytes, Vector]) -> list[Note]:
-            return self._store.write(drafts, model=model, vectors=vectors, create=create)
-
-        return self._with_vectors(write)
-
-    def _with_vectors(self, write: Callable[[Mapping[bytes, Vector]], T]) -> T:
-        """Call ``write`` until the vectors that it lacks have been made: outside of its transaction, which is short."""
-        vectors: dict[bytes, Vector] = {}
-        while True:
-            try:
-                return write(vectors)
-            except VectorsMissingError as missing:
-                texts = list(missing.texts)
-                made = self._needed_embedder().embed_documents(texts)
-                vectors.update(zip(map(digest, texts), made, strict=True))
-
-    def _draft_from(self, number: int, line: str | bytes, namespace: str | None) -> tuple[int, Draft, str]:
-        """Return a line's number, what it says of a note, and the model of its vector."""
-        try:
-            draft, model = draft_from_line(line, self._model_name())
-        except RecollectError as error:
-            raise RecollectError(f"line {number}: {error}") from None
-        if namespace is not None:
-            draft["namespace"] = arguments.name("namespace", namespace)
-        return number, draft, model
-
-    def _load_batch(self, batch: Sequence[tuple[int, Draft, str]]) -> None:
-        """Write drafts, those with vectors of one model together; what cannot be written is told by its line."""
-        for model in dict.fromkeys(model for *_, model in batch):
-            lines = [(number, draft) for number, draft, made_by in batch if made_by == model]
-            drafts = [draft for _, draft in lines]
-            try:
-                self._write(drafts, model=Model(model, len(drafts[0]["vector"])) if model else None)
-            except ArgumentError as error:
-                if len(lines) == 1:
-                    raise RecollectError(f"line {lines[0][0]}: {error}") from None
-                for number, draft in lines:
-                    self._load_batch([(number, draft, model)])
-
-    def _needed_embedder(self) -> Embedder:
-        if self.embedder is None:
-            raise RecollectError(f"there is nothing to embed with ({self._choice.reason}); open with an embedder")
-        return self.embedder
-
-    def _model(self) -> Model | None:
-        """Return the model that notes are embedded with; an embedder that must ask for its dimension does so now."""
-        embedder = self.embedder
-        return None if embedder is None else Model(embedder.name, embedder.dimension)
-
-    def _model_name(self) -> str | None:
-        """Return the name of the model whose vectors can be used here; ``None`` while any can."""
-        if self.embedder is not None:
-            return self.embedder.name
-        model = self._store.model
-        return model.name if model else None
-
-    def _unembedded(self) -> int:
-        stats, model = self._store.stats(), self._model_name()
-        return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
-
     def _known(self, key: Key, namespace: str | None) -> Note:
         note = self.get(key, namespace=namespace)
         if note is None:
             raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {_home(namespace, key)!r}")
         return note
-
-
-class _Library:
-    """What ingesting needs of a memory."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-
-    def documents(self, root: str, namespace: str) -> Mapping[str, str]:
-        return self._memory._store.documents(root, namespace=namespace)
-
-    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
-        memory = self._memory
-        model = memory._model()
-        return memory._with_vectors(
-            lambda vectors: memory._store.write_documents(documents, namespace=namespace, model=model, vectors=vectors)
-        )
-
-    def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
-        return self._memory._store.remove_documents(root, names, namespace=namespace)
 
 
 def _at_home(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:

@@ -8,7 +8,7 @@ import apsw
 
 from recollect.stores.sqlite.rows import fetch, folded_name
 
-__all__ = ["Edge", "edges"]
+__all__ = ["Edge", "edges", "place_of"]
 
 
 class Edge(NamedTuple):
@@ -67,17 +67,23 @@ def _to(connection: apsw.Connection, namespace: int, note: int) -> list[Edge]:
     ]
 
 
+def place_of(connection: apsw.Connection, namespace: int, key: str) -> int | None:
+    """Return the row of the note with this id, or else with this path."""
+    for column in ("id", "path"):
+        row: int | None = connection.execute(
+            f"SELECT key FROM notes WHERE namespace = ? AND {column} = ?",  # noqa: S608 (a name of our own)
+            (namespace, key),
+        ).get
+        if row is not None:
+            return row
+    return None
+
+
 def _resolved(connection: apsw.Connection, namespace: int, target: str) -> int | None:
     """Return the note that a link's target means: by id, by path, or, as wikilinks do, by the last part of a path."""
-    for column, value in (("id", target), ("path", target), ("path", f"{target}.md")):
-        key: int | None = connection.execute(
-            f"SELECT key FROM notes WHERE namespace = ? AND {column} = ?",  # noqa: S608 (a name of our own)
-            (namespace, value),
-        ).get
-        if key is not None:
-            return key
-    if "/" in target:
-        return None
+    named = place_of(connection, namespace, target) or place_of(connection, namespace, f"{target}.md")
+    if named is not None or "/" in target:
+        return named
     nearest: int | None = connection.execute(
         "SELECT key FROM notes WHERE namespace = ? AND name = ? ORDER BY length(path), path LIMIT 1",
         (namespace, folded_name(target)),

@@ -28,6 +28,7 @@ from recollect.stores.sqlite import checking, neighbourhood, searching
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.embedding import active_model, model_key, write_vectors
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.neighbourhood import place_of
 from recollect.stores.sqlite.rows import COLUMNS, fetch, note_of
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.vectors import VectorIndex
@@ -102,7 +103,7 @@ class SQLiteStore:
         """Return for each id or path its note."""
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
-            places = [None if home is None else _place(connection, home, key) for key in keys]
+            places = [None if home is None else place_of(connection, home, key) for key in keys]
             found = _notes(connection, [place for place in places if place is not None])
         return [None if place is None else found[place] for place in places]
 
@@ -112,7 +113,7 @@ class SQLiteStore:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0
-            places = {_place(connection, home, key) for key in keys} - {None}
+            places = {place_of(connection, home, key) for key in keys} - {None}
             delete_notes(connection, home, [place for place in places if place is not None])
         return len(places)
 
@@ -193,7 +194,7 @@ class SQLiteStore:
         """Return the notes before and after it, those it links to, and those that link to it."""
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
-            place = None if home is None else _place(connection, home, key)
+            place = None if home is None else place_of(connection, home, key)
             if home is None or place is None:
                 raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r}")
             edges = neighbourhood.edges(connection, home, place)
@@ -338,18 +339,6 @@ class SQLiteStore:
         return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))]
 
 
-def _place(connection: apsw.Connection, namespace: int, key: str) -> int | None:
-    """Return the row of the note with this id, or else with this path."""
-    for column in ("id", "path"):
-        row: int | None = connection.execute(
-            f"SELECT key FROM notes WHERE namespace = ? AND {column} = ?",  # noqa: S608 (a name of our own)
-            (namespace, key),
-        ).get
-        if row is not None:
-            return row
-    return None
-
-
 def _notes(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, Note]:
     """Return notes by the keys of their rows, in the same order."""
     columns = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
@@ -376,7 +365,7 @@ def _vector(connection: apsw.Connection, active: tuple[int, Model], note: Note) 
 
 def _linked(connection: apsw.Connection, source: str, namespace: str) -> tuple[int, tuple[Link, ...]]:
     home = namespace_key(connection, namespace)
-    key = None if home is None else _place(connection, home, source)
+    key = None if home is None else place_of(connection, home, source)
     if key is None:
         raise NoteNotFoundError(f"there is no note {source!r} in namespace {namespace!r}")
     return key, links_of(connection, [key]).get(key, ())

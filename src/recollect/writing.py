@@ -1,0 +1,140 @@
+"""Notes go into a store together with their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, TypeVar
+
+from recollect import arguments
+from recollect.embedders import EmbedderChoice
+from recollect.errors import ArgumentError, RecollectError
+from recollect.exchange import draft_from_line
+from recollect.model import Document, Draft, Note, Written
+from recollect.stores.base import Model, Store, VectorsMissingError, digest
+
+if TYPE_CHECKING:
+    from recollect.embedders import Embedder
+    from recollect.progress import Progress
+    from recollect.stores.base import Vector
+
+__all__ = ["EMBEDDED_NOTES", "NoteWriter"]
+
+EMBEDDED_NOTES = 64
+"""How many notes are embedded, and then written, at a time where a model has to run."""
+
+T = TypeVar("T")
+_Line = tuple[int, Draft, str]
+"""A line's number, what it says of a note, and the name of the model of its vector."""
+
+
+class NoteWriter:
+    """Writes to a store, and embeds what the store says has no vector. It is what ingesting calls a library, too."""
+
+    def __init__(self, store: Store, choice: EmbedderChoice) -> None:
+        """Join a store and an embedder, if there is one."""
+        self._store = store
+        self._choice = choice
+
+    def write(self, drafts: Sequence[Draft], *, model: Model | None = None, create: bool = True) -> list[Note]:
+        """Write drafts in one transaction; ``model`` is the one of the vectors that they hold, if not the embedder's."""
+        made_by = model or self._model()
+        return self._with_vectors(
+            lambda vectors: self._store.write(drafts, model=made_by, vectors=vectors, create=create)
+        )
+
+    def documents(self, root: str, namespace: str) -> Mapping[str, str]:
+        """Return the fingerprints of the documents known below ``root``, by their names."""
+        return self._store.documents(root, namespace=namespace)
+
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+        """Replace the notes of these documents in one transaction."""
+        model = self._model()
+        return self._with_vectors(
+            lambda vectors: self._store.write_documents(documents, namespace=namespace, model=model, vectors=vectors)
+        )
+
+    def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
+        """Forget documents and delete their notes."""
+        return self._store.remove_documents(root, names, namespace=namespace)
+
+    def load(self, lines: Iterable[str | bytes], namespace: str | None, progress: Progress) -> int:
+        """Write notes from lines of JSON, and return how many; an error names its line."""
+        stored = 0
+        numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+        while batch := list(islice(numbered, EMBEDDED_NOTES)):
+            drafts = [self._read(number, line, namespace) for number, line in batch]
+            # Vectors of one model go together, and notes keep their order.
+            for model, group in groupby(drafts, key=lambda line: line[2]):
+                self._write_lines(list(group), model)
+            stored += len(batch)
+            progress(stored, stored, "")
+        return stored
+
+    def reindex(self, progress: Progress) -> int:
+        """Embed the notes that have no vector of the embedder's model, let it take over, and return how many."""
+        embedder = self._needed_embedder()
+        model = Model(embedder.name, embedder.dimension)
+        total = sum(self._store.stats().notes.values())
+        embedded = 0
+        while True:
+            while pending := self._store.pending(model, EMBEDDED_NOTES):
+                vectors = embedder.embed_documents([each.text for each in pending])
+                self._store.embed(model, list(zip(pending, vectors, strict=True)))
+                embedded += len(pending)
+                progress(embedded, max(total, embedded), "")
+            if self._store.activate(model):
+                return embedded
+
+    def model_name(self) -> str | None:
+        """Return the name of the model whose vectors can be used here; ``None`` while any can."""
+        if self._choice.embedder is not None:
+            return self._choice.embedder.name
+        model = self._store.model
+        return model.name if model else None
+
+    def unembedded(self) -> int:
+        """Return how many notes have no vector of that model."""
+        stats, model = self._store.stats(), self.model_name()
+        return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
+
+    def _with_vectors(self, write: Callable[[Mapping[bytes, Vector]], T]) -> T:
+        """Call ``write`` until the vectors that it lacks have been made: outside of its transaction, which is short."""
+        vectors: dict[bytes, Vector] = {}
+        while True:
+            try:
+                return write(vectors)
+            except VectorsMissingError as missing:
+                texts = list(missing.texts)
+                made = self._needed_embedder().embed_documents(texts)
+                vectors.update(zip(map(digest, texts), made, strict=True))
+
+    def _model(self) -> Model | None:
+        """Return the model that notes are embedded with; an embedder that must ask for its dimension does so now."""
+        embedder = self._choice.embedder
+        return None if embedder is None else Model(embedder.name, embedder.dimension)
+
+    def _needed_embedder(self) -> Embedder:
+        if self._choice.embedder is None:
+            raise RecollectError(f"there is nothing to embed with ({self._choice.reason}); open with an embedder")
+        return self._choice.embedder
+
+    def _read(self, number: int, line: str | bytes, namespace: str | None) -> _Line:
+        try:
+            draft, model = draft_from_line(line, self.model_name())
+        except RecollectError as error:
+            raise RecollectError(f"line {number}: {error}") from None
+        if namespace is not None:
+            draft["namespace"] = arguments.name("namespace", namespace)
+        return number, draft, model
+
+    def _write_lines(self, lines: Sequence[_Line], model: str) -> None:
+        """Write lines whose vectors are of one model, or that have none; if that fails, find the line at fault."""
+        drafts = [draft for _, draft, _ in lines]
+        try:
+            self.write(drafts, model=Model(model, len(drafts[0]["vector"])) if model else None)
+        except ArgumentError as error:
+            if len(lines) == 1:
+                raise RecollectError(f"line {lines[0][0]}: {error}") from None
+            for line in lines:
+                self._write_lines([line], model)
