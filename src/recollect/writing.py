@@ -37,7 +37,7 @@ class NoteWriter:
         self._choice = choice
 
     def write(self, drafts: Sequence[Draft], *, model: Model | None = None, create: bool = True) -> list[Note]:
-        """Write drafts in one transaction; ``model`` is the one of the vectors that they hold, if not the embedder's."""
+        """Write drafts in one transaction; ``model`` is that of the vectors that they hold, if not the embedder's."""
         made_by = model or self._model()
         return self._with_vectors(
             lambda vectors: self._store.write(drafts, model=made_by, vectors=vectors, create=create)

@@ -95,8 +95,12 @@ SCHEMA_VERSION = len(_MIGRATIONS)
 
 def is_current(connection: apsw.Connection, location: str) -> bool:
     """Return whether the store needs no migration; raise an error that says why if it can never be used."""
-    version, application = connection.pragma("user_version"), connection.pragma("application_id")
-    if application != APPLICATION_ID and (version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get):
+    # One statement, because another process may be creating the store at this very moment.
+    version, application, used = connection.execute(
+        "SELECT user_version, application_id, EXISTS (SELECT 1 FROM sqlite_schema) "
+        "FROM pragma_user_version, pragma_application_id"
+    ).get
+    if application != APPLICATION_ID and (version or used):
         raise StoreDamagedError(f"{location} is an SQLite database, but not a Recollect store; choose another file")
     if version > SCHEMA_VERSION:
         raise StoreVersionError(
