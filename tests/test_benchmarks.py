@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from bench import storing
 from bench.fusion import bare_loop, ranked_lists
 from bench.parsing import NO_STOPWORDS, PLAIN, split_and_look_up
 from bench.timing import Comparison, compare
@@ -37,3 +38,13 @@ def test_comparing_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
     found = compare("ours", lambda: calls.append("ours"), "theirs", lambda: calls.append("theirs"), at_most=1)
     assert set(calls) == {"ours", "theirs"}
     assert found.ratio > 0
+
+
+def test_storing_compares_what_is_really_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.timing._ROUNDS", 10)
+    monkeypatch.setattr("bench.timing._ROUND_NS", 1)
+    monkeypatch.setattr("bench.storing.NOTES", 2000)
+    found = list(storing.comparisons())
+    assert [row.at_most for row in found] == [4, 3, 1, 2.5]
+    assert [row.unit for row in found] == ["µs", "µs", "µs", "MB"]
+    assert all(row.ours > 0 and row.theirs > 0 for row in found)
