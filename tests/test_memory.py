@@ -354,6 +354,17 @@ class TestExchange:
             assert other.texts == ["Prefers sencha."]
             assert loaded.get("tea.md", namespace="mine") is not None
 
+    def test_a_batch_that_fails_once_is_written_line_by_line(self, memory: Memory) -> None:
+        write = memory._writer.write
+
+        def fail_once(*arguments: Any, **options: Any) -> Any:
+            memory._writer.write = write  # type: ignore[method-assign]
+            raise ArgumentError("path", "was taken, and is free again")
+
+        memory._writer.write = fail_once  # type: ignore[method-assign]
+        assert memory.load(['{"content": "fine"}', '{"content": "good"}']) == 2
+        assert [note.content for note in memory.notes()] == ["fine", "good"]
+
     def test_a_line_that_cannot_be_written_is_named(self, memory: Memory) -> None:
         with pytest.raises(RecollectError, match="^line 3: content: is needed for a new note; 'x' is not there yet"):
             memory.load(['{"content": "fine"}', '{"content": "good"}', '{"path": "x"}', '{"content": "never reached"}'])

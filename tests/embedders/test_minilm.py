@@ -103,12 +103,13 @@ def test_many_threads_get_what_one_gets() -> None:
     assert all((row == alone[place % len(TEXTS)]).all() for place, row in enumerate(together))
 
 
-def test_a_damaged_build_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_damaged_build_is_built_again(precision: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
-    built = _graph(weights_folder(), "float32")
+    built = _graph(weights_folder(), precision)
     whole = built.read_bytes()
     built.write_bytes(whole[:100_000])
-    embedder = MiniLMEmbedder(precision="float32", threads=1)  # with other threads it is loaded anew
+    embedder = MiniLMEmbedder(precision=precision, threads=1)  # with other threads it is loaded anew
     assert embedder.embed_query("tea").shape == (384,)
     assert built.read_bytes() == whole
 
