@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import recollect
 from recollect import Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError
+from recollect.exchange import line_of
 from recollect.sample import sample_notes, sample_queries
 
 TOPICS = (("tea", "oolong", "sencha"), ("bike", "frame", "wheel"), ("dog", "leash", "bark"))
@@ -31,8 +33,6 @@ class Topics:
         self.fails = False
 
     def embed_documents(self, texts: Any) -> Any:
-        import numpy as np  # noqa: PLC0415 (as an embedder would)
-
         if self.fails:
             raise EmbedderError("the model is asleep")
         self.texts += texts
@@ -113,6 +113,14 @@ class TestAdding:
             memory.update(note, id="other")
         with pytest.raises(ArgumentError, match="^note: has no field 'colour'"):
             memory.update(note, colour="green")
+
+    def test_an_update_of_a_note_that_just_went_spares_the_one_at_its_path(self, memory: Memory) -> None:
+        gone, precious = memory.add("one", path="a.md"), memory.add("precious", path="b.md")
+        memory.delete(gone)
+        memory.get = lambda *_, **__: gone  # type: ignore[method-assign]
+        with pytest.raises(NoteNotFoundError, match="there is no note"):
+            memory.update(gone, path="b.md", content="overwritten")
+        assert list(memory.notes()) == [precious]
 
     def test_getting_and_deleting(self, memory: Memory) -> None:
         note = memory.add("Prefers sencha.", path="tea.md", namespace="alice")
@@ -196,6 +204,35 @@ class TestSearching:
         result = memory.search("sencha")
         assert paths(result) == ["tea.md"]
         assert "not of topics of 2 numbers" in result.warnings[0]
+
+    def test_an_embedder_that_returns_nonsense(self, memory: Memory, embedder: Topics) -> None:
+        embedder.embed_query = lambda _: [float("nan")] * 4  # type: ignore[method-assign,assignment]
+        assert memory.search("sencha").warnings == [
+            "the search was by words alone: topics returned numbers that are not finite"
+        ]
+        embedder.embed_documents = lambda _: [[1, 2, 3, 4]] * 7  # type: ignore[method-assign,assignment]
+        with pytest.raises(EmbedderError, match=r"topics returned an array of shape \(7, 4\) where 1 vector should be"):
+            memory.add("something new")
+
+    def test_another_model_takes_over_while_the_query_is_embedded(
+        self, path: Path, memory: Memory, embedder: Topics
+    ) -> None:
+        embed = embedder.embed_query
+
+        def overtaken(text: str) -> Any:
+            with pytest.warns(RecollectWarning), recollect.open(path, embedder=Topics("other")) as other:
+                other.reindex()
+            return embed(text)
+
+        embedder.embed_query = overtaken  # type: ignore[method-assign]
+        result = memory.search("sencha", mode="hybrid")
+        assert paths(result) == ["tea.md"]
+        assert (result.trace.mode, result.trace.embedder_used) == ("bm25", False)
+        assert "vectors are of other, not of topics" in result.warnings[0]
+
+    def test_numbers_beyond_all_measure(self, memory: Memory) -> None:
+        assert len(memory.search("sencha", top_k=2**70, candidate_k=2**64)) == 3
+        assert len(memory.search("sencha", filters={"metadata": {"x": 10**400}})) == 0
 
     def test_a_vector_of_ones_own(self, path: Path) -> None:
         with recollect.open(path, embedder=None) as memory:
@@ -357,7 +394,7 @@ class TestExchange:
     def test_a_batch_that_fails_once_is_written_line_by_line(self, memory: Memory) -> None:
         write = memory._writer.write
 
-        def fail_once(*arguments: Any, **options: Any) -> Any:
+        def fail_once(*_: Any, **__: Any) -> Any:
             memory._writer.write = write  # type: ignore[method-assign]
             raise ArgumentError("path", "was taken, and is free again")
 
@@ -369,6 +406,37 @@ class TestExchange:
         with pytest.raises(RecollectError, match="^line 3: content: is needed for a new note; 'x' is not there yet"):
             memory.load(['{"content": "fine"}', '{"content": "good"}', '{"path": "x"}', '{"content": "never reached"}'])
         assert [note.content for note in memory.notes()] == ["fine", "good"]
+
+    def test_a_vector_of_another_length_is_refused_by_its_line(self, memory: Memory) -> None:
+        note, vector = Note(content="x", id="x"), np.ones(3, np.float32)
+        with pytest.raises(
+            RecollectError, match="^line 2: vector: has 3 numbers; the model 'topics' makes vectors of 4"
+        ):
+            memory.load(
+                [line_of(Note(content="fine"), "topics", np.ones(4, np.float32)), line_of(note, "topics", vector)]
+            )
+
+    def test_lines_keep_their_order_with_and_without_vectors(self, memory: Memory, tmp_path: Path) -> None:
+        memory.add("one", path="1")
+        with recollect.open(tmp_path / "memory.db", embedder=None) as plain:
+            plain.add("two", path="2")
+        memory.add("three", path="3")
+        lines = list(memory.export())
+        assert ["vector" in json.loads(line) for line in lines] == [True, False, True]
+        with recollect.open(tmp_path / "other.db", embedder=None) as other:
+            other.load(lines)
+            assert list(other.export()) == lines
+
+    def test_a_note_that_changes_during_an_export(self, memory: Memory) -> None:
+        memory.add_many({"content": f"tea {n}", "path": f"{n}"} for n in range(100))
+        walk = memory.export()
+        first = json.loads(next(walk))
+        memory.update("90", content="a bike")
+        rest = {(note := json.loads(line))["path"]: note for line in walk}
+        assert "vector" in first
+        assert rest["90"]["content"] == "tea 90"
+        assert "vector" not in rest["90"]
+        assert "vector" in rest["91"]
 
     @pytest.mark.parametrize(
         ("line", "problem"),

@@ -271,10 +271,9 @@ class Memory:
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
         """Yield each note as a line of JSON, with its vector unless told otherwise, for all namespaces or one."""
-        model = self._store.model
         walk = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
         while batch := list(islice(walk, EMBEDDED_NOTES)):
-            found: Sequence[Vector | None] = self._store.vectors_of(batch) if vectors else [None] * len(batch)
+            model, found = self._store.vectors_of(batch) if vectors else (None, [None] * len(batch))
             for note, vector in zip(batch, found, strict=True):
                 yield line_of(note, model.name if model else "", vector)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
+from recollect.embedders.rows import unit_rows
 from recollect.errors import ArgumentError, RecollectError
 from recollect.exchange import draft_from_line
 from recollect.model import Document, Draft, Note, Written
@@ -78,8 +79,10 @@ class NoteWriter:
         total = sum(self._store.stats().notes.values())
         embedded = 0
         while True:
-            while pending := self._store.pending(model, EMBEDDED_NOTES):
-                vectors = embedder.embed_documents([each.text for each in pending])
+            last = None
+            while pending := self._store.pending(model, EMBEDDED_NOTES, after=last):
+                last = pending[-1].key
+                vectors = self._embed([each.text for each in pending])
                 self._store.embed(model, list(zip(pending, vectors, strict=True)))
                 embedded += len(pending)
                 progress(embedded, max(total, embedded), "")
@@ -106,8 +109,12 @@ class NoteWriter:
                 return write(vectors)
             except VectorsMissingError as missing:
                 texts = list(missing.texts)
-                made = self._needed_embedder().embed_documents(texts)
-                vectors.update(zip(map(digest, texts), made, strict=True))
+                vectors.update(zip(map(digest, texts), self._embed(texts), strict=True))
+
+    def _embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        embedder = self._needed_embedder()
+        made = embedder.embed_documents(texts)
+        return list(unit_rows(embedder.name, made, count=len(texts), dimension=embedder.dimension))
 
     def _model(self) -> Model | None:
         """Return the model that notes are embedded with; an embedder that must ask for its dimension does so now."""
@@ -128,11 +135,16 @@ class NoteWriter:
             draft["namespace"] = arguments.name("namespace", namespace)
         return number, draft, model
 
+    def _known_model(self, name: str, draft: Draft) -> Model:
+        """Return the model of this name that is in use here, or else one as the draft's vector has it."""
+        known = self._model() or self._store.model
+        return known if known and known.name == name else Model(name, len(draft["vector"]))
+
     def _write_lines(self, lines: Sequence[_Line], model: str) -> None:
         """Write lines whose vectors are of one model, or that have none; if that fails, find the line at fault."""
         drafts = [draft for _, draft, _ in lines]
         try:
-            self.write(drafts, model=Model(model, len(drafts[0]["vector"])) if model else None)
+            self.write(drafts, model=self._known_model(model, drafts[0]) if model else None)
         except ArgumentError as error:
             if len(lines) == 1:
                 raise RecollectError(f"line {lines[0][0]}: {error}") from None

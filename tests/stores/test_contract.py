@@ -12,7 +12,7 @@ import pytest
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, Written, draft_of
 from recollect.query import parse
-from recollect.stores.base import Model, Store, VectorsMissingError, digest
+from recollect.stores.base import Model, ModelChangedError, Store, VectorsMissingError, digest
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -279,6 +279,20 @@ class TestSearchingByVectors:
         assert nearest(store, [1, 1]) == ["b", "a"]
         assert nearest(store, [0, 0]) == ["a", "b"]
 
+    def test_very_large_and_small_numbers_have_a_direction(self, store: Store) -> None:
+        put(
+            store,
+            {"path": "a", "content": "1", "vector": [3e30, 0]},
+            {"path": "b", "content": "2", "vector": [0, 1e-30]},
+        )
+        assert nearest(store, [1e-30, 0], 1) == ["a"]
+        assert nearest(store, [0, 3e38], 1) == ["b"]
+
+    def test_a_vector_of_another_model_is_refused(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "1", "vector": [1, 0]})
+        with pytest.raises(ModelChangedError, match="given"):
+            store.search_vectors(np.ones(2, np.float32), 1, namespace=HOME, filters=EVERYTHING, model=Model("x", 2))
+
     def test_vectors_of_another_length_are_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0]})
         with pytest.raises(ArgumentError, match="^vector: has 3 numbers; the model 'given' makes vectors of 2"):
@@ -320,7 +334,9 @@ class TestEmbedding:
         assert [each.text for each in first] == ["a", "b"]
         assert store.embed(other, [(each, np.array([0, 1], np.float32)) for each in first]) == 2
         assert not store.activate(other)
+        assert not store.activate(Model("third", 5))
         assert store.model == TINY
+        assert "third" not in store.stats().vectors
         assert nearest(store, [1, 0, 0]) == ["a", "b", "c"]
         (last,) = store.pending(other, 10)
         put(store, {"path": "c", "content": "changed meanwhile"})
@@ -335,14 +351,17 @@ class TestEmbedding:
 
     def test_vectors_can_be_asked_for(self, store: Store) -> None:
         (note, other) = put(store, {"content": "a", "vector": [3, 4]}, {"content": "b"})
-        (vector, nothing) = store.vectors_of([note, other])
+        model, (vector, nothing) = store.vectors_of([note, other])
+        assert model == Model("given", 2)
         assert vector is not None
         assert vector.tolist() == pytest.approx([0.6, 0.8])
         assert nothing is None
+        put(store, {"id": note.id, "content": "changed", "vector": [1, 0]})
+        assert store.vectors_of([note]) == (model, [None])
 
     def test_without_a_model_there_are_no_vectors(self, store: Store) -> None:
         (note,) = put(store, "a")
-        assert store.vectors_of([note]) == [None]
+        assert store.vectors_of([note]) == (None, [None])
         assert nearest(store, [1, 0]) == []
 
 
@@ -354,7 +373,10 @@ class TestFilters:
             {"path": "work/a.md", "content": "tea", "tags": ["x", "y"], "created_at": "2026-01-01", "vector": [1, 0]},
             {"path": "work/b.md", "content": "tea", "tags": ["x"], "created_at": "2026-02-01", "vector": [1, 0.1]},
             {"path": "home/c.md", "content": "tea", "session": "s1", "created_at": "2026-03-01", "vector": [1, 0.2]},
-            {"content": "tea", "metadata": {"n": 1, "b": True, "t": "1", "z": None, "l": [1], "f": 2.5}},
+            {
+                "content": "tea",
+                "metadata": {"n": 1, "b": True, "t": "1", "z": None, "l": [1], "f": 2.5, "o": {"a": [1], "b": 2}},
+            },
         )
         put(store, {"path": "work/a.md", "updated_at": "2026-05-01"}, {"path": "work/b.md", "updated_at": "2026-06-01"})
 
@@ -383,6 +405,10 @@ class TestFilters:
             ({"metadata": {"z": None}}, ["tea"]),
             ({"metadata": {"l": [1]}}, ["tea"]),
             ({"metadata": {"l": [2]}}, []),
+            ({"metadata": {"l": [1.0]}}, ["tea"]),
+            ({"metadata": {"o": {"b": 2, "a": [1]}}}, ["tea"]),
+            ({"metadata": {"o": {"b": 2}}}, []),
+            ({"metadata": {"n": -(10**400)}}, []),
             ({"metadata": {"f": 2.5}}, ["tea"]),
             ({"metadata": {"absent": None}}, []),
             ({"metadata": {'"quoted': 1}}, []),
@@ -478,6 +504,32 @@ class TestDocuments:
         with pytest.raises(IngestError, match="^a is the path of a note from /one/a.md; give one of the two a prefix"):
             store.write_documents([Document("/two", "a.md", "1", [draft])], namespace=HOME)
         assert store.documents("/two", namespace=HOME) == {}
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_a_note_may_move_from_one_document_to_another(self, store: Store, order: int) -> None:
+        def write(**notes: list[str]) -> Written:
+            documents = [
+                Document("/r", name, str(notes), [draft_of({"path": path, "content": path}) for path in paths])
+                for name, paths in list(notes.items())[::order]
+            ]
+            return store.write_documents(documents, namespace=HOME)
+
+        write(a=["1"], b=["2", "moves"])
+        (moving,) = store.get(["moves"], namespace=HOME)
+        assert moving is not None
+        assert write(a=["1", "moves"], b=["2"]).removed == 0
+        assert store.get([moving.id], namespace=HOME) == [moving]
+        store.remove_documents("/r", ["b"], namespace=HOME)
+        assert {note.path for note in store.notes()} == {"1", "moves"}
+
+    def test_of_a_document_given_twice_the_last_counts(self, store: Store) -> None:
+        def document(path: str) -> Document:
+            return Document("/r", "a", path, [draft_of({"path": path, "content": path})])
+
+        store.write_documents([document("x")], namespace=HOME)
+        store.write_documents([document("x"), document("y")], namespace=HOME)
+        assert [note.path for note in store.notes()] == ["y"]
+        assert not any(finding.problem for finding in store.check())
 
     def test_a_note_by_hand_becomes_part_of_the_document(self, store: Store) -> None:
         (note,) = put(store, {"path": "a", "content": "x", "tags": ["mine"]})

@@ -114,6 +114,9 @@ class _Ingestion:
 
     def run(self) -> IngestReport:
         known = self._library.documents(self._root, self._namespace)
+        # What is gone makes room first: a record with a path of its own may have moved to another file.
+        gone = self._gone(known)
+        removed = self._library.remove_documents(self._root, gone, self._namespace) if gone else 0
         for file in self._walk.files:
             document = self._document(file, known.get(file.name, ""))
             if document is None:
@@ -123,8 +126,6 @@ class _Ingestion:
             if _is_large(self._waiting):
                 self._flush()
         self._flush()
-        gone = self._gone(known)
-        removed = self._library.remove_documents(self._root, gone, self._namespace) if gone else 0
         total = Written(*map(sum, zip(*self._written, strict=True))) if self._written else Written()
         return IngestReport(
             files_read=self._read,

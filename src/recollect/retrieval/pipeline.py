@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import arguments
+from recollect.embedders.rows import unit_rows
 from recollect.errors import EmbedderError
 from recollect.fusion import DEFAULT_K, reciprocal_rank_fusion
 from recollect.model import DEFAULT_NAMESPACE, Candidate, Filters, Hit
@@ -14,10 +15,11 @@ from recollect.query import Query, compile_fts5, expand_aliases, parse
 from recollect.retrieval.result import SearchResult
 from recollect.retrieval.snippets import snippet
 from recollect.retrieval.trace import Attempt, Trace
+from recollect.stores.base import ModelChangedError
 
 if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
-    from recollect.stores.base import SearchIndex, Vector
+    from recollect.stores.base import Model, SearchIndex, Vector
 
 __all__ = ["MODES", "Retrieval"]
 
@@ -86,14 +88,14 @@ class Retrieval:
             depth=depth,
         )
         numbers = None if mode == "bm25" else self._query_vector(query, vector, trace)
-        if numbers is not None:
+        nearest = None if numbers is None else self._dense(numbers, place, trace)
+        if nearest is not None:
             trace.mode = "semantic" if mode == "semantic" else "hybrid"
         else:
             trace.mode, trace.fell_back_to_bm25 = "bm25", mode in ("hybrid", "semantic")
         worded = [] if trace.mode == "semantic" else self._lexical(tree, place, trace)
-        nearest = [] if numbers is None else self._dense(numbers, place, trace)
         fusing = perf_counter()
-        fused = reciprocal_rank_fusion([worded, nearest], k=DEFAULT_K)
+        fused = reciprocal_rank_fusion([worded, nearest or []], k=DEFAULT_K)
         trace.fused_count = len(fused)
         hits = tuple(_hit(rank, candidate, tree) for rank, candidate in enumerate(fused[:wanted], start=1))
         finished = perf_counter()
@@ -109,17 +111,25 @@ class Retrieval:
         trace.attempts.append(Attempt("initial", trace.compiled_query, len(found)))
         return found
 
-    def _dense(self, vector: Vector, place: _Place, trace: Trace) -> list[Candidate]:
+    def _dense(self, query: _QueryVector, place: _Place, trace: Trace) -> list[Candidate] | None:
+        """Return the nearest notes, or ``None`` if another model took over while the query was embedded."""
         started = perf_counter()
-        found = self._index.search_vectors(vector, place.depth, namespace=place.namespace, filters=place.filters)
+        try:
+            found = self._index.search_vectors(
+                query.vector, place.depth, namespace=place.namespace, filters=place.filters, model=query.model
+            )
+        except ModelChangedError as changed:
+            trace.embedder_used = False
+            trace.warnings.append(_mismatch(trace.embedder, changed.model.name))
+            return None
         trace.vector_elapsed += (perf_counter() - started) * 1000
         trace.vector_count = len(found)
         return found
 
-    def _query_vector(self, query: str, given: Any, trace: Trace) -> Vector | None:
+    def _query_vector(self, query: str, given: Any, trace: Trace) -> _QueryVector | None:
         """Return the query's vector, or ``None`` where there is none to be had; a surprise is told in the trace."""
         if given is not None:
-            return arguments.vector("vector", given)
+            return _QueryVector(arguments.vector("vector", given), None)
         if self._embedder is None:
             return None
         model = self._index.model
@@ -131,7 +141,8 @@ class Retrieval:
             return None
         started = perf_counter()
         try:
-            vector = self._embedder.embed_query(query)
+            answer = self._embedder.embed_query(query)
+            (vector,) = unit_rows(self._embedder.name, [answer], count=1, dimension=None)
         except EmbedderError as error:
             trace.error_stage, trace.error_detail = "embed", str(error)
             trace.warnings.append(f"the search was by words alone: {error}")
@@ -141,7 +152,14 @@ class Retrieval:
             trace.warnings.append(_mismatch(f"{model.name} of {len(vector)} numbers", f"one of {model.dimension}"))
             return None
         trace.embedder_used = True
-        return vector
+        return _QueryVector(vector, model)
+
+
+class _QueryVector(NamedTuple):
+    """What the dense leg looks for, and the model that made it; ``None`` for a vector of the caller's own."""
+
+    vector: Vector
+    model: Model | None
 
 
 class _Place(NamedTuple):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Finding",
     "Model",
+    "ModelChangedError",
     "Neighbour",
     "Pending",
     "SearchIndex",
@@ -97,6 +98,15 @@ class VectorsMissingError(Exception):
         self.texts = texts
 
 
+class ModelChangedError(Exception):
+    """The store is searched with another model than the one that made a query's vector."""
+
+    def __init__(self, model: Model) -> None:
+        """Keep the model."""
+        super().__init__(model.name)
+        self.model = model
+
+
 def digest(text: str) -> bytes:
     """Return what stands for ``text`` where one asks whether it changed.
 
@@ -120,8 +130,14 @@ class SearchIndex(Protocol):
         """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
         ...
 
-    def search_vectors(self, vector: Vector, limit: int, *, namespace: str, filters: Filters) -> list[Candidate]:
-        """Return the nearest notes with ``vector_rank`` and ``vector_similarity``; ties by path, then id."""
+    def search_vectors(
+        self, vector: Vector, limit: int, *, namespace: str, filters: Filters, model: Model | None = None
+    ) -> list[Candidate]:
+        """Return the nearest notes with ``vector_rank`` and ``vector_similarity``; ties by path, then id.
+
+        ``model`` is what made the vector, if that is known; where the store is searched with another by now,
+        ``ModelChangedError`` says so.
+        """
         ...
 
 
@@ -168,8 +184,8 @@ class Store(SearchIndex, Protocol):
         """Walk over the notes of a namespace, or of all, in the order in which they came."""
         ...
 
-    def vectors_of(self, notes: Sequence[Note]) -> list[Vector | None]:
-        """Return the stored vectors of these notes."""
+    def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
+        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
         ...
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:

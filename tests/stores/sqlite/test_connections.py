@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,47 +17,108 @@ from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.store import SQLiteStore
 
 FORK = """
-import json, os, sys
+import os, sys, threading
 from pathlib import Path
+from recollect.model import Filters
+from recollect.query import parse
 from recollect.stores.sqlite.store import SQLiteStore
+
 store = SQLiteStore(Path(sys.argv[1]))
-store.write([{"content": "by the parent"}])
-child = os.fork()
-if child == 0:
-    store.write([{"content": "by the child"}])
-    seen = [note.content for note in store.notes()]
-    store.close()
-    os._exit(0 if seen == ["by the parent", "by the child"] else 1)
-left = os.waitpid(child, 0)[1]
-store.write([{"content": "by the parent again"}])
-if os.fork() == 0:
-    store.close()  # closes nothing of the parent's
-    os._exit(0)
-os.wait()
-print(json.dumps([left, [note.content for note in store.notes()]]))
+store.write([{"id": "parent", "content": "tea", "vector": [1.0, 0.0]}])
+busy = True
+
+def search():
+    while busy:
+        store.search_text(parse("tea"), 5, namespace="default", filters=Filters())
+        store.search_vectors([1.0, 0.0], 5, namespace="default", filters=Filters())
+
+def write():
+    number = 0
+    while busy:
+        store.write([{"id": f"thread{number}", "content": "tea", "vector": [1.0, 0.0]}])
+        number += 1
+
+threads = [threading.Thread(target=target) for target in (search, search, write)]
+for thread in threads:
+    thread.start()
+for number in range(10):
+    there, back = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        store.write([{"id": f"child{number}a", "content": "tea", "vector": [1.0, 0.0]}])
+        os.write(there[1], b"x")
+        os.read(back[0], 1)
+        assert len(store.search_vectors([1.0, 0.0], 5, namespace="default", filters=Filters())) >= 2
+        store.write([{"id": f"child{number}b", "content": "tea", "vector": [1.0, 0.0]}])
+        store.close()
+        os._exit(0)
+    os.read(there[0], 1)
+    if number == 9:
+        busy = False
+        for thread in threads:
+            thread.join()
+        store.close()
+    os.write(back[1], b"x")
+    assert os.waitpid(child, 0)[1] == 0
+store = SQLiteStore(Path(sys.argv[1]))
+assert not any(finding.problem for finding in store.check())
+print(*(note.id for note in store.notes() if "thread" not in note.id))
 """
 
 
-def test_a_child_process_gets_connections_of_its_own(tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+def test_parent_and_children_lose_nothing(tmp_path: Path) -> None:
+    code = FORK.replace("[1.0, 0.0]", "np.array([1, 0], np.float32)").replace("import os,", "import numpy as np, os,")
     done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", FORK, str(tmp_path / "memory.db")], check=True, capture_output=True, text=True
+        [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "memory.db")],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
-    assert json.loads(done.stdout) == [0, ["by the parent", "by the child", "by the parent again"]]
+    assert done.returncode == 0, done.stderr
+    expected = ["parent", *(f"child{number}{letter}" for number in range(10) for letter in "ab")]
+    assert sorted(done.stdout.split()) == sorted(expected)
 
 
-def test_a_child_leaves_the_connections_of_its_parent_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_waits_for_who_is_reading(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     store.write([{"content": "one"}])
-    parents = store._connections._idle
-    monkeypatch.setattr("os.getpid", lambda: -1)
-    assert [note.content for note in store.notes()] == ["one"]
-    assert store._connections._idle is not parents
+    opened = store._connections
+    began, ended = threading.Event(), threading.Event()
+
+    def fork() -> None:
+        began.set()
+        opened.before_fork()
+        ended.set()
+        opened.after_fork()
+
+    with opened.reading() as connection:
+        thread = threading.Thread(target=fork)
+        thread.start()
+        began.wait()
+        assert not ended.wait(0.05)
+        assert connection.execute("SELECT count(*) FROM notes").get == 1
+    thread.join()
+    assert ended.is_set()
+    assert opened._idle == []
     store.write([{"content": "two"}])
-    monkeypatch.undo()
-    store.close()  # as in a child: it is not the process that opened them
-    assert parents[0].execute("SELECT count(*) FROM notes").get == 2
-    for connection in parents:
-        connection.close()
+    assert len(list(store.notes())) == 2
+    store.close()
+
+
+def test_an_interrupt_while_waiting_leaves_nothing_open(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    other = apsw.Connection(str(tmp_path / "memory.db"))
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
+    threading.Timer(0.1, lambda: signal.raise_signal(signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        store.write([{"content": "one"}])
+    store.write([{"content": "two"}])
+    assert [note.content for note in store.notes()] == ["two"]
+    store.close()
+    other.close()
 
 
 def test_a_transaction_may_have_ended_by_itself(tmp_path: Path) -> None:
@@ -88,6 +149,7 @@ def test_a_folder_in_which_no_log_can_be_made(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(Connections, "_connect", refused)
     store = SQLiteStore(file, read_only=True)
     assert len(list(store.notes())) == 1
+    assert store._connections._idle == []  # the next one asks the file again
     store.close()
     file.with_name("memory.db-wal").write_bytes(b"what others are writing")
     with pytest.raises(StoreError, match="cannot be opened; check"):
@@ -216,4 +278,14 @@ def test_names_of_files_may_hold_anything(tmp_path: Path) -> None:
     store.close()
     store = open_store(copy)
     assert len(list(store.notes())) == 1
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "lone \ud800"])
+def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError, match="cannot be used as a file"):
+        SQLiteStore(tmp_path / name)
+    store = SQLiteStore(tmp_path / "memory.db")
+    with pytest.raises(StoreError, match="cannot be written|cannot be used as a file"):
+        store.backup(tmp_path / name)
     store.close()

@@ -10,11 +10,11 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect.errors import StoreError
+from recollect.errors import ArgumentError, StoreBusyError, StoreDamagedError, StoreError
 from recollect.model import Filters
 from recollect.query import parse
 from recollect.stores.base import Model
-from recollect.stores.sqlite import schema, searching
+from recollect.stores.sqlite import connections, schema, searching
 from recollect.stores.sqlite.store import SQLiteStore
 
 EVERYTHING = Filters()
@@ -239,6 +239,42 @@ def test_a_backup_taken_while_others_write_is_whole(store: SQLiteStore, tmp_path
     copy.close()
     with pytest.raises(StoreError, match=r"nowhere/copy\.db.* cannot be opened; check that its folder exists"):
         store.backup(tmp_path / "nowhere" / "copy.db")
+
+
+def test_a_backup_does_not_meet_the_log_of_another(store: SQLiteStore, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    store.backup(target)
+    target.with_name("copy.db-wal").write_bytes(b"what a crash left behind")
+    with pytest.raises(ArgumentError, match="is in use, or was not closed; choose another name"):
+        store.backup(target, overwrite=True)
+
+
+def test_a_vector_of_a_wrong_length_is_told(store: SQLiteStore, path: Path) -> None:
+    damage(path, "UPDATE vectors SET vector = x'00' WHERE note = 2")
+    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length; 'recollect doctor --repair' helps"):
+        store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
+    store.repair()
+    assert len(store.search_vectors(np.ones(8, np.float32), 9, namespace="default", filters=EVERYTHING)) == 7
+
+
+def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    other = SQLiteStore(path)
+    with store._connections.writing(), pytest.raises(StoreBusyError):
+        other.check()
+    other.close()
+
+
+def test_vectors_that_are_replaced_are_let_go_of_too(path: Path) -> None:
+    store = SQLiteStore(path)
+    vectors = np.eye(4, dtype=np.float32)
+    for turn in range(8):
+        store.write([{"path": f"{n}", "content": f"{n} {turn}", "vector": vectors[n % 4]} for n in range(600)])
+        store.search_vectors(vectors[0], 1, namespace="default", filters=EVERYTHING)
+    (index,) = store._indexes.values()
+    assert len(index._keys) < 8 * 600 / 2
+    assert len(store.search_vectors(vectors[0], 1000, namespace="default", filters=EVERYTHING)) == 600
+    store.close()
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(

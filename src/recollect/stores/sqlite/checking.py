@@ -49,7 +49,7 @@ def _namespaces(connection: apsw.Connection) -> list[tuple[int, str]]:
 def _file_problem(connection: apsw.Connection) -> str:
     try:
         lines = [line for (line,) in connection.execute("PRAGMA integrity_check(10)")]
-    except apsw.Error as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
         return f"SQLite cannot read it: {error}"
     # The word indexes are looked at by themselves: they can be rebuilt.
     return _listed([line for line in lines if line != "ok" and "words_" not in line])
@@ -68,7 +68,7 @@ def _word_problem(connection: apsw.Connection, namespace: int) -> str:
         connection.execute(f"INSERT INTO words_{namespace} (words_{namespace}, rank) VALUES ('integrity-check', 1)")  # noqa: S608
     except apsw.ReadOnlyError:
         pass  # the comparison counts as a write; the index itself was looked at with the file
-    except apsw.Error as error:
+    except (apsw.CorruptError, apsw.SQLError) as error:
         return f"the index does not agree with the notes ({error})"
     return ""
 

@@ -6,6 +6,7 @@ lock, between processes at SQLite's own, for as long as :data:`PATIENCE` says. A
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 import apsw
 
@@ -60,17 +62,16 @@ class Connections:
         """Open the file, and create or migrate it where that is needed and allowed."""
         self.path = path
         self.read_only = read_only
-        self._lock = threading.Lock()
-        self._start()
-        self._idle.append(self._open_first())
-
-    def _start(self) -> None:
-        """Begin with no connection; also in a child process, which must not touch those of its parent."""
-        self._process = os.getpid()
-        self._writer: apsw.Connection | None = None
         self._writing = threading.Lock()
+        self._changed = threading.Condition(threading.RLock())  # guards what follows
+        self._writer: apsw.Connection | None = None
         self._idle: list[apsw.Connection] = []
+        self._immutable: set[apsw.Connection] = set()
+        self._in_use = 0
         self._closed = False
+        self._in_use = 1
+        self._give_back(self._open_first())
+        _OPEN.add(self)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -88,14 +89,14 @@ class Connections:
         """Give the connection for writing in a transaction of its own, committed at the end unless an error comes."""
         if self.read_only:
             raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
-        self._check_open()
         with self._translated(), self._writing:
             self._check_open()
             if self._writer is None:
                 self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
             connection = self._writer
-            connection.execute("BEGIN IMMEDIATE")
             try:
+                # An interrupt may come while it waits, and must not leave the transaction open behind it.
+                connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -112,7 +113,8 @@ class Connections:
                 connection.pragma("query_only", value=False)
                 yield connection
             finally:
-                connection.close()
+                connection.pragma("query_only", value=True)
+                self._give_back(connection)
 
     def backup(self, target: Path) -> None:
         """Write a compact, consistent copy to ``target``, which must not exist."""
@@ -121,50 +123,70 @@ class Connections:
 
     def close(self) -> None:
         """Close what is idle; a connection in use closes when it comes back."""
-        if self._process != os.getpid():
-            return
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            idle, self._idle = self._idle, []
         with self._writing:
+            self._closed = True
+            self._close_idle()
+
+    def before_fork(self) -> None:
+        """Wait until no connection is in use, and close all: SQLite's locks do not survive in a child process.
+
+        A child that has a copy of an open connection would take the parent's locks for its own, and lose what it
+        writes. Both sides open new connections when they need them.
+        """
+        self._writing.acquire()
+        self._changed.acquire()
+        self._changed.wait_for(lambda: not self._in_use, timeout=PATIENCE)
+        self._close_idle()
+
+    def after_fork(self) -> None:
+        """Go on, in the parent and in the child."""
+        self._changed.release()
+        self._writing.release()
+
+    def _close_idle(self) -> None:
+        with self._changed:
             if self._writer is not None:
                 self._writer.close()
-        for connection in idle:
-            connection.close()
+                self._writer = None
+            while self._idle:
+                self._idle.pop().close()
 
     def _take(self) -> apsw.Connection:
-        self._check_open()
-        with self._lock:
+        with self._changed:
+            self._check_open()
+            self._in_use += 1
             if self._idle:
                 return self._idle.pop()
-        return self._connect_for_reading()
+        try:
+            return self._connect_for_reading()
+        except BaseException:
+            with self._changed:
+                self._in_use -= 1
+            raise
 
     def _give_back(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        with self._lock:
-            if not self._closed:
+        with self._changed:
+            self._in_use -= 1
+            self._changed.notify_all()
+            # One that believes the file immutable would never learn of what others write.
+            if self._closed or connection in self._immutable:
+                self._immutable.discard(connection)
+                connection.close()
+            else:
                 self._idle.append(connection)
-                return
-        connection.close()
 
     def _check_open(self) -> None:
-        if self._process != os.getpid():
-            # Closing the parent's connections here would drop the parent's locks: they are left alone.
-            self._abandoned = (self._writer, self._idle)
-            self._lock = threading.Lock()
-            self._start()
         if self._closed:
             raise StoreError(f"{self.path} is closed; open it again to use it")
 
     def _open_first(self) -> apsw.Connection:
-        if self.path.is_dir():
-            raise StoreError(f"{self.path} is a directory; give the path of a file")
-        if not self.path.parent.is_dir():
-            raise StoreError(f"{self.path.parent} does not exist; create it first")
         with self._translated():
+            if self.path.is_dir():
+                raise StoreError(f"{self.path} is a directory; give the path of a file")
+            if not self.path.parent.is_dir():
+                raise StoreError(f"{self.path.parent} does not exist; create it first")
             if self.read_only:
                 if not self.path.exists():
                     raise StoreError(f"{self.path} does not exist; open it without read_only=True to create it")
@@ -195,6 +217,7 @@ class Connections:
                 raise
             # The log's index cannot be created in a folder without permission; without a log none is needed.
             connection = self._connect(apsw.SQLITE_OPEN_READONLY, "immutable=1")
+            self._immutable.add(connection)
         connection.pragma("query_only", value=True)
         return connection
 
@@ -207,6 +230,7 @@ class Connections:
         connection.create_scalar_function(
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
+        connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
         connection.pragma("cache_size", -CACHE_KIBIBYTES)
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
@@ -224,6 +248,12 @@ class Connections:
                 if isinstance(error, kind):
                     raise ours(f"{path} {advice} ({error})") from error
             raise StoreError(f"{path}: {error}") from error
+        except (OSError, UnicodeError) as error:
+            raise StoreError(f"{str(path)!a} cannot be used as a file: {error}") from error
+
+
+def _same_json(*values: Any) -> bool:
+    return bool(json.loads(values[0]) == json.loads(values[1]))
 
 
 def _uri(path: Path, options: str = "") -> str:
@@ -243,3 +273,22 @@ def _begin_log(connection: apsw.Connection) -> None:
             time.sleep(0.01)
         else:
             return
+
+
+_OPEN: WeakSet[Connections] = WeakSet()
+_held: list[Connections] = []
+
+
+def _before_fork() -> None:
+    _held.extend(_OPEN)
+    for connections in _held:
+        connections.before_fork()
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch (wherever there is no fork, nothing is to be done)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

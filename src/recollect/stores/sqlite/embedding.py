@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
 from recollect.stores.base import Model
@@ -14,7 +15,7 @@ from recollect.stores.base import Model
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["GIVEN", "active_model", "model_key", "write_vectors"]
+__all__ = ["GIVEN", "active_model", "model_key", "unit_rows", "write_vectors"]
 
 GIVEN = "given"
 """The name of the model whose vectors came from the caller, without a name."""
@@ -42,6 +43,17 @@ def model_key(connection: apsw.Connection, model: Model) -> int:
     return key
 
 
+def unit_rows(vectors: Sequence[Vector]) -> NDArray[np.float32]:
+    """Return the vectors at unit length; one of zeros stays as it is.
+
+    >>> unit_rows([np.array([3e30, 4e30], dtype=np.float32)]).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    rows = np.stack(vectors).astype(np.float64)  # the square of a very large or small number is none of float32's
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
 def write_vectors(
     connection: apsw.Connection, model: Model | None, vectors: Sequence[tuple[int, int, bytes, Vector]]
 ) -> None:
@@ -57,9 +69,7 @@ def write_vectors(
             raise ArgumentError(
                 "vector", f"has {len(vector)} numbers; the model {model.name!r} makes vectors of {model.dimension}"
             )
-    rows = np.stack([vector for *_, vector in vectors]).astype(np.float32, copy=False)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows = (rows / np.where(lengths > 0, lengths, 1)).astype(model.precision)
+    rows = unit_rows([vector for *_, vector in vectors]).astype(model.precision, copy=False)
     key = model_key(connection, model)
     connection.executemany("DELETE FROM vectors WHERE note = ? AND model = ?", [(note, key) for note, *_ in vectors])
     connection.executemany(

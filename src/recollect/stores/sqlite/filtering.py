@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from recollect.model import Filters
@@ -10,7 +11,8 @@ from recollect.stores.sqlite.rows import to_microseconds
 
 __all__ = ["condition"]
 
-_LAST_CHARACTER = "\U0010ffff"
+_LAST = "\U0010ffff" * 4
+"""Behind whatever can follow a prefix in a path."""
 
 
 def condition(filters: Filters) -> tuple[str, list[Any]]:
@@ -27,7 +29,7 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
         values.extend(given)
 
     if filters.path_prefix:
-        add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _LAST_CHARACTER)
+        add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _LAST)
     for tag in filters.tags:
         add("instr(char(10) || n.tags || char(10), ?)", f"\n{tag}\n")
     if filters.session is not None:
@@ -52,9 +54,12 @@ def _value(value: Any) -> tuple[str, list[Any]]:
         return "m.type IN ('integer', 'real') AND m.value = ?", [_fitting(value)]
     if isinstance(value, str):
         return "m.type = 'text' AND m.value = ?", [value]
-    return "m.type IN ('array', 'object') AND m.value = json(?)", [json.dumps(value, ensure_ascii=False)]
+    return "m.type IN ('array', 'object') AND same_json(m.value, ?)", [json.dumps(value, ensure_ascii=False)]
 
 
 def _fitting(number: int | float) -> int | float:
     """Return a whole number that SQLite can hold, or the nearest float."""
-    return number if -(2**63) <= number < 2**63 else float(number)
+    try:
+        return number if -(2**63) <= number < 2**63 else float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

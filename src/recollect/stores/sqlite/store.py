@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
 
-from recollect.errors import ArgumentError, NoteNotFoundError
+from recollect.errors import ArgumentError, NoteNotFoundError, StoreError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written, embedding_text
 from recollect.query import Query, render_fts5
 from recollect.query.expressions import Reading
 from recollect.stores.base import (
     Finding,
     Model,
+    ModelChangedError,
     Neighbour,
     Pending,
     StoreStats,
@@ -26,13 +27,14 @@ from recollect.stores.base import (
 )
 from recollect.stores.sqlite import checking, neighbourhood, searching
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.embedding import active_model, model_key, write_vectors
+from recollect.stores.sqlite.embedding import active_model, model_key, unit_rows, write_vectors
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.neighbourhood import place_of
 from recollect.stores.sqlite.rows import COLUMNS, fetch, note_of
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
 from recollect.stores.sqlite.vectors import VectorIndex
-from recollect.stores.sqlite.writing import Batch, delete_notes, links_of, namespace_key, write_links
+from recollect.stores.sqlite.writing import Batch
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["SQLiteStore"]
 
 WALK_ROWS = 512
+LARGEST = 2**62
+"""More than any store can hold, and still a number that SQLite can."""
 
 
 class SQLiteStore:
@@ -95,9 +99,9 @@ class SQLiteStore:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._connections.writing() as connection:
             batch = Batch(connection)
-            counts = [batch.add_document(document, namespace) for document in documents]
+            written = batch.add_documents(documents, namespace)
             batch.write(model, vectors or {})
-        return Written(*map(sum, zip(*counts, strict=True))) if counts else Written()
+        return written
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""
@@ -135,11 +139,12 @@ class SQLiteStore:
             yield from found.values()
             last = rows[-1][0]
 
-    def vectors_of(self, notes: Sequence[Note]) -> list[Vector | None]:
-        """Return the stored vectors of these notes, of the model that the store is searched with."""
+    def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
+        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
         with self._connections.reading() as connection:
             active = active_model(connection)
-            return [_vector(connection, active, note) if active else None for note in notes]
+            vectors = [_vector(connection, active, note) if active else None for note in notes]
+        return (active[1] if active else None), vectors
 
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
@@ -152,25 +157,29 @@ class SQLiteStore:
             home = namespace_key(connection, namespace)
             if home is None:
                 return []
-            return searching.search_words(connection, home, expression, limit, filters)
+            return searching.search_words(connection, home, expression, min(limit, LARGEST), filters)
 
-    def search_vectors(self, vector: Vector, limit: int, *, namespace: str, filters: Filters) -> list[Candidate]:
+    def search_vectors(
+        self, vector: Vector, limit: int, *, namespace: str, filters: Filters, model: Model | None = None
+    ) -> list[Candidate]:
         """Return the nearest notes by exact search."""
         with self._connections.reading() as connection:
             home, active = namespace_key(connection, namespace), active_model(connection)
+            if model is not None and active is not None and active[1] != model:
+                raise ModelChangedError(active[1])
             if home is None or active is None or limit <= 0:
                 return []
             if len(vector) != active[1].dimension:
                 raise ArgumentError(
                     "vector", f"has {len(vector)} numbers; those of {active[1].name!r} have {active[1].dimension}"
                 )
-            length = float(np.linalg.norm(vector))
-            unit = (vector / length if length else vector).astype(np.float32)
-            found = searching.search_vectors(connection, self._index(home, *active), home, unit, limit, filters)
+            (unit,) = unit_rows([vector])
+            index, deepest = self._index(home, *active), min(limit, LARGEST)
+            found = searching.search_vectors(connection, index, home, unit, deepest, filters)
             if active_model(connection) == active:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.
-        return self.search_vectors(vector, limit, namespace=namespace, filters=filters)
+        return self.search_vectors(vector, limit, namespace=namespace, filters=filters, model=model)
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
@@ -257,12 +266,14 @@ class SQLiteStore:
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
         with self._connections.writing() as connection:
-            key = model_key(connection, model)
             lacking = connection.execute(
-                "SELECT 1 FROM notes WHERE key NOT IN (SELECT note FROM vectors WHERE model = ?) LIMIT 1", (key,)
+                "SELECT 1 FROM notes WHERE key NOT IN (SELECT note FROM vectors JOIN models ON models.key = model "
+                "WHERE (name, dimension, precision) = (?, ?, ?)) LIMIT 1",
+                tuple(model),
             ).get
             if lacking:
                 return False
+            key = model_key(connection, model)
             connection.execute("UPDATE models SET active = NULL WHERE key <> ?", (key,))
             connection.execute("UPDATE models SET active = 1 WHERE key = ?", (key,))
             connection.execute("DELETE FROM vectors WHERE model <> ?", (key,))
@@ -291,7 +302,7 @@ class SQLiteStore:
                     fetch(
                         connection,
                         "SELECT m.name, count(v.key) FROM models AS m LEFT JOIN vectors AS v ON v.model = m.key "
-                        "GROUP BY m.name ORDER BY m.name",
+                        "GROUP BY m.key ORDER BY m.name, m.active",
                     )
                 ),
                 bytes=sum(path.stat().st_size for path in self._files() if path.exists()),
@@ -312,14 +323,19 @@ class SQLiteStore:
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
-        if target.exists() and (not overwrite or target.samefile(self._connections.path)):
-            raise ArgumentError("target", f"{target} exists; choose another name")
-        partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
         try:
-            self._connections.backup(partial)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+            if target.exists() and (not overwrite or target.samefile(self._connections.path)):
+                raise ArgumentError("target", f"{target} exists; choose another name")
+            if any(target.with_name(target.name + end).exists() for end in ("-wal", "-journal")):
+                raise ArgumentError("target", f"{target} is in use, or was not closed; choose another name")
+            partial = target.with_name(f"{target.name}.{urandom(4).hex()}.partial")
+            try:
+                self._connections.backup(partial)
+                partial.replace(target)
+            finally:
+                partial.unlink(missing_ok=True)
+        except (OSError, UnicodeError) as error:
+            raise StoreError(f"{str(target)!a} cannot be written: {error}") from error
 
     def close(self) -> None:
         """Let go of the file."""
@@ -328,11 +344,11 @@ class SQLiteStore:
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:
-            index = self._indexes.get((namespace, key))
-            if index is None:
-                index = VectorIndex(namespace, key, model.dimension, model.precision)
-                self._indexes[namespace, key] = index
-            return index
+            if any(other != key for _, other in self._indexes):  # of a model that gave way to another
+                self._indexes = {place: index for place, index in self._indexes.items() if place[1] == key}
+            if (namespace, key) not in self._indexes:
+                self._indexes[namespace, key] = VectorIndex(namespace, key, model.dimension, model.precision)
+            return self._indexes[namespace, key]
 
     def _files(self) -> list[Path]:
         path = self._connections.path
@@ -357,8 +373,8 @@ def _vector(connection: apsw.Connection, active: tuple[int, Model], note: Note) 
     key, model = active
     blob = connection.execute(
         "SELECT vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
-        "JOIN namespaces AS s ON s.key = n.namespace WHERE s.name = ? AND n.id = ? AND v.model = ?",
-        (note.namespace, note.id, key),
+        "JOIN namespaces AS s ON s.key = n.namespace WHERE s.name = ? AND n.id = ? AND v.model = ? AND v.digest = ?",
+        (note.namespace, note.id, key, digest(embedding_text(note.title, note.summary, note.content))),
     ).get
     return None if blob is None else np.frombuffer(blob, dtype=model.precision).astype(np.float32)
 

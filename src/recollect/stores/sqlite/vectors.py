@@ -22,6 +22,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import StoreDamagedError
+
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
@@ -78,12 +80,14 @@ class VectorIndex:
         self._blocks: list[NDArray[np.float32]] = []
         self._keys = np.empty(0, dtype=np.int64)
         self._dead: frozenset[int] = frozenset()
+        self._counted = READ_ROWS
+        """How many there were in the table when they were last counted."""
 
     def view(self, connection: apsw.Connection) -> View:
         """Begin the connection's transaction anew, take in what it sees, and return the index as it is then."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
-            if len(self._dead) * 4 > len(self._keys) > READ_ROWS:
+            if self._is_mostly_gone(connection):
                 self._blocks, self._keys, self._dead = [], self._keys[:0], frozenset()
             last = int(self._keys[-1]) if len(self._keys) else 0
             rows = connection.execute(
@@ -93,6 +97,17 @@ class VectorIndex:
             for keys, vectors in self._read(rows):
                 self._append(keys, vectors)
             return View(list(self._blocks), self._keys, self._dead)
+
+    def _is_mostly_gone(self, connection: apsw.Connection) -> bool:
+        """Return whether it is time to begin anew: asked when many are known to be gone, or many came."""
+        known = len(self._keys)
+        if known < READ_ROWS or (len(self._dead) * 4 <= known and known < 2 * self._counted):
+            return False
+        counted: int = connection.execute(
+            "SELECT count(*) FROM vectors WHERE namespace = ? AND model = ?", (self._namespace, self._model)
+        ).get
+        self._counted = counted
+        return counted * 4 < known * 3
 
     def bury(self, keys: Collection[int]) -> None:
         """Remember that these keys, which a view held, are gone from the table."""
@@ -108,6 +123,9 @@ class VectorIndex:
     def _read(self, rows: apsw.Cursor) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         while batch := list(islice(rows, READ_ROWS)):
             keys, vectors = zip(*batch, strict=True)
+            width = self._dimension * self._precision.itemsize
+            if any(len(vector) != width for vector in vectors):
+                raise StoreDamagedError("the store holds a vector of a wrong length; 'recollect doctor --repair' helps")
             matrix = np.frombuffer(b"".join(vectors), dtype=self._precision).reshape(len(keys), self._dimension)
             yield np.array(keys, dtype=np.int64), matrix.astype(np.float32, copy=False)
 

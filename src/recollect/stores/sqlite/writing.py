@@ -25,11 +25,12 @@ from recollect.stores.sqlite.connections import indexed
 from recollect.stores.sqlite.embedding import write_vectors
 from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, folded_name, note_of, to_microseconds
 from recollect.stores.sqlite.schema import create_word_index
+from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["Batch", "delete_notes", "links_of", "namespace_key", "write_links"]
+__all__ = ["Batch"]
 
 _PLACES = ", ".join("?" * len(NoteRow._fields))
 
@@ -86,6 +87,8 @@ class Batch:
         self._by_key: dict[int, _Change] = {}
         self._by_id: dict[tuple[int, str], _Change] = {}
         self._by_path: dict[tuple[int, str], _Change] = {}
+        self._free: set[int] = set()
+        """Notes that their documents gave up in this batch."""
 
     def add(self, drafts: Sequence[Draft]) -> None:
         """Decide what the drafts do to the notes that exist, or begin."""
@@ -93,24 +96,45 @@ class Batch:
         for draft in drafts:
             self._decide(draft)
 
-    def add_document(self, document: Document, namespace: str) -> Written:
-        """Decide what a document does, delete the notes that it no longer has, and return how many are which."""
-        owner = self._namespace(namespace)
-        key: int = self._connection.execute(
-            "INSERT INTO documents (namespace, root, name, fingerprint) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint RETURNING key",
-            (owner, document.root, document.name, document.fingerprint),
-        ).get
-        drafts = [{**draft, "namespace": namespace} for draft in document.drafts]
-        self._read_existing(drafts)
-        changes = [self._decide(draft, key) for draft in drafts]
-        stay = {change.new.key for change in changes}
-        had = fetch(self._connection, "SELECT key FROM notes WHERE document = ?", (key,))
-        gone = [note for (note,) in had if note not in stay]
-        delete_notes(self._connection, owner, gone)
+    def add_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+        """Decide what documents do, delete the notes that they no longer have, and return how many are which.
+
+        A note may move from one of them to another, whichever comes first.
+        """
+        home = self._namespace(namespace)
+        latest = {(document.root, document.name): document for document in documents}
+        drafts = {
+            self._document(home, document): [{**draft, "namespace": namespace} for draft in document.drafts]
+            for document in latest.values()
+        }
+        had = {
+            note: document
+            for document in drafts
+            for (note,) in fetch(self._connection, "SELECT key FROM notes WHERE document = ?", (document,))
+        }
+        for each in drafts.values():
+            self._read_existing(each)
+        named = {
+            (change.new.key, document)
+            for document, each in drafts.items()
+            for change in map(self._named_by, each)
+            if change
+        }
+        self._free = {note for note, document in had.items() if (note, document) not in named}
+        changes = [self._decide(draft, document) for document, each in drafts.items() for draft in each]
+        gone = had.keys() - {change.new.key for change in changes}
+        delete_notes(self._connection, home, sorted(gone))
         added = sum(change.old is None for change in changes)
         updated = sum(change.old is not None and change.matters for change in changes)
         return Written(added, updated, len(changes) - added - updated, len(gone))
+
+    def _document(self, namespace: int, document: Document) -> int:
+        key: int = self._connection.execute(
+            "INSERT INTO documents (namespace, root, name, fingerprint) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint RETURNING key",
+            (namespace, document.root, document.name, document.fingerprint),
+        ).get
+        return key
 
     def write(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> list[Note]:
         """Write all that was decided and return the notes in the order of their drafts."""
@@ -245,6 +269,8 @@ class Batch:
             raise ArgumentError(
                 "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
             )
+        if draft.get("id") and not self._create:
+            return with_id  # the path is where the note should go, not the note that is meant
         return with_id or with_path
 
     def _begin(self, draft: Draft) -> _Change:
@@ -277,7 +303,7 @@ class Batch:
         return _Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int) -> None:
-        if row.document not in (None, document):
+        if row.document not in (None, document) and row.key not in self._free:
             root, name = self._connection.execute("SELECT root, name FROM documents WHERE key = ?", (row.document,)).get
             raise IngestError(f"{row.path} is the path of a note from {root}/{name}; give one of the two a prefix")
 
@@ -324,46 +350,6 @@ def _merged(row: NoteRow, draft: Draft) -> NoteRow:
 
 
 _PLAIN = ("title", "summary", "content", "importance", "position")
-
-
-def namespace_key(connection: apsw.Connection, name: str) -> int | None:
-    """Return the key of a namespace, or ``None`` if nothing was ever stored in it."""
-    key: int | None = connection.execute("SELECT key FROM namespaces WHERE name = ?", (name,)).get
-    return key
-
-
-def links_of(connection: apsw.Connection, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
-    """Return the links of the notes that have any."""
-    found: dict[int, list[Link]] = {}
-    if notes:
-        rows = connection.execute(
-            "SELECT source, kind, target FROM links WHERE source IN (SELECT value FROM json_each(?)) "
-            "ORDER BY source, place",
-            (json.dumps(notes),),
-        )
-        for source, kind, target in rows:
-            found.setdefault(source, []).append(Link(kind, target))
-    return {source: tuple(links) for source, links in found.items()}
-
-
-def write_links(connection: apsw.Connection, links: Mapping[int, Sequence[Link]]) -> None:
-    """Give the notes these links instead of those they have."""
-    connection.executemany("DELETE FROM links WHERE source = ?", [(source,) for source in links])
-    connection.executemany(
-        "INSERT INTO links (source, place, kind, target, name) VALUES (?, ?, ?, ?, ?)",
-        [
-            (source, place, link.kind, link.target, folded_name(link.target))
-            for source, each in links.items()
-            for place, link in enumerate(each)
-        ],
-    )
-
-
-def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[int]) -> None:
-    """Delete notes with their words; their vectors and links go with them."""
-    keys = [(key,) for key in notes]
-    connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
-    connection.executemany("DELETE FROM notes WHERE key = ?", keys)
 
 
 def _notes_with_vectors(connection: apsw.Connection, model: Model | None, changes: Sequence[_Change]) -> set[int]:

@@ -1,0 +1,53 @@
+"""Rows that several rooms of the store look up, write and delete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import apsw
+
+from recollect.model import Link
+from recollect.stores.sqlite.rows import folded_name
+
+__all__ = ["delete_notes", "links_of", "namespace_key", "write_links"]
+
+
+def namespace_key(connection: apsw.Connection, name: str) -> int | None:
+    """Return the key of a namespace, or ``None`` if nothing was ever stored in it."""
+    key: int | None = connection.execute("SELECT key FROM namespaces WHERE name = ?", (name,)).get
+    return key
+
+
+def links_of(connection: apsw.Connection, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+    """Return the links of the notes that have any."""
+    found: dict[int, list[Link]] = {}
+    if notes:
+        rows = connection.execute(
+            "SELECT source, kind, target FROM links WHERE source IN (SELECT value FROM json_each(?)) "
+            "ORDER BY source, place",
+            (json.dumps(notes),),
+        )
+        for source, kind, target in rows:
+            found.setdefault(source, []).append(Link(kind, target))
+    return {source: tuple(links) for source, links in found.items()}
+
+
+def write_links(connection: apsw.Connection, links: Mapping[int, Sequence[Link]]) -> None:
+    """Give the notes these links instead of those they have."""
+    connection.executemany("DELETE FROM links WHERE source = ?", [(source,) for source in links])
+    connection.executemany(
+        "INSERT INTO links (source, place, kind, target, name) VALUES (?, ?, ?, ?, ?)",
+        [
+            (source, place, link.kind, link.target, folded_name(link.target))
+            for source, each in links.items()
+            for place, link in enumerate(each)
+        ],
+    )
+
+
+def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[int]) -> None:
+    """Delete notes with their words; their vectors and links go with them."""
+    keys = [(key,) for key in notes]
+    connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
+    connection.executemany("DELETE FROM notes WHERE key = ?", keys)
