@@ -50,7 +50,7 @@ environment() {
     fi
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         say "installing recollect${extras:+ with $extras} into .venv"
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable ".${extras:+[$extras]}" || exit 1
+        .venv/bin/python -m pip install -qq --disable-pip-version-check --editable ".${extras:+[$extras]}" || exit 1
         echo "$wanted" >"$stamp"
     fi
     export PATH="$PWD/.venv/bin:$PATH"

@@ -176,6 +176,20 @@ class TestSearching:
             hit.id for hit in memory.search("tea bikes", top_k=5, candidate_k=60)
         ] + [hit.id for hit in memory.search("tea bikes", top_k=60)][5:]
 
+    def test_not_means_not_for_meaning_too(self, memory: Memory) -> None:
+        memory.add("Oolong on Fridays.", path="friday.md")
+        assert paths(memory.search("oolong"))[0] == "friday.md"
+        assert "friday.md" not in paths(memory.search("oolong NOT friday"))
+        assert "friday.md" not in paths(
+            memory.search("oolong NOT friday", mode="semantic", filters={"path_prefix": "f"})
+        )
+        assert sorted(paths(memory.search("coffee NOT coffee"))) == ["bike.md", "dog.md", "friday.md"]
+        assert memory.search("tea NOT friday", mode="semantic")[0].path == "tea.md"
+
+    def test_stopwords_alone_are_meant(self, memory: Memory) -> None:
+        memory.add("To be or not to be", path="hamlet.md")
+        assert paths(memory.search("to be", mode="bm25")) == ["hamlet.md"]
+
     def test_many_queries(self, memory: Memory) -> None:
         found = memory.search_many(["oolong", "wheel"], top_k=1)
         assert [paths(result) for result in found] == [["tea.md"], ["bike.md"]]
@@ -203,7 +217,7 @@ class TestSearching:
         embedder.embed_query = lambda _: embedder.embed_documents(["tea"])[0][:2]  # type: ignore[method-assign,assignment]
         result = memory.search("sencha")
         assert paths(result) == ["tea.md"]
-        assert "not of topics of 2 numbers" in result.warnings[0]
+        assert "the vectors of topics have 2 numbers now and 4 in the store" in result.warnings[0]
 
     def test_an_embedder_that_returns_nonsense(self, memory: Memory, embedder: Topics) -> None:
         embedder.embed_query = lambda _: [float("nan")] * 4  # type: ignore[method-assign,assignment]

@@ -29,6 +29,8 @@ def text(argument: str, value: Any) -> str:
 
 def line(argument: str, value: Any) -> str:
     """Return ``value`` if it is a string of one line, without control characters; surrogates are made well formed."""
+    if type(value) is str and value.isprintable():
+        return value
     if _CONTROL.search(text(argument, value)):
         raise ArgumentError(argument, f"must be one line without control characters, got {_shown(value)}")
     return well_formed(value)

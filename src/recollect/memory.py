@@ -247,18 +247,22 @@ class Memory:
         source: str | PathLike[str],
         *,
         prefix: str = "",
+        adopt: bool = False,
         namespace: str | None = None,
         progress: Progress | None = None,
     ) -> IngestReport:
         """Take in a file, or a folder of Markdown, text and JSONL; what did not change is not read again.
 
         Notes of files that are gone are removed. A file that cannot be read is named in the report, and the rest goes
-        on. Without ``progress``, a bar is drawn if standard error is a terminal.
+        on. So is one whose path is that of a note from elsewhere that says something else; with ``adopt``, for example
+        after a folder was moved, such notes become the file's. Without ``progress``, a bar is drawn if standard error
+        is a terminal.
         """
         from recollect.ingest import ingest  # noqa: PLC0415 (brings Markdown and YAML)
 
         with _progress(progress, "Reading") as told:
-            return ingest(Path(source), self._writer, prefix=prefix, namespace=_home(namespace), progress=told)
+            library = NoteWriter(self._store, self._choice, adopt=adopt)
+            return ingest(Path(source), library, prefix=prefix, namespace=_home(namespace), progress=told)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many.
@@ -297,10 +301,9 @@ class Memory:
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Look at every part and return what was found; with ``repair``, first rebuild what derives from the notes."""
         found = self._store.repair() if repair else self._store.check()
-        lacking = self._writer.unembedded()
-        problem = (
-            f"{lacking} notes have no vector of {self._writer.model_name()}; reindex makes them" if lacking else ""
-        )
+        lacking, model = self._writer.unembedded(), self._writer.model_name()
+        notes = "note has" if lacking == 1 else "notes have"
+        problem = f"{lacking} {notes} no vector of {model}; reindex makes them" if lacking else ""
         return [*found, Finding("embedder", problem, repairable=False)]
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:

@@ -32,10 +32,11 @@ _Line = tuple[int, Draft, str]
 class NoteWriter:
     """Writes to a store, and embeds what the store says has no vector. It is what ingesting calls a library, too."""
 
-    def __init__(self, store: Store, choice: EmbedderChoice) -> None:
-        """Join a store and an embedder, if there is one."""
+    def __init__(self, store: Store, choice: EmbedderChoice, *, adopt: bool = False) -> None:
+        """Join a store and an embedder, if there is one; with ``adopt``, documents take over notes at their paths."""
         self._store = store
         self._choice = choice
+        self._adopt = adopt
 
     def write(self, drafts: Sequence[Draft], *, model: Model | None = None, create: bool = True) -> list[Note]:
         """Write drafts in one transaction; ``model`` is that of the vectors that they hold, if not the embedder's."""
@@ -52,7 +53,9 @@ class NoteWriter:
         """Replace the notes of these documents in one transaction."""
         model = self._model()
         return self._with_vectors(
-            lambda vectors: self._store.write_documents(documents, namespace=namespace, model=model, vectors=vectors)
+            lambda vectors: self._store.write_documents(
+                documents, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
+            )
         )
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:

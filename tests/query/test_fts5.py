@@ -65,7 +65,7 @@ def test_canonical_string(text: str, expected: str) -> None:
         ("会議2026-04-18", '"会議20260418" OR "会議2026 04 18"', '"会議20260418"'),
         ("(2026-04-18),", '"2026 04 18"', '"2026 04 18"'),
         ("2026/04/18 2026-04-18", '"2026 04 18"', '"2026 04 18"'),
-        ("foo foo", '"foo" OR "foo"', '"foo" OR "foo"'),
+        ("foo foo", '"foo"', '"foo" OR "foo"'),
         ("foo NOT tea NOT tea", '"foo" NOT "tea"', '"foo" NOT ("tea" OR "tea")'),
         ("foo NOT 2026-04-18", '"foo" NOT ("2026 04 18" OR "20260418")', '"foo" NOT "2026 04 18"'),
         ("2026-04-18* foo", '"2026 04 18" * OR "foo"', '"2026 04 18" * OR "foo"'),

@@ -102,6 +102,12 @@ class TestWriting:
         put(store, {"id": "1", "path": "c"}, {"id": "2", "path": "a"}, {"id": "1", "path": "b"})
         assert [note and note.content for note in store.get(["a", "b", "c"], namespace=HOME)] == ["two", "one", None]
 
+    def test_notes_may_swap_paths_whatever_the_order(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
+        put(store, {"id": "1", "path": "b"}, {"id": "2", "path": "a"})
+        assert [note and note.content for note in store.get(["a", "b"], namespace=HOME)] == ["two", "one"]
+        assert words(store, "one") == ["b"]
+
     def test_a_path_of_another_note_is_refused(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
         with pytest.raises(ArgumentError, match="^path: 'b' is the path of another note, '2'; delete that first"):
@@ -314,6 +320,14 @@ class TestEmbedding:
         assert store.model == TINY
         assert store.stats().vectors == {"tiny": 3}
 
+    def test_a_model_that_changes_its_dimension_is_refused(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "1", "vector": [1, 0, 0]}, model=TINY)
+        with pytest.raises(
+            ArgumentError, match="^embedder: makes vectors of 2 numbers; those of tiny .* have 3; reindex"
+        ):
+            put(store, {"path": "b", "content": "2", "vector": [1, 0]}, model=Model("tiny", 2))
+        assert len(list(store.notes())) == 1
+
     def test_an_unchanged_text_needs_no_new_vector(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
         put(store, {"path": "a", "content": "green", "tags": ["x"], "importance": 1}, model=TINY)
@@ -426,6 +440,9 @@ class TestFilters:
         assert sorted(words(store, "tea", 2, path_prefix="work/")) == ["work/a.md", "work/b.md"]
         assert sorted(nearest(store, [1, 0], 2, path_prefix="work/")) == ["work/a.md", "work/b.md"]
 
+    def test_thousands_of_tags(self, store: Store) -> None:
+        assert words(store, "tea", tags=[f"tag {n}" for n in range(5000)]) == []
+
 
 class TestLinks:
     def test_links_come_and_go(self, store: Store) -> None:
@@ -499,11 +516,19 @@ class TestDocuments:
         assert store.write_documents([], namespace=HOME) == Written()
 
     def test_the_path_of_another_document_is_refused(self, store: Store) -> None:
-        draft = draft_of({"path": "a", "content": "x"})
-        store.write_documents([Document("/one", "a.md", "1", [draft])], namespace=HOME)
-        with pytest.raises(IngestError, match="^a is the path of a note from /one/a.md; give one of the two a prefix"):
-            store.write_documents([Document("/two", "a.md", "1", [draft])], namespace=HOME)
+        def document(root: str, content: str) -> list[Document]:
+            return [Document(root, "a.md", "1", [draft_of({"path": "a", "content": content})])]
+
+        store.write_documents(document("/one", "x"), namespace=HOME)
+        with pytest.raises(
+            IngestError, match="^a is the path of a note from /one/a.md; ingest with a prefix, or adopt"
+        ):
+            store.write_documents(document("/two", "y"), namespace=HOME)
         assert store.documents("/two", namespace=HOME) == {}
+        assert store.write_documents(document("/two", "x"), namespace=HOME) == Written(updated=1)
+        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True) == Written(updated=1)
+        assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 0
+        assert store.remove_documents("/three", ["a.md"], namespace=HOME) == 1
 
     @pytest.mark.parametrize("order", [1, -1])
     def test_a_note_may_move_from_one_document_to_another(self, store: Store, order: int) -> None:
@@ -531,11 +556,13 @@ class TestDocuments:
         assert [note.path for note in store.notes()] == ["y"]
         assert not any(finding.problem for finding in store.check())
 
-    def test_a_note_by_hand_becomes_part_of_the_document(self, store: Store) -> None:
+    def test_a_note_by_hand_is_left_alone_unless_it_is_adopted(self, store: Store) -> None:
         (note,) = put(store, {"path": "a", "content": "x", "tags": ["mine"]})
-        store.write_documents(
-            [Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "y"})])], namespace=HOME
-        )
+        document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "y"})])
+        with pytest.raises(IngestError, match="^a is the path of a note from another hand; ingest with a prefix"):
+            store.write_documents([document], namespace=HOME)
+        assert store.get(["a"], namespace=HOME) == [note]
+        store.write_documents([document], namespace=HOME, adopt=True)
         assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 1
         assert store.get([note.id], namespace=HOME) == [None]
 

@@ -18,6 +18,7 @@ __all__ = ["command"]
 @click.command("ingest")
 @click.argument("sources", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
 @click.option("--prefix", metavar="TEXT", default="", help="What the notes' paths begin with, such as work/.")
+@click.option("--adopt", is_flag=True, help="Let files take over notes that are at their paths already.")
 @options.namespace()
 @options.embedder
 @options.database
@@ -27,6 +28,7 @@ def command(
     *,
     sources: tuple[str, ...],
     prefix: str,
+    adopt: bool,
     namespace: str | None,
     embedder: str,
     db: str,
@@ -41,7 +43,7 @@ def command(
     """
     with opening.open_or_create(db, embedder) as memory:
         reports = [
-            memory.ingest(source, prefix=prefix, namespace=namespace, progress=opening.silence_if(quiet))
+            memory.ingest(source, prefix=prefix, adopt=adopt, namespace=namespace, progress=opening.silence_if(quiet))
             for source in sources
         ]
     total = _summed(reports)

@@ -111,7 +111,11 @@ def console() -> Console:
     """Return a console for standard output that draws text as it is: no markup, no colour but in a terminal."""
     from rich.console import Console  # noqa: PLC0415 (heavy: only who draws pays for it)
 
-    made = Console(highlight=False, markup=False, emoji=False)
+    class PipedConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # it is for the command to say how it ends
+
+    made = PipedConsole(highlight=False, markup=False, emoji=False)
     if not made.is_terminal:
         made.width = UNBROKEN
     return made

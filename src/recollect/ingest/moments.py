@@ -40,9 +40,22 @@ def moment_of(argument: str, value: Any) -> datetime:
         return arguments.instant(argument, _SPACE_BEFORE_OFFSET.sub("", value) if isinstance(value, str) else value)
     except ArgumentError:
         moment = parse_question_date(value) if isinstance(value, str) else None
-        if moment is None:
+        if moment is None or not _is_in_calendar(value):
             raise
         return moment
+
+
+def _is_in_calendar(text: str) -> bool:
+    """Return whether the day and time that a text begins with exist: people may ask for 30 February, files may not."""
+    numbers = re.match(r"\D*(\d{4})\D(\d\d?)\D(\d\d?)(?:\D+(\d\d?):(\d\d?))?", text)
+    if numbers is None:
+        return True
+    year, month, day, hour, minute = (int(number or 0) for number in numbers.groups())
+    try:
+        datetime(year, month, day, hour, minute, tzinfo=UTC)
+    except ValueError:
+        return False
+    return True
 
 
 def moment_of_timestamp(seconds: float) -> datetime | None:

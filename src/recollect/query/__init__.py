@@ -5,8 +5,8 @@ See ``docs/query-language.md`` for the language; every function has an example t
 
 from recollect.query.aliases import AliasTable, expand_aliases
 from recollect.query.dates import date_search_tokens, parse_question_date
-from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Renderer, expression, render
-from recollect.query.fts5 import compile_fts5, render_fts5
+from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Renderer, exclusion, expression, render
+from recollect.query.fts5 import compile_fts5, render_fts5, render_fts5_exclusion
 from recollect.query.normalisation import normalise
 from recollect.query.parser import MAX_LENGTH, parse
 from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal, with_dates
@@ -30,6 +30,7 @@ __all__ = [
     "augment_with_temporal",
     "compile_fts5",
     "date_search_tokens",
+    "exclusion",
     "expand_aliases",
     "expand_temporal",
     "expression",
@@ -40,6 +41,7 @@ __all__ = [
     "query_tokens",
     "render",
     "render_fts5",
+    "render_fts5_exclusion",
     "sanitise",
     "slug_text",
     "strongest_term",

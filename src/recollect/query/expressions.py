@@ -28,7 +28,18 @@ from recollect.errors import ArgumentTypeError
 from recollect.query.parser import PUNCTUATION, clean_word, strip_punctuation
 from recollect.query.tree import Kind, Operator, Query, Token, require_query
 
-__all__ = ["AllOf", "AnyOf", "Except", "Expression", "Match", "Reading", "Renderer", "expression", "render"]
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Except",
+    "Expression",
+    "Match",
+    "Reading",
+    "Renderer",
+    "exclusion",
+    "expression",
+    "render",
+]
 
 Reading = Literal["strict", "literal"]
 
@@ -130,17 +141,30 @@ def _literal(query: Query) -> Expression | None:
     return _bind([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
 
 
+def exclusion(query: Query) -> Expression | None:
+    """Return what a note must not hold to be found by ``query`` in the strict reading, or ``None`` for nothing.
+
+    >>> from recollect.query import parse
+    >>> exclusion(parse("deploy NOT friday"))
+    Match(kind='term', text='friday')
+    """
+    excluded = [
+        leaf
+        for group in _groups(require_query(query))
+        if group[0].operator == "NOT"
+        for leaf in (*(leaf for token in group for leaf in _spellings(token)), *_own(group[0]))
+    ]
+    return _any(list(dict.fromkeys(excluded))) if excluded else None
+
+
 def _strict(query: Query) -> Expression | None:
-    wanted: list[_Clause] = []
-    excluded: list[Match] = []
-    for group in _groups(query):
-        leaves = [leaf for token in group for leaf in _spellings(token)]
-        if group[0].operator == "NOT":
-            excluded.extend((*leaves, *_own(group[0])))
-        else:
-            wanted.append((group[0].operator, _any(leaves)))
-    found = _bind(wanted, pass_over_punctuation=True)
-    return Except(found, _any(list(dict.fromkeys(excluded)))) if found and excluded else found
+    wanted: list[_Clause] = [
+        (group[0].operator, _any([leaf for token in group for leaf in _spellings(token)]))
+        for group in _groups(query)
+        if group[0].operator != "NOT"
+    ]
+    found, excluded = _bind(wanted, strictly=True), exclusion(query)
+    return Except(found, excluded) if found and excluded else found
 
 
 def _own(token: Token) -> list[Match]:
@@ -160,10 +184,11 @@ def _groups(query: Query) -> list[list[Token]]:
     return groups
 
 
-def _bind(clauses: Sequence[_Clause], *, pass_over_punctuation: bool = False) -> Expression | None:
+def _bind(clauses: Sequence[_Clause], *, strictly: bool = False) -> Expression | None:
     """Join clauses as FTS5 binds them; the first one's operator counts for nothing.
 
-    No index holds punctuation, so that ``tea AND "?!"`` finds nothing, unless it is passed over and read as ``tea``.
+    No index holds punctuation, so that ``tea AND "?!"`` finds nothing; the strict reading passes over it and reads
+    ``tea``. There a word that is asked for twice is asked for once: it would only take the engine longer.
     """
     alternatives: list[Expression] = []
     required: list[Expression] = []
@@ -171,7 +196,7 @@ def _bind(clauses: Sequence[_Clause], *, pass_over_punctuation: bool = False) ->
 
     def close() -> None:
         if required:
-            words = [node for node in required if _holds_a_word(node)] if pass_over_punctuation else []
+            words = [node for node in required if _holds_a_word(node)] if strictly else []
             parts = words or required
             wanted = parts[0] if len(parts) == 1 else AllOf(tuple(parts))
             alternatives.append(Except(wanted, _any(excluded)) if excluded else wanted)
@@ -183,6 +208,8 @@ def _bind(clauses: Sequence[_Clause], *, pass_over_punctuation: bool = False) ->
             close()
         (excluded if operator == "NOT" and position else required).append(node)
     close()
+    if strictly:
+        alternatives = list(dict.fromkeys(alternatives))
     return _any(_each_date_once(alternatives)) if alternatives else None
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from recollect.query.expressions import Reading, expression, render
+from recollect.query.expressions import Reading, exclusion, expression, render
 from recollect.query.tree import Kind, Query, Token, require_query
 
-__all__ = ["compile_fts5", "render_fts5"]
+__all__ = ["compile_fts5", "render_fts5", "render_fts5_exclusion"]
 
 
 def compile_fts5(query: Query) -> str:
@@ -45,6 +45,17 @@ def render_fts5(query: Query, reading: Reading = "strict") -> str:
     '"notes" OR "2026 04 04"'
     """
     node = expression(query, reading)
+    return "" if node is None else render(node, _Fts5()).removeprefix("(").removesuffix(")")
+
+
+def render_fts5_exclusion(query: Query) -> str:
+    """Return the FTS5 string of what a note must not hold to be found by ``query``; empty where nothing is excluded.
+
+    >>> from recollect.query import parse
+    >>> render_fts5_exclusion(parse("deploy NOT friday NOT eve*"))
+    '"friday" OR "eve" *'
+    """
+    node = exclusion(query)
     return "" if node is None else render(node, _Fts5()).removeprefix("(").removesuffix(")")
 
 

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import arguments
+from recollect.characters import collapse_whitespace
 from recollect.embedders.rows import unit_rows
 from recollect.errors import EmbedderError
 from recollect.fusion import DEFAULT_K, reciprocal_rank_fusion
@@ -72,6 +73,8 @@ class Retrieval:
         wanted = arguments.count("top_k", top_k)
         depth = max(wanted, arguments.count("candidate_k", candidate_k))
         tree = parse(query)
+        if not tree.tokens:
+            tree = parse(query, drop_stopwords=False)  # nothing but stopwords: then they are what is meant
         if self._aliases:
             tree = expand_aliases(tree, self._aliases)
         trace = Trace(
@@ -87,8 +90,8 @@ class Retrieval:
             filters=Filters.of(filters),
             depth=depth,
         )
-        numbers = None if mode == "bm25" else self._query_vector(query, vector, trace)
-        nearest = None if numbers is None else self._dense(numbers, place, trace)
+        numbers = None if mode == "bm25" else self._query_vector(_wanted(tree), vector, trace)
+        nearest = None if numbers is None else self._dense(numbers, tree, place, trace)
         if nearest is not None:
             trace.mode = "semantic" if mode == "semantic" else "hybrid"
         else:
@@ -111,12 +114,17 @@ class Retrieval:
         trace.attempts.append(Attempt("initial", trace.compiled_query, len(found)))
         return found
 
-    def _dense(self, query: _QueryVector, place: _Place, trace: Trace) -> list[Candidate] | None:
+    def _dense(self, query: _QueryVector, tree: Query, place: _Place, trace: Trace) -> list[Candidate] | None:
         """Return the nearest notes, or ``None`` if another model took over while the query was embedded."""
         started = perf_counter()
         try:
             found = self._index.search_vectors(
-                query.vector, place.depth, namespace=place.namespace, filters=place.filters, model=query.model
+                query.vector,
+                place.depth,
+                namespace=place.namespace,
+                filters=place.filters,
+                without=tree,
+                model=query.model,
             )
         except ModelChangedError as changed:
             trace.embedder_used = False
@@ -145,11 +153,14 @@ class Retrieval:
             (vector,) = unit_rows(self._embedder.name, [answer], count=1, dimension=None)
         except EmbedderError as error:
             trace.error_stage, trace.error_detail = "embed", str(error)
-            trace.warnings.append(f"the search was by words alone: {error}")
+            trace.warnings.append(f"the search was by words alone: {collapse_whitespace(str(error))}")
             return None
         trace.vector_elapsed = (perf_counter() - started) * 1000
         if len(vector) != model.dimension:
-            trace.warnings.append(_mismatch(f"{model.name} of {len(vector)} numbers", f"one of {model.dimension}"))
+            trace.warnings.append(
+                f"the vectors of {model.name} have {len(vector)} numbers now and {model.dimension} in the store, "
+                "so the search was by words alone; reindex re-embeds"
+            )
             return None
         trace.embedder_used = True
         return _QueryVector(vector, model)
@@ -168,6 +179,13 @@ class _Place(NamedTuple):
     namespace: str
     filters: Filters
     depth: int
+
+
+def _wanted(tree: Query) -> str:
+    """Return the query's text without what it excludes, of which the meaning leg must not think."""
+    if all(token.operator != "NOT" for token in tree.tokens):
+        return tree.raw
+    return " ".join(token.source or token.text for token in tree.tokens if token.operator != "NOT")
 
 
 def _mismatch(embedder: str, model: str) -> str:

@@ -131,12 +131,19 @@ class SearchIndex(Protocol):
         ...
 
     def search_vectors(
-        self, vector: Vector, limit: int, *, namespace: str, filters: Filters, model: Model | None = None
+        self,
+        vector: Vector,
+        limit: int,
+        *,
+        namespace: str,
+        filters: Filters,
+        without: Query | None = None,
+        model: Model | None = None,
     ) -> list[Candidate]:
         """Return the nearest notes with ``vector_rank`` and ``vector_similarity``; ties by path, then id.
 
-        ``model`` is what made the vector, if that is known; where the store is searched with another by now,
-        ``ModelChangedError`` says so.
+        Notes that hold what the query ``without`` excludes are not among them. ``model`` is what made the vector, if
+        that is known; where the store is searched with another by now, ``ModelChangedError`` says so.
         """
         ...
 
@@ -168,8 +175,13 @@ class Store(SearchIndex, Protocol):
         namespace: str,
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
+        adopt: bool = False,
     ) -> Written:
-        """Store documents as ``write`` stores drafts, and delete the notes that they had and no longer have."""
+        """Store documents as ``write`` stores drafts, and delete the notes that they had and no longer have.
+
+        A note at one of their paths that is not theirs raises ``IngestError``, unless it says the same, or ``adopt`` is
+        true: then it becomes theirs.
+        """
         ...
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:

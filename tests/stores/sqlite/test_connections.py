@@ -237,14 +237,6 @@ def test_another_process_may_have_migrated_meanwhile(tmp_path: Path) -> None:
     raw.close()
 
 
-def test_a_word_index_that_cannot_be_dropped_is_told(tmp_path: Path) -> None:
-    raw = apsw.Connection(str(tmp_path / "memory.db"))
-    raw.execute("CREATE VIEW words_1 AS SELECT 1")
-    with pytest.raises(StoreError, match="the word index of namespace 1 cannot be dropped"):
-        schema.drop_word_index(raw, 1)
-    raw.close()
-
-
 @pytest.mark.parametrize(
     ("target", "problem"),
     [

@@ -105,6 +105,37 @@ def test_a_damaged_file_is_told(path: Path) -> None:
     other.close()
 
 
+def test_a_word_index_whose_pages_are_noise_is_built_anew(store: SQLiteStore, path: Path) -> None:
+    store.write([{"path": f"more/{n}", "content": f"word{n} " * 20, "title": "jar"} for n in range(400)])
+    store.close()
+    raw = apsw.Connection(str(path))
+    pages = [
+        page for (page,) in raw.execute("SELECT pageno FROM dbstat WHERE name = 'words_1_data' AND pagetype = 'leaf'")
+    ]
+    raw.close()
+    whole = bytearray(path.read_bytes())
+    for page in pages[:6]:
+        whole[(page - 1) * 8192 : page * 8192] = b"\xa5" * 8192
+    path.write_bytes(bytes(whole))
+    broken = SQLiteStore(path)
+    with pytest.raises(StoreDamagedError, match="is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt"):
+        broken.search_text(parse("jar"), 10, namespace="default", filters=EVERYTHING)
+    (finding,) = broken.check()
+    assert finding.problem
+    assert finding.repairable
+    assert not any(finding.problem for finding in broken.repair())
+    assert len(broken.search_text(parse("jar"), 500, namespace="default", filters=EVERYTHING)) == 408
+    broken.close()
+
+
+def test_a_missing_table_is_told(store: SQLiteStore, path: Path) -> None:
+    damage(path, "DROP TABLE vectors; DROP TABLE words_1")
+    (finding,) = store.check()
+    assert (finding.problem, finding.repairable) == ("the table vectors is missing", False)
+    with pytest.raises(StoreDamagedError, match="no such table: words_1"):
+        store.search_text(parse("jar"), 10, namespace="default", filters=EVERYTHING)
+
+
 def test_what_is_deleted_is_gone_from_the_file(store: SQLiteStore, path: Path) -> None:
     word = "xylophonic"
     vector = np.arange(1, 9, dtype=np.float32)

@@ -9,7 +9,7 @@ import apsw
 from recollect.model import embedding_text
 from recollect.stores.base import Finding, digest
 from recollect.stores.sqlite.rows import fetch
-from recollect.stores.sqlite.schema import create_word_index, drop_word_index
+from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index
 
 __all__ = ["check", "rebuild"]
 
@@ -19,7 +19,10 @@ SHOWN = 3
 
 def check(connection: apsw.Connection) -> list[Finding]:
     """Look at every part. Where SQLite's own structure is broken, the rest cannot be looked at."""
-    structure = Finding("file", _file_problem(connection), repairable=False)
+    problem = _missing_tables(connection)
+    if problem:
+        return [Finding("file", problem, repairable=False)]
+    structure = Finding("file", _file_problem(connection), repairable=_notes_can_be_read(connection))
     if structure.problem:
         return [structure]
     return [
@@ -30,20 +33,38 @@ def check(connection: apsw.Connection) -> list[Finding]:
     ]
 
 
-def rebuild(connection: apsw.Connection) -> None:
-    """Make anew what is derived from the notes: indexes and words; drop vectors and links that belong to nothing."""
+def rebuild(connection: apsw.Connection) -> bool:
+    """Make anew what is derived from the notes: indexes and words; drop vectors and links that belong to nothing.
+
+    Return whether a vacuum should follow, to free what could not be dropped.
+    """
+    left_behind = [drop_word_index(connection, key) for key, _ in _namespaces(connection)]
     connection.execute("REINDEX")
     connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])
     connection.execute("DELETE FROM links WHERE source NOT IN (SELECT key FROM notes)")
     connection.execute("UPDATE notes SET document = NULL WHERE document NOT IN (SELECT key FROM documents)")
     for key, _ in _namespaces(connection):
-        drop_word_index(connection, key)
         create_word_index(connection, key)
         connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (our own number)
+    return any(left_behind)
 
 
 def _namespaces(connection: apsw.Connection) -> list[tuple[int, str]]:
     return [(key, name) for key, name in fetch(connection, "SELECT key, name FROM namespaces ORDER BY name")]
+
+
+def _missing_tables(connection: apsw.Connection) -> str:
+    there = {name for (name,) in fetch(connection, "SELECT name FROM sqlite_schema")}
+    return _listed([f"the table {name} is missing" for name in TABLES if name not in there])
+
+
+def _notes_can_be_read(connection: apsw.Connection) -> bool:
+    """Return whether what everything else derives from is whole, so that the rest can be rebuilt."""
+    try:
+        connection.execute("SELECT sum(length(content) + length(id)) FROM notes NOT INDEXED").get  # noqa: B018
+    except apsw.CorruptError:
+        return False
+    return True
 
 
 def _file_problem(connection: apsw.Connection) -> str:

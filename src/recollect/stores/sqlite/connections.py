@@ -38,13 +38,14 @@ PAGE_BYTES = 8192  # five vectors of 384 numbers fit into one page; of SQLite's 
 CACHE_KIBIBYTES = 16 * 1024
 
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
+_DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.BusyError, StoreBusyError, f"is kept busy by others; nothing was written after {PATIENCE:.0f} seconds"),
     (apsw.LockedError, StoreBusyError, "is kept busy by others; nothing was written"),
     (apsw.FullError, StoreFullError, "has no room left on its disk; nothing was written"),
     (apsw.ReadOnlyError, StoreReadOnlyError, _NOT_WRITABLE),
     (apsw.NotADBError, StoreDamagedError, "is not an SQLite database; choose another file"),
-    (apsw.CorruptError, StoreDamagedError, "is damaged; see what 'recollect doctor' says, or restore a backup"),
+    (apsw.CorruptError, StoreDamagedError, _DAMAGED),
     (apsw.CantOpenError, StoreError, "cannot be opened; check that its folder exists and may be written to"),
     (apsw.IOError, StoreError, "cannot be read or written; check the disk"),
 )
@@ -115,6 +116,11 @@ class Connections:
             finally:
                 connection.pragma("query_only", value=True)
                 self._give_back(connection)
+
+    def vacuum(self) -> None:
+        """Free what no table holds any more."""
+        with self.checking() as connection:
+            connection.execute("VACUUM")
 
     def backup(self, target: Path) -> None:
         """Write a compact, consistent copy to ``target``, which must not exist."""
@@ -247,6 +253,8 @@ class Connections:
             for kind, ours, advice in _ERRORS:
                 if isinstance(error, kind):
                     raise ours(f"{path} {advice} ({error})") from error
+            if "no such table" in str(error):
+                raise StoreDamagedError(f"{path} {_DAMAGED} ({error})") from error
             raise StoreError(f"{path}: {error}") from error
         except (OSError, UnicodeError) as error:
             raise StoreError(f"{str(path)!a} cannot be used as a file: {error}") from error

@@ -16,10 +16,10 @@ _LAST = "\U0010ffff" * 4
 
 
 def condition(filters: Filters) -> tuple[str, list[Any]]:
-    r"""Return a condition that begins with AND for each filter, and the values for its places.
+    """Return a condition that begins with AND for each filter, and the values for its places.
 
-    >>> condition(Filters(tags=("tea",)))
-    (' AND instr(char(10) || n.tags || char(10), ?)', ['\ntea\n'])
+    >>> condition(Filters(session="chat-1"))
+    (' AND n.session IS ?', ['chat-1'])
     """
     parts: list[str] = []
     values: list[Any] = []
@@ -30,8 +30,9 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
 
     if filters.path_prefix:
         add("n.path >= ? AND n.path < ?", filters.path_prefix, filters.path_prefix + _LAST)
-    for tag in filters.tags:
-        add("instr(char(10) || n.tags || char(10), ?)", f"\n{tag}\n")
+    if filters.tags:
+        missing = "SELECT 1 FROM json_each(?) AS t WHERE NOT instr(char(10) || n.tags || char(10), t.value)"
+        add(f"NOT EXISTS ({missing})", json.dumps([f"\n{tag}\n" for tag in filters.tags]))
     if filters.session is not None:
         add("n.session IS ?", filters.session or None)
     for name in ("created", "updated"):

@@ -9,9 +9,17 @@ from __future__ import annotations
 
 import apsw
 
-from recollect.errors import StoreDamagedError, StoreError, StoreVersionError
+from recollect.errors import StoreDamagedError, StoreVersionError
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "create_word_index", "drop_word_index", "is_current", "migrate"]
+__all__ = [
+    "APPLICATION_ID",
+    "SCHEMA_VERSION",
+    "TABLES",
+    "create_word_index",
+    "drop_word_index",
+    "is_current",
+    "migrate",
+]
 
 APPLICATION_ID = 0x5265636C  # "Recl"
 
@@ -87,6 +95,8 @@ CREATE UNIQUE INDEX vectors_by_note ON vectors (note, model);
 CREATE INDEX vectors_by_namespace ON vectors (namespace, model);
 """
 
+TABLES = ("namespaces", "documents", "notes", "links", "models", "vectors")
+
 _MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM,)
 """The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
 
@@ -142,10 +152,21 @@ def create_word_index(connection: apsw.Connection, namespace: int) -> None:
     """)  # noqa: S608 (the namespace is a number of our own)
 
 
-def drop_word_index(connection: apsw.Connection, namespace: int) -> None:
-    """Drop the word index of a namespace, whatever state it is in."""
+def drop_word_index(connection: apsw.Connection, namespace: int) -> bool:
+    """Drop the word index of a namespace, whatever state it is in; return whether that left pages behind.
+
+    SQLite does not drop a table whose pages it cannot read. It can be made to forget it, and a vacuum frees the pages.
+    """
     try:
         connection.execute(f"DROP TABLE IF EXISTS words_{namespace}")
-    except apsw.Error as error:
-        raise StoreError(f"the word index of namespace {namespace} cannot be dropped: {error}") from error
+    except (apsw.CorruptError, apsw.SQLError):
+        connection.pragma("writable_schema", value=True)
+        connection.execute(
+            "DELETE FROM sqlite_schema WHERE name = ?1 OR tbl_name IN "
+            '(SELECT ?1 || value FROM json_each(\'["_data", "_idx", "_docsize", "_config", "_text"]\'))',
+            (f"words_{namespace}",),
+        )
+        connection.pragma("writable_schema", "RESET")
+        return True
     connection.execute(f"DROP VIEW IF EXISTS words_{namespace}_text")
+    return False

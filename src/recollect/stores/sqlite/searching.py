@@ -56,13 +56,26 @@ def search_words(
 
 
 def search_vectors(
-    connection: apsw.Connection, index: VectorIndex, namespace: int, vector: Vector, limit: int, filters: Filters
+    connection: apsw.Connection,
+    index: VectorIndex,
+    namespace: int,
+    vector: Vector,
+    limit: int,
+    filters: Filters,
+    excluded: str = "",
 ) -> list[Candidate]:
-    """Return the notes with the nearest vectors, exactly, as they are in a transaction that begins now."""
+    """Return the notes with the nearest vectors, exactly, as they are in a transaction that begins now.
+
+    Those that match the FTS5 expression ``excluded`` are passed over.
+    """
     view = index.view(connection)
     allowed = None
-    if filters:
+    if filters or excluded:
         conditions, values = condition(filters)
+        if excluded:
+            words = f"words_{namespace}"
+            conditions += f" AND n.key NOT IN (SELECT rowid FROM {words} WHERE {words} MATCH ?)"  # noqa: S608 (as above)
+            values.append(excluded)
         keys = connection.execute(
             "SELECT v.key FROM notes AS n JOIN vectors AS v ON v.note = n.key "  # noqa: S608 (conditions of our own)
             f"WHERE n.namespace = ? {conditions} ORDER BY v.key",

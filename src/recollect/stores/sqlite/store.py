@@ -14,7 +14,7 @@ import numpy as np
 
 from recollect.errors import ArgumentError, NoteNotFoundError, StoreError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written, embedding_text
-from recollect.query import Query, render_fts5
+from recollect.query import Query, render_fts5, render_fts5_exclusion
 from recollect.query.expressions import Reading
 from recollect.stores.base import (
     Finding,
@@ -95,10 +95,11 @@ class SQLiteStore:
         namespace: str,
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
+        adopt: bool = False,
     ) -> Written:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._connections.writing() as connection:
-            batch = Batch(connection)
+            batch = Batch(connection, adopt=adopt)
             written = batch.add_documents(documents, namespace)
             batch.write(model, vectors or {})
         return written
@@ -160,7 +161,14 @@ class SQLiteStore:
             return searching.search_words(connection, home, expression, min(limit, LARGEST), filters)
 
     def search_vectors(
-        self, vector: Vector, limit: int, *, namespace: str, filters: Filters, model: Model | None = None
+        self,
+        vector: Vector,
+        limit: int,
+        *,
+        namespace: str,
+        filters: Filters,
+        without: Query | None = None,
+        model: Model | None = None,
     ) -> list[Candidate]:
         """Return the nearest notes by exact search."""
         with self._connections.reading() as connection:
@@ -175,11 +183,12 @@ class SQLiteStore:
                 )
             (unit,) = unit_rows([vector])
             index, deepest = self._index(home, *active), min(limit, LARGEST)
-            found = searching.search_vectors(connection, index, home, unit, deepest, filters)
+            excluded = render_fts5_exclusion(without) if without else ""
+            found = searching.search_vectors(connection, index, home, unit, deepest, filters, excluded)
             if active_model(connection) == active:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.
-        return self.search_vectors(vector, limit, namespace=namespace, filters=filters, model=model)
+        return self.search_vectors(vector, limit, namespace=namespace, filters=filters, without=without, model=model)
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
@@ -316,7 +325,9 @@ class SQLiteStore:
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
         with self._connections.writing() as connection:
-            checking.rebuild(connection)
+            left_behind = checking.rebuild(connection)
+        if left_behind:
+            self._connections.vacuum()
         with self._lock:
             self._indexes.clear()
         return self.check()

@@ -22,7 +22,7 @@ from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Link, Note, Written, embedding_text
 from recollect.stores.base import Model, VectorsMissingError, digest
 from recollect.stores.sqlite.connections import indexed
-from recollect.stores.sqlite.embedding import write_vectors
+from recollect.stores.sqlite.embedding import active_model, write_vectors
 from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, folded_name, note_of, to_microseconds
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
@@ -75,10 +75,16 @@ def _text(row: NoteRow) -> str:
 class Batch:
     """Drafts on their way into the tables."""
 
-    def __init__(self, connection: apsw.Connection, *, create: bool = True) -> None:
-        """Begin an empty batch in the connection's transaction; without ``create`` it may only change notes."""
+    def __init__(self, connection: apsw.Connection, *, create: bool = True, adopt: bool = False) -> None:
+        """Begin an empty batch in the connection's transaction.
+
+        Without ``create`` it may only change notes; with ``adopt``, documents take over notes at their paths.
+        """
         self._connection = connection
         self._create = create
+        self._adopt = adopt
+        self._moves: dict[tuple[str, str], str] = {}
+        """Where the drafts of this batch put notes that they name by id."""
         self._now = time.time_ns() // 1000
         self._next_key: int = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM notes").get
         self._namespaces: dict[str, int] = {}
@@ -148,8 +154,19 @@ class Batch:
         stale = [(change.new.key,) for change in changes if change.old and change.text_changed]
         self._connection.executemany("DELETE FROM vectors WHERE note = ?", stale)
         if wanted:
+            self._check_dimension(model)
             write_vectors(self._connection, model, wanted)
         return [note_of(change.new, change.namespace, change.links) for change in self._in_order]
+
+    def _check_dimension(self, model: Model | None) -> None:
+        """Refuse vectors of a model that has changed its dimension: they would never be found beside the others."""
+        active = active_model(self._connection)
+        if model and active and active[1].name == model.name and active[1] != model:
+            raise ArgumentError(
+                "embedder",
+                f"makes vectors of {model.dimension} numbers; those of {model.name} in this memory have "
+                f"{active[1].dimension}; reindex, or give it another name",
+            )
 
     def _missing_vectors(
         self, model: Model | None, vectors: Mapping[bytes, Vector]
@@ -208,7 +225,10 @@ class Batch:
         """Read the notes that the drafts name by id or path."""
         asked: dict[str, tuple[list[str], list[str]]] = {}
         for draft in drafts:
-            ids, paths = asked.setdefault(draft.get("namespace", DEFAULT_NAMESPACE), ([], []))
+            home = draft.get("namespace", DEFAULT_NAMESPACE)
+            ids, paths = asked.setdefault(home, ([], []))
+            if draft.get("id") and draft.get("path"):
+                self._moves[home, draft["id"]] = draft["path"]
             if draft.get("id"):
                 ids.append(draft["id"])
             if draft.get("path"):
@@ -237,16 +257,18 @@ class Batch:
             self._by_path[change.new.namespace, change.new.path] = change
 
     def _forget_names(self, change: _Change) -> None:
-        self._by_id.pop((change.new.namespace, change.new.id), None)
-        if change.new.path:
-            self._by_path.pop((change.new.namespace, change.new.path), None)
+        del self._by_id[change.new.namespace, change.new.id]
+        place = change.new.namespace, change.new.path or ""
+        if self._by_path.get(place) is change:  # another may have taken it
+            del self._by_path[place]
 
     def _decide(self, draft: Draft, document: int | None = None) -> _Change:
         """Merge a draft into the note that it names, or begin a note; a document's draft replaces all of it."""
         change = self._named_by(draft) or self._begin(draft)
         row = change.new
         if document is not None:
-            self._check_owner(row, document)
+            if change.old is not None:
+                self._check_owner(row, document, draft)
             row = row._replace(document=document)
             draft = {**_DEFAULTS, **draft}
         merged = _merged(row, draft)
@@ -254,7 +276,8 @@ class Batch:
         if change.old and "updated_at" not in draft and (merged != row or links != change.links):
             merged = merged._replace(updated_at=self._now)
         vector = draft.get("vector", change.vector if _text(merged) == _text(row) else None)
-        self._forget_names(change)
+        if change.new.key in self._by_key:
+            self._forget_names(change)
         change.new, change.links, change.vector = merged, links, vector
         self._remember(change)
         self._in_order.append(change)
@@ -266,6 +289,8 @@ class Batch:
         with_id = self._by_id.get((namespace, draft.get("id", "")))
         with_path = self._by_path.get((namespace, draft.get("path", "")))
         if with_id and with_path and with_id is not with_path:
+            if self._moves.get((with_path.namespace, with_path.new.id), draft["path"]) != draft["path"]:
+                return with_id  # the other is on its way to another path
             raise ArgumentError(
                 "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
             )
@@ -302,10 +327,16 @@ class Batch:
         )
         return _Change(None, row, name, (), ())
 
-    def _check_owner(self, row: NoteRow, document: int) -> None:
-        if row.document not in (None, document) and row.key not in self._free:
-            root, name = self._connection.execute("SELECT root, name FROM documents WHERE key = ?", (row.document,)).get
-            raise IngestError(f"{row.path} is the path of a note from {root}/{name}; give one of the two a prefix")
+    def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
+        """Refuse to write over a note that is not this document's, unless it says the same or that is wanted."""
+        taken = row.document != document and row.key not in self._free and row.content != draft.get("content")
+        if not taken or self._adopt:
+            return
+        owner = self._connection.execute("SELECT root, name FROM documents WHERE key = ?", (row.document,)).get
+        origin = "/".join(owner) if owner else "another hand"
+        raise IngestError(
+            f"{row.path} is the path of a note from {origin}; ingest with a prefix, or adopt the notes that are there"
+        )
 
 
 def _named(draft: Draft) -> str:
