@@ -70,6 +70,19 @@ class Note:
             if checked is not value:
                 object.__setattr__(self, name, checked)
 
+    @classmethod
+    def of_checked(cls, fields: Mapping[str, Any]) -> Note:
+        """Make a note of fields that were checked before, such as those that come from a store; all must be there.
+
+        >>> Note.of_checked({**draft_of(Note(content="tea")), "id": "1", "path": "", "created_at": None,
+        ...     "updated_at": None, "last_accessed_at": None}).content
+        'tea'
+        """
+        made = object.__new__(cls)
+        for name in _CHECKS:
+            object.__setattr__(made, name, fields[name])
+        return made
+
     def to_dict(self) -> dict[str, Any]:
         """Return the note as JSON-ready data, which ``Note(**data)`` reads back without loss."""
         return {

@@ -9,9 +9,9 @@ import apsw
 from recollect.model import embedding_text
 from recollect.stores.base import Finding, digest
 from recollect.stores.sqlite.rows import fetch
-from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index
+from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index, forget_word_index
 
-__all__ = ["check", "rebuild"]
+__all__ = ["check", "rebuild", "unreadable_indexes"]
 
 SHOWN = 3
 """How many of many problems are named."""
@@ -33,12 +33,15 @@ def check(connection: apsw.Connection) -> list[Finding]:
     ]
 
 
-def rebuild(connection: apsw.Connection) -> bool:
-    """Make anew what is derived from the notes: indexes and words; drop vectors and links that belong to nothing.
+def unreadable_indexes(connection: apsw.Connection) -> set[int]:
+    """Return the namespaces whose word index is damaged; ask outside of the transaction that repairs it."""
+    return {key for key, _ in _namespaces(connection) if _word_problem(connection, key)}
 
-    Return whether a vacuum should follow, to free what could not be dropped.
-    """
-    left_behind = [drop_word_index(connection, key) for key, _ in _namespaces(connection)]
+
+def rebuild(connection: apsw.Connection, unreadable: set[int]) -> None:
+    """Make anew what is derived from the notes: indexes and words; drop vectors and links that belong to nothing."""
+    for key, _ in _namespaces(connection):
+        (forget_word_index if key in unreadable else drop_word_index)(connection, key)
     connection.execute("REINDEX")
     connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])
     connection.execute("DELETE FROM links WHERE source NOT IN (SELECT key FROM notes)")
@@ -46,7 +49,6 @@ def rebuild(connection: apsw.Connection) -> bool:
     for key, _ in _namespaces(connection):
         create_word_index(connection, key)
         connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (our own number)
-    return any(left_behind)
 
 
 def _namespaces(connection: apsw.Connection) -> list[tuple[int, str]]:

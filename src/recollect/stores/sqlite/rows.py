@@ -80,22 +80,24 @@ def folded_name(target: str) -> str:
 def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
     """Return the note in a row that holds :data:`COLUMNS`."""
     stored = NoteRow._make(row)
-    return Note(
-        content=stored.content,
-        id=stored.id,
-        path=stored.path or "",
-        title=stored.title,
-        summary=stored.summary,
-        tags=tuple(stored.tags.split("\n")) if stored.tags else (),
-        created_at=from_microseconds(stored.created_at),
-        updated_at=from_microseconds(stored.updated_at),
-        last_accessed_at=None if stored.last_accessed_at is None else from_microseconds(stored.last_accessed_at),
-        importance=stored.importance,
-        session=stored.session or "",
-        position=stored.position,
-        links=tuple(links),
-        metadata=json.loads(stored.metadata) if stored.metadata != "{}" else {},
-        namespace=namespace,
+    return Note.of_checked(
+        {
+            "content": stored.content,
+            "id": stored.id,
+            "path": stored.path or "",
+            "title": stored.title,
+            "summary": stored.summary,
+            "tags": tuple(stored.tags.split("\n")) if stored.tags else (),
+            "created_at": from_microseconds(stored.created_at),
+            "updated_at": from_microseconds(stored.updated_at),
+            "last_accessed_at": None if stored.last_accessed_at is None else from_microseconds(stored.last_accessed_at),
+            "importance": stored.importance,
+            "session": stored.session or "",
+            "position": stored.position,
+            "links": tuple(links),
+            "metadata": json.loads(stored.metadata) if stored.metadata != "{}" else {},
+            "namespace": namespace,
+        }
     )
 
 

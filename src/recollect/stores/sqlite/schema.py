@@ -152,21 +152,19 @@ def create_word_index(connection: apsw.Connection, namespace: int) -> None:
     """)  # noqa: S608 (the namespace is a number of our own)
 
 
-def drop_word_index(connection: apsw.Connection, namespace: int) -> bool:
-    """Drop the word index of a namespace, whatever state it is in; return whether that left pages behind.
+def drop_word_index(connection: apsw.Connection, namespace: int) -> None:
+    """Drop the word index of a namespace."""
+    connection.execute(f"DROP TABLE IF EXISTS words_{namespace}; DROP VIEW IF EXISTS words_{namespace}_text")
 
-    SQLite does not drop a table whose pages it cannot read. It can be made to forget it, and a vacuum frees the pages.
+
+def forget_word_index(connection: apsw.Connection, namespace: int) -> None:
+    """Take a word index out of the schema without looking at it; its pages stay behind until a vacuum.
+
+    SQLite does not drop a table whose pages it cannot read.
     """
-    try:
-        connection.execute(f"DROP TABLE IF EXISTS words_{namespace}")
-    except (apsw.CorruptError, apsw.SQLError):
-        connection.pragma("writable_schema", value=True)
-        connection.execute(
-            "DELETE FROM sqlite_schema WHERE name = ?1 OR tbl_name IN "
-            '(SELECT ?1 || value FROM json_each(\'["_data", "_idx", "_docsize", "_config", "_text"]\'))',
-            (f"words_{namespace}",),
-        )
-        connection.pragma("writable_schema", "RESET")
-        return True
-    connection.execute(f"DROP VIEW IF EXISTS words_{namespace}_text")
-    return False
+    connection.pragma("writable_schema", value=True)
+    connection.execute(
+        "DELETE FROM sqlite_schema WHERE tbl_name = ?1 OR tbl_name IN (SELECT ?1 || value FROM json_each(?2))",
+        (f"words_{namespace}", '["_data", "_idx", "_docsize", "_config", "_text"]'),
+    )
+    connection.pragma("writable_schema", "RESET")

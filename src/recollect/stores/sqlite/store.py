@@ -324,9 +324,11 @@ class SQLiteStore:
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
+        with self._connections.checking() as connection:
+            unreadable = checking.unreadable_indexes(connection)
         with self._connections.writing() as connection:
-            left_behind = checking.rebuild(connection)
-        if left_behind:
+            checking.rebuild(connection, unreadable)
+        if unreadable:
             self._connections.vacuum()
         with self._lock:
             self._indexes.clear()
