@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory", "MemoryStats", "open"]
 
-BATCH_NOTES = 1000
+BATCH_NOTES = 2000
 """How many notes ``add_many`` writes in one transaction."""
 
 Key = str | Note

@@ -38,7 +38,7 @@ class Stop:
 TOUR = (
     Stop(("ERR_4021",)),
     Stop(('"measure the reveal"',)),
-    Stop(("--mode", "bm25", "deploy NOT friday")),
+    Stop(("deploy NOT friday",)),
     Stop(("postgre*",)),
     Stop(("which medicine is dangerous for my daughter?",)),
     Stop(("why did the checksum fail on B-17 and B-22?",)),

@@ -35,6 +35,7 @@ PATIENCE = 60.0
 """Seconds to wait for other writers before giving up."""
 
 PAGE_BYTES = 8192  # five vectors of 384 numbers fit into one page; of SQLite's usual 4096 a quarter would stay empty
+LOG_PAGES = 4000  # 32 MB: many notes at once are not copied into the file after every few hundred
 CACHE_KIBIBYTES = 16 * 1024
 
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
@@ -240,6 +241,7 @@ class Connections:
         connection.pragma("cache_size", -CACHE_KIBIBYTES)
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
+        connection.pragma("wal_autocheckpoint", LOG_PAGES)
         connection.pragma("secure_delete", value=True)  # what is deleted is overwritten, not left in free pages
         return connection
 

@@ -49,9 +49,11 @@ def unit_rows(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     >>> unit_rows([np.array([3e30, 4e30], dtype=np.float32)]).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929]]
     """
-    rows = np.stack(vectors).astype(np.float64)  # the square of a very large or small number is none of float32's
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+    rows = np.stack(vectors).astype(np.float32, copy=False)
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    scaled = rows / np.where(largest > 0, largest, 1)  # first, for the square of a very large number overflows
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+    return np.asarray(scaled / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def write_vectors(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import apsw
@@ -63,6 +64,7 @@ def to_microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+@lru_cache(maxsize=256)  # notes of one batch share their times
 def from_microseconds(number: int) -> datetime:
     """Return the instant that lies so many microseconds after 1970."""
     return _EPOCH + timedelta(microseconds=number)

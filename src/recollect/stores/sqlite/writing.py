@@ -14,7 +14,6 @@ from itertools import groupby
 from operator import attrgetter
 from os import urandom
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import apsw
 
@@ -86,6 +85,25 @@ class Batch:
         self._moves: dict[tuple[str, str], str] = {}
         """Where the drafts of this batch put notes that they name by id."""
         self._now = time.time_ns() // 1000
+        self._blank = NoteRow(
+            key=0,
+            namespace=0,
+            id="",
+            path=None,
+            name=None,
+            session=None,
+            position=None,
+            importance=0.5,
+            created_at=self._now,
+            updated_at=self._now,
+            last_accessed_at=None,
+            document=None,
+            tags="",
+            metadata="{}",
+            title="",
+            summary="",
+            content="",
+        )
         self._next_key: int = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM notes").get
         self._namespaces: dict[str, int] = {}
         self._in_order: list[_Change] = []
@@ -305,26 +323,8 @@ class Batch:
             raise ArgumentError("content", f"is needed for a new note{_named(draft)}")
         name = draft.get("namespace", DEFAULT_NAMESPACE)
         key, self._next_key = self._next_key, self._next_key + 1
-        now = self._now
-        row = NoteRow(
-            key=key,
-            namespace=self._namespace(name),
-            id=draft.get("id") or _new_id(now),
-            path=None,
-            name=None,
-            session=None,
-            position=None,
-            importance=0.5,
-            created_at=now,
-            updated_at=now,
-            last_accessed_at=None,
-            document=None,
-            tags="",
-            metadata="{}",
-            title="",
-            summary="",
-            content="",
-        )
+        note_id = draft.get("id") or _new_id(self._now)
+        row = self._blank._replace(key=key, namespace=self._namespace(name), id=note_id)
         return _Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
@@ -406,4 +406,5 @@ def _new_id(microseconds: int) -> str:
     number = (microseconds // 1000) << 80 | int.from_bytes(urandom(10), "big")
     number = number & ~(0xF << 76) | 7 << 76
     number = number & ~(0x3 << 62) | 2 << 62
-    return str(UUID(int=number))
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
