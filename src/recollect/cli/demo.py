@@ -37,7 +37,7 @@ class Stop:
 
 TOUR = (
     Stop(("ERR_4021",)),
-    Stop(('"measure the reveal"',)),
+    Stop(("--mode", "bm25", '"measure the reveal"')),
     Stop(("deploy NOT friday",)),
     Stop(("postgre*",)),
     Stop(("which medicine is dangerous for my daughter?",)),

@@ -121,6 +121,17 @@ def test_an_interrupt_while_waiting_leaves_nothing_open(tmp_path: Path) -> None:
     other.close()
 
 
+def test_an_interrupt_is_heard_during_a_long_search(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    forever = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt), store._connections.reading() as connection:
+        connection.execute(forever).get  # noqa: B018 (it runs it)
+    store.write([{"content": "one"}])
+    assert len(list(store.notes())) == 1
+    store.close()
+
+
 def test_a_transaction_may_have_ended_by_itself(tmp_path: Path) -> None:
     """SQLite undoes some transactions without being asked, when there is no room or a page cannot be read."""
     store = SQLiteStore(tmp_path / "memory.db")

@@ -36,6 +36,7 @@ PATIENCE = 60.0
 
 PAGE_BYTES = 8192  # five vectors of 384 numbers fit into one page; of SQLite's usual 4096 a quarter would stay empty
 LOG_PAGES = 4000  # 32 MB: many notes at once are not copied into the file after every few hundred
+HEARS_EVERY = 100_000  # steps of SQLite's machine: some milliseconds
 CACHE_KIBIBYTES = 16 * 1024
 
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
@@ -238,6 +239,8 @@ class Connections:
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
+        # A call into Python now and then, so that an interrupt is heard during a long search.
+        connection.set_progress_handler(lambda: False, HEARS_EVERY)
         connection.pragma("cache_size", -CACHE_KIBIBYTES)
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
