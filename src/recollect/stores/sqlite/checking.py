@@ -22,9 +22,9 @@ def check(connection: apsw.Connection) -> list[Finding]:
     problem = _missing_tables(connection)
     if problem:
         return [Finding("file", problem, repairable=False)]
-    structure = Finding("file", _file_problem(connection), repairable=_notes_can_be_read(connection))
+    structure = Finding("file", _file_problem(connection), repairable=False)
     if structure.problem:
-        return [structure]
+        return [structure._replace(repairable=_notes_can_be_read(connection))]
     return [
         structure,
         Finding("references", _reference_problem(connection)),

@@ -71,6 +71,7 @@ class Connections:
         self._idle: list[apsw.Connection] = []
         self._immutable: set[apsw.Connection] = set()
         self._in_use = 0
+        self._forking = False
         self._closed = False
         self._in_use = 1
         self._give_back(self._open_first())
@@ -143,11 +144,14 @@ class Connections:
         """
         self._writing.acquire()
         self._changed.acquire()
+        self._forking = True  # who comes now waits, so that those who are here can finish
         self._changed.wait_for(lambda: not self._in_use, timeout=PATIENCE)
         self._close_idle()
 
     def after_fork(self) -> None:
         """Go on, in the parent and in the child."""
+        self._forking = False
+        self._changed.notify_all()
         self._changed.release()
         self._writing.release()
 
@@ -161,6 +165,7 @@ class Connections:
 
     def _take(self) -> apsw.Connection:
         with self._changed:
+            self._changed.wait_for(lambda: not self._forking, timeout=PATIENCE)
             self._check_open()
             self._in_use += 1
             if self._idle:

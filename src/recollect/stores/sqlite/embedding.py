@@ -21,6 +21,9 @@ GIVEN = "given"
 """The name of the model whose vectors came from the caller, without a name."""
 
 
+NEARLY = 1e-5
+
+
 def active_model(connection: apsw.Connection) -> tuple[int, Model] | None:
     """Return the key and the description of the model that the store is searched with."""
     row = connection.execute("SELECT key, name, dimension, precision FROM models WHERE active = 1").get
@@ -53,7 +56,9 @@ def unit_rows(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     largest = np.abs(rows).max(axis=1, keepdims=True)
     scaled = rows / np.where(largest > 0, largest, 1)  # first, for the square of a very large number overflows
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
-    return np.asarray(scaled / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+    unit = scaled / np.where(lengths > 0, lengths, 1)
+    # One that is of unit length already stays as it is to the last bit, so that it survives an export.
+    return np.where(np.abs(lengths * largest - 1) < NEARLY, rows, unit).astype(np.float32, copy=False)
 
 
 def write_vectors(
