@@ -78,3 +78,8 @@ def test_json_for_an_output_without_unicode_is_escaped(run: Run, monkeypatch: py
         terminal.print_json({"text": "thé 🍵"})
         monkeypatch.undo()
         assert json.loads(written.getvalue()) == {"text": "thé 🍵"}
+
+
+def test_a_closed_pipe_is_for_the_command_to_answer() -> None:
+    with pytest.raises(BrokenPipeError):
+        terminal.console().on_broken_pipe()

@@ -32,7 +32,24 @@ def test_moments(value: Any, expected: str) -> None:
     assert moment_of("date", value).isoformat() == expected
 
 
-@pytest.mark.parametrize("value", ["some day", "", True, None, [], 1e300, float("nan"), 10**18, "9999-99-99x"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2025-02-30",
+        "2025-13-45",
+        "2025-02-28T25:00",
+        "2025/02/31 (Mon) 10:00",
+        "some day",
+        "",
+        True,
+        None,
+        [],
+        1e300,
+        float("nan"),
+        10**18,
+        "9999-99-99x",
+    ],
+)
 def test_what_is_no_moment_is_an_error(value: Any) -> None:
     with pytest.raises(ArgumentError, match="^date: "):
         moment_of("date", value)

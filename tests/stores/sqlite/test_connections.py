@@ -107,6 +107,32 @@ def test_a_fork_waits_for_who_is_reading(tmp_path: Path) -> None:
     store.close()
 
 
+def test_every_store_is_told_of_a_fork(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    store.write([{"content": "one"}])
+    connections._before_fork()
+    assert store._connections._idle == []
+    assert store._connections._writer is None
+    connections._after_fork()
+    store.write([{"content": "two"}])
+    assert len(list(store.notes())) == 2
+    store.close()
+
+
+def test_a_connection_that_cannot_be_made_is_not_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    store._connections._close_idle()
+
+    def refused(*_: object) -> apsw.Connection:
+        raise apsw.CantOpenError("too many open files")
+
+    monkeypatch.setattr(Connections, "_connect", refused)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        list(store.notes())
+    assert store._connections._in_use == 0
+    store.close()
+
+
 def test_an_interrupt_while_waiting_leaves_nothing_open(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     other = apsw.Connection(str(tmp_path / "memory.db"))
