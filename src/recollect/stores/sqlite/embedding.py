@@ -68,8 +68,8 @@ def write_vectors(
 
     Vectors without a model are taken to be of the one that the store is searched with, if there is one.
     """
+    active = active_model(connection)
     if model is None:
-        active = active_model(connection)
         model = active[1] if active else Model(GIVEN, len(vectors[0][3]))
     for *_, vector in vectors:
         if len(vector) != model.dimension:
@@ -77,7 +77,7 @@ def write_vectors(
                 "vector", f"has {len(vector)} numbers; the model {model.name!r} makes vectors of {model.dimension}"
             )
     rows = unit_rows([vector for *_, vector in vectors]).astype(model.precision, copy=False)
-    key = model_key(connection, model)
+    key = active[0] if active and active[1] == model else model_key(connection, model)
     connection.executemany("DELETE FROM vectors WHERE note = ? AND model = ?", [(note, key) for note, *_ in vectors])
     connection.executemany(
         "INSERT INTO vectors (note, model, namespace, digest, vector) VALUES (?, ?, ?, ?, ?)",
