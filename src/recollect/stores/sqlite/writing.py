@@ -9,20 +9,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from os import urandom
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import apsw
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Link, Note, Written, embedding_text
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Note, Written
 from recollect.stores.base import Model, VectorsMissingError, digest
+from recollect.stores.sqlite.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of, words_of
 from recollect.stores.sqlite.connections import indexed
 from recollect.stores.sqlite.embedding import active_model, write_vectors
-from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, folded_name, note_of, to_microseconds
+from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, note_of
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
 
@@ -32,43 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Batch"]
 
 _PLACES = ", ".join("?" * len(NoteRow._fields))
-
-
-@dataclass(slots=True, eq=False)
-class _Change:
-    """What a batch does to one note."""
-
-    old: NoteRow | None
-    new: NoteRow
-    namespace: str
-    old_links: tuple[Link, ...]
-    links: tuple[Link, ...]
-    vector: Vector | None = None
-    """Given with the draft."""
-
-    @property
-    def matters(self) -> bool:
-        return self.old != self.new or self.old_links != self.links
-
-    @property
-    def renamed(self) -> bool:
-        return self.old is not None and (self.old.id, self.old.path) != (self.new.id, self.new.path)
-
-    @property
-    def words_changed(self) -> bool:
-        return self.old is None or _words(self.old) != _words(self.new)
-
-    @property
-    def text_changed(self) -> bool:
-        return self.old is None or _text(self.old) != _text(self.new)
-
-
-def _words(row: NoteRow) -> tuple[str | None, ...]:
-    return row.path, row.title, row.summary, row.tags, row.content
-
-
-def _text(row: NoteRow) -> str:
-    return embedding_text(row.title, row.summary, row.content)
 
 
 class Batch:
@@ -85,32 +47,14 @@ class Batch:
         self._moves: dict[tuple[str, str], str] = {}
         """Where the drafts of this batch put notes that they name by id."""
         self._now = time.time_ns() // 1000
-        self._blank = NoteRow(
-            key=0,
-            namespace=0,
-            id="",
-            path=None,
-            name=None,
-            session=None,
-            position=None,
-            importance=0.5,
-            created_at=self._now,
-            updated_at=self._now,
-            last_accessed_at=None,
-            document=None,
-            tags="",
-            metadata="{}",
-            title="",
-            summary="",
-            content="",
-        )
+        self._blank = blank_row(self._now)
         self._next_key: int = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM notes").get
         self._namespaces: dict[str, int] = {}
-        self._in_order: list[_Change] = []
+        self._in_order: list[Change] = []
         """One for each draft; drafts of the same note share theirs."""
-        self._by_key: dict[int, _Change] = {}
-        self._by_id: dict[tuple[int, str], _Change] = {}
-        self._by_path: dict[tuple[int, str], _Change] = {}
+        self._by_key: dict[int, Change] = {}
+        self._by_id: dict[tuple[int, str], Change] = {}
+        self._by_path: dict[tuple[int, str], Change] = {}
         self._free: set[int] = set()
         """Notes that their documents gave up in this batch."""
 
@@ -195,7 +139,7 @@ class Batch:
         embedded = _notes_with_vectors(self._connection, model, list(self._by_key.values()))
         for change in self._by_key.values():
             vector = change.vector
-            text = _text(change.new)
+            text = text_of(change.new)
             mark = digest(text)
             if vector is None:
                 if model is None or (change.new.key in embedded and not change.text_changed):
@@ -209,7 +153,7 @@ class Batch:
             raise VectorsMissingError(list(missing))
         return wanted
 
-    def _write_notes(self, changes: Sequence[_Change]) -> None:
+    def _write_notes(self, changes: Sequence[Change]) -> None:
         executemany = self._connection.executemany
         for namespace, group in _by_namespace(changes):
             # The index reads the words that it lets go of from the notes: it comes before they change.
@@ -223,7 +167,7 @@ class Batch:
         changed = [(*change.new, change.new.key) for change in changes if change.old]
         executemany(f"UPDATE notes SET ({COLUMNS}) = ({_PLACES}) WHERE key = ?", changed)  # noqa: S608
         for namespace, group in _by_namespace(changes):
-            words = [(change.new.key, *map(indexed, _words(change.new))) for change in group if change.words_changed]
+            words = [(change.new.key, *map(indexed, words_of(change.new))) for change in group if change.words_changed]
             executemany(
                 f"INSERT INTO words_{namespace} (rowid, path, title, summary, tags, content) "  # noqa: S608
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -266,21 +210,21 @@ class Batch:
             fresh = {row.key: row for row in rows if row.key not in self._by_key}
             links = links_of(self._connection, list(fresh))
             for key, row in fresh.items():
-                self._remember(_Change(row, row, name, links.get(key, ()), links.get(key, ())))
+                self._remember(Change(row, row, name, links.get(key, ()), links.get(key, ())))
 
-    def _remember(self, change: _Change) -> None:
+    def _remember(self, change: Change) -> None:
         self._by_key[change.new.key] = change
         self._by_id[change.new.namespace, change.new.id] = change
         if change.new.path:
             self._by_path[change.new.namespace, change.new.path] = change
 
-    def _forget_names(self, change: _Change) -> None:
+    def _forget_names(self, change: Change) -> None:
         del self._by_id[change.new.namespace, change.new.id]
         place = change.new.namespace, change.new.path or ""
         if self._by_path.get(place) is change:  # another may have taken it
             del self._by_path[place]
 
-    def _decide(self, draft: Draft, document: int | None = None) -> _Change:
+    def _decide(self, draft: Draft, document: int | None = None) -> Change:
         """Merge a draft into the note that it names, or begin a note; a document's draft replaces all of it."""
         change = self._named_by(draft) or self._begin(draft)
         row = change.new
@@ -288,12 +232,12 @@ class Batch:
             if change.old is not None:
                 self._check_owner(row, document, draft)
             row = row._replace(document=document)
-            draft = {**_DEFAULTS, **draft}
-        merged = _merged(row, draft)
+            draft = {**WHOLE_NOTE, **draft}
+        merged = merged_row(row, draft)
         links = draft.get("links", change.links)
         if change.old and "updated_at" not in draft and (merged != row or links != change.links):
             merged = merged._replace(updated_at=self._now)
-        vector = draft.get("vector", change.vector if _text(merged) == _text(row) else None)
+        vector = draft.get("vector", change.vector if text_of(merged) == text_of(row) else None)
         if change.new.key in self._by_key:
             self._forget_names(change)
         change.new, change.links, change.vector = merged, links, vector
@@ -301,7 +245,7 @@ class Batch:
         self._in_order.append(change)
         return change
 
-    def _named_by(self, draft: Draft) -> _Change | None:
+    def _named_by(self, draft: Draft) -> Change | None:
         """Return the note that a draft means: the one with its id, or else the one with its path."""
         namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
         with_id = self._by_id.get((namespace, draft.get("id", "")))
@@ -316,16 +260,16 @@ class Batch:
             return with_id  # the path is where the note should go, not the note that is meant
         return with_id or with_path
 
-    def _begin(self, draft: Draft) -> _Change:
+    def _begin(self, draft: Draft) -> Change:
         if not self._create:
             raise NoteNotFoundError(f"there is no note {draft.get('id') or draft.get('path')!r}")
         if "content" not in draft:
             raise ArgumentError("content", f"is needed for a new note{_named(draft)}")
         name = draft.get("namespace", DEFAULT_NAMESPACE)
         key, self._next_key = self._next_key, self._next_key + 1
-        note_id = draft.get("id") or _new_id(self._now)
+        note_id = draft.get("id") or new_id(self._now)
         row = self._blank._replace(key=key, namespace=self._namespace(name), id=note_id)
-        return _Change(None, row, name, (), ())
+        return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
         """Refuse to write over a note that is not this document's, unless it says the same or that is wanted."""
@@ -345,45 +289,7 @@ def _named(draft: Draft) -> str:
     return f"; {name!r} is not there yet" if name else ""
 
 
-_DEFAULTS: Draft = {
-    "title": "",
-    "summary": "",
-    "tags": (),
-    "importance": 0.5,
-    "session": "",
-    "position": None,
-    "links": (),
-    "metadata": {},
-}
-"""What a document's draft says where it is silent: it is the whole of a note, not a change to one."""
-
-
-def _merged(row: NoteRow, draft: Draft) -> NoteRow:
-    """Return ``row`` with the fields that ``draft`` holds."""
-    given: dict[str, Any] = {name: draft[name] for name in _PLAIN if name in draft}
-    for name in ("created_at", "updated_at", "last_accessed_at"):
-        if name in draft:
-            given[name] = to_microseconds(draft[name])
-    if draft.get("id"):
-        given["id"] = draft["id"]
-    if draft.get("path"):
-        given["path"] = draft["path"]
-        given["name"] = None if "#" in draft["path"] else folded_name(draft["path"])
-    if "session" in draft:
-        given["session"] = draft["session"] or None
-    if "tags" in draft:
-        given["tags"] = "\n".join(draft["tags"])
-    if draft.get("metadata"):
-        given["metadata"] = json.dumps(draft["metadata"], ensure_ascii=False, separators=(",", ":"))
-    elif "metadata" in draft:
-        given["metadata"] = "{}"
-    return row._replace(**given)
-
-
-_PLAIN = ("title", "summary", "content", "importance", "position")
-
-
-def _notes_with_vectors(connection: apsw.Connection, model: Model | None, changes: Sequence[_Change]) -> set[int]:
+def _notes_with_vectors(connection: apsw.Connection, model: Model | None, changes: Sequence[Change]) -> set[int]:
     """Return the notes of a batch that have a vector of ``model``."""
     old = [change.new.key for change in changes if change.old]
     if model is None or not old:
@@ -396,15 +302,6 @@ def _notes_with_vectors(connection: apsw.Connection, model: Model | None, change
     return {note for (note,) in rows}
 
 
-def _by_namespace(changes: Sequence[_Change]) -> Iterator[tuple[int, list[_Change]]]:
+def _by_namespace(changes: Sequence[Change]) -> Iterator[tuple[int, list[Change]]]:
     for namespace, group in groupby(changes, key=attrgetter("new.namespace")):
         yield namespace, list(group)
-
-
-def _new_id(microseconds: int) -> str:
-    """Return a UUID of version 7: it begins with the time, so that new ids come to lie beside each other."""
-    number = (microseconds // 1000) << 80 | int.from_bytes(urandom(10), "big")
-    number = number & ~(0xF << 76) | 7 << 76
-    number = number & ~(0x3 << 62) | 2 << 62
-    digits = f"{number:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
