@@ -176,6 +176,10 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.rerank_score = other.rerank_score
     if pooled.importance == _NEUTRAL:
         pooled.importance = other.importance
+    if not pooled.session:
+        pooled.session = other.session
+    if pooled.position is None:
+        pooled.position = other.position
 
 
 def _is_preferred(leg: str, pooled: Candidate) -> bool:

@@ -110,6 +110,8 @@ class Candidate:
     created_at: datetime | None = None
     last_accessed_at: datetime | None = None
     importance: float = 0.5
+    session: str = ""
+    position: int | None = None
     rerank_score: float | None = None
     ceiling: float | None = None
     """The most that any candidate could have got in the fusion that this one comes from."""
@@ -119,8 +121,8 @@ class Candidate:
 
     def __post_init__(self) -> None:
         """Check what a caller passed; the usual types pass at a glance."""
-        texts = self.id, self.path, self.title, self.summary, self.content, self.snippet
-        ranks = self.lexical_rank, self.vector_rank
+        texts = self.id, self.path, self.title, self.summary, self.content, self.snippet, self.session
+        ranks = self.lexical_rank, self.vector_rank, self.position
         numbers = self.lexical_score, self.vector_similarity, self.rerank_score, self.ceiling
         dates = self.created_at, self.last_accessed_at
         if (
@@ -177,6 +179,8 @@ class Candidate:
         copied.created_at = self.created_at
         copied.last_accessed_at = self.last_accessed_at
         copied.importance = self.importance
+        copied.session = self.session
+        copied.position = self.position
         copied.rerank_score = self.rerank_score
         copied.ceiling = self.ceiling
         copied.evidence = self.evidence

@@ -67,6 +67,16 @@ class Hit:
         return self.candidate.importance
 
     @property
+    def session(self) -> str:
+        """The conversation or document that the note belongs to; empty if there is none."""
+        return self.candidate.session
+
+    @property
+    def position(self) -> int | None:
+        """The note's place in its conversation or document."""
+        return self.candidate.position
+
+    @property
     def score(self) -> float:
         """The score that the hits are ordered by."""
         return self.candidate.score
@@ -90,6 +100,8 @@ class Hit:
             "content": found.content,
             "created_at": found.created_at.isoformat().replace("+00:00", "Z") if found.created_at else None,
             "importance": found.importance,
+            "session": found.session,
+            "position": found.position,
             "score": found.score,
             "relevance": found.relevance,
             "lexical_rank": found.lexical_rank,

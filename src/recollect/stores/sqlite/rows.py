@@ -51,7 +51,7 @@ class NoteRow(NamedTuple):
 
 
 COLUMNS = ", ".join(NoteRow._fields)
-CANDIDATE_COLUMNS = "id, path, title, summary, content, created_at, last_accessed_at, importance"
+CANDIDATE_COLUMNS = "id, path, title, summary, content, created_at, last_accessed_at, importance, session, position"
 
 
 def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -105,7 +105,7 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
 
 def candidate_of(row: Sequence[Any]) -> Candidate:
     """Return the candidate in a row that holds :data:`CANDIDATE_COLUMNS`."""
-    note_id, path, title, summary, content, created_at, last_accessed_at, importance = row
+    note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position = row
     return Candidate(
         note_id,
         path=path or "",
@@ -115,4 +115,6 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
         created_at=from_microseconds(created_at),
         last_accessed_at=None if last_accessed_at is None else from_microseconds(last_accessed_at),
         importance=importance,
+        session=session or "",
+        position=position,
     )
