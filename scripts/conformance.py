@@ -10,15 +10,16 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect import Candidate, fusion, query, ranking
+from recollect import Candidate, fusion, query, ranking, retrieval
 
 Case = dict[str, Any]
 
-NOT_YET = {"pipeline": "the pipeline is not built yet"}
+OPTIONAL = ("rerankSkippedReason", "rerankProvider", "unanimity", "errorStage")
+"""The keys of a trace that are there only where they apply; a case that does not list one expects it to be absent."""
 
 
 def aliases(case: Case) -> Any:
@@ -82,6 +83,112 @@ def reweighted(case: Case) -> Any:
     return [shown(found) for found in ranking.reweight_by_intent(case["query"], map(candidate, case["results"]))]
 
 
+class StubIndex:
+    """An index whose answers are written down: ids by canonical query, and the dense order."""
+
+    def __init__(self, docs: dict[str, Any], setup: dict[str, Any]) -> None:
+        """Keep the answers."""
+        self._docs = docs
+        self._setup = setup
+
+    def search_text(self, tree: query.Query, limit: int, **_: Any) -> list[Candidate]:
+        """Return what is written down for the query's canonical string."""
+        answers = self._setup.get("bm25", {})
+        if answers == "throw":
+            raise RuntimeError("the word index is down")
+        return [self.note(each) for each in answers.get(query.compile_fts5(tree), [])]
+
+    def search_vectors(self, _vector: Any, limit: int, **_: Any) -> list[Candidate]:
+        """Return the dense order, each a little less similar than the one before."""
+        if self._setup.get("vectorThrow"):
+            raise RuntimeError("the vector index is down")
+        found = [self.note(each) for each in self._setup.get("vector", [])]
+        for place, each in enumerate(found):
+            each.score = each.vector_similarity = 1 - place / 100
+        return found
+
+    def note(self, identifier: str) -> Candidate:
+        """Return a note by its id."""
+        return Candidate.from_mapping(self._docs[identifier])
+
+
+class StubEmbedder:
+    """An embedder that answers, answers nothing, or fails."""
+
+    name = "stub-embed"
+    dimension = 2
+
+    def __init__(self, answer: str) -> None:
+        """Keep what it does."""
+        self._answer = answer
+
+    def embed_query(self, _text: str) -> Any:
+        """Return a vector, none, or raise."""
+        if self._answer == "throw":
+            raise RuntimeError("the embedder is down")
+        return [] if self._answer == "empty" else [0.6, 0.8]
+
+    embed_documents = embed_query
+
+
+class StubReranker:
+    """A reranker whose verdict depends on places alone."""
+
+    name = "stub-rerank"
+
+    def __init__(self, verdict: str) -> None:
+        """Keep what it does."""
+        self._verdict = verdict
+
+    def rerank(self, _query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
+        """Return a score for each place, or what a faulty one would."""
+        places = range(len(documents))
+        match self._verdict:
+            case "throw":
+                raise RuntimeError("the reranker is down")
+            case "identity":
+                return [(place, float(10 - place)) for place in places]
+            case "partial":
+                return [(1, 1.0)]
+            case "badindex":
+                return [(99, 5.0), *((place, float(place)) for place in places)]
+            case "dup":
+                return [pair for place in places for pair in [(place, float(place))] * 2]
+            case "emptyout":
+                return []
+            case _:
+                return [(place, float(place)) for place in places]
+
+
+def pipeline(case: Case) -> Any:
+    """Search a stub index as preset A does, and show ids, scores and the trace."""
+    setup = case["setup"]
+    docs, request = case["docs"], setup["request"]
+    index = StubIndex(docs, setup)
+    chunks = [index.note(each) if isinstance(each, str) else candidate(each) for each in setup.get("trigramChunks", [])]
+    walk = retrieval.Retrieval(
+        index,  # type: ignore[arg-type]
+        embedder=StubEmbedder(setup["embedder"]) if setup.get("embedder") else None,  # type: ignore[arg-type]
+        reranker=StubReranker(setup["reranker"]) if setup.get("reranker") else None,
+        aliases=setup.get("aliases"),
+        preset="jeffs-brain",
+        trigram_chunks=chunks,
+    )
+    options = {_snake(name): value for name, value in request.items() if name != "query"}
+    found = walk.search(request["query"], **options)
+    results = [{"id": hit.id, "score": hit.score} for hit in found]
+    for shown_hit, hit in zip(results, found, strict=True):
+        if hit.candidate.rerank_score is not None:
+            shown_hit["rerankScore"] = hit.candidate.rerank_score
+    trace = found.trace.to_dict()
+    absent = [name for name in OPTIONAL if name not in case["expected"]["trace"]]
+    return {"results": results, "trace": trace | {f"no {name}": name not in trace for name in absent}}
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
 RUNNERS: dict[str, Callable[[Case], Any]] = {
     "normalise": lambda case: query.normalise(case["input"]),
     "parse_query": lambda case: query.parse(case["input"]).to_dict(),
@@ -105,17 +212,20 @@ RUNNERS: dict[str, Callable[[Case], Any]] = {
     "detect_intent": intent,
     "intent_multiplier": multipliers,
     "reweight": reweighted,
+    "pipeline": pipeline,
     "rerank_text": lambda case: ranking.rerank_text(candidate(case["input"])),
 }
 
 
 def expectation(case: Case) -> Any:
-    """Return what a case expects; the multipliers stand beside the arguments."""
-    return (
-        case["expected"]
-        if "expected" in case
-        else {name: case[name] for name in ("preference", "concreteFact", "both")}
-    )
+    """Return what a case expects; the multipliers stand beside the arguments, and what a trace lacks goes unsaid."""
+    if "expected" not in case:
+        return {name: case[name] for name in ("preference", "concreteFact", "both")}
+    expected = case["expected"]
+    if not isinstance(expected, dict) or "trace" not in expected:
+        return expected
+    absent = {f"no {name}": True for name in OPTIONAL if name not in expected["trace"]}
+    return {**expected, "trace": expected["trace"] | absent}
 
 
 def agrees(expected: Any, actual: Any) -> bool:
@@ -163,10 +273,8 @@ def main(folder: Path) -> int:
         try:
             vectors = json.loads(path.read_text(encoding="utf-8"))
             name = vectors["function"]
-            if name in NOT_YET:
-                print(f"{name}: not yet run ({NOT_YET[name]})")
-                continue
-            passed, failures = run_cases(name, vectors["cases"])
+            docs = vectors.get("docs")
+            passed, failures = run_cases(name, [{**case, "docs": docs} if docs else case for case in vectors["cases"]])
         except (OSError, ValueError, KeyError, TypeError) as error:
             passed, failures = 0, [f"  {path.name} cannot be read as vectors: {error!r}"]
         print(f"{name}: {passed} passed, {len(failures)} failed", *failures, sep="\n")

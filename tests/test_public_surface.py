@@ -35,11 +35,15 @@ SURFACE = {
     """,
     "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",
     "recollect.ranking": """
-        AnchorExtractor CompositeWeights DEFAULT_TEMPORAL_BOOST Intent RegexAnchorExtractor TimeAnchor Unanimity
-        composite detect_intent exact_match importance_prior intent_multiplier merge_reranked rerank_text
-        reweight_by_intent temporal temporal_boost unanimity
+        AnchorExtractor Calibration CompositeWeights DEFAULT_TEMPORAL_BOOST Intent Loan RegexAnchorExtractor TimeAnchor
+        Unanimity add_loans calibration_of composite confidence detect_intent exact_match importance_prior
+        intent_multiplier merge_reranked multiply_by_loans one_hop random_walk rerank_text reweight_by_intent step_back
+        temporal temporal_boost unanimity
     """,
-    "recollect.retrieval": "Attempt Retrieval SearchResult Trace explain",
+    "recollect.retrieval": """
+        Attempt FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules Retrieval SearchResult
+        StageRules StageRun Trace explain preset_from presets recomputed_score
+    """,
 }
 
 

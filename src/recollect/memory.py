@@ -19,7 +19,9 @@ from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, Re
 from recollect.exchange import line_of
 from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
-from recollect.retrieval import Retrieval, SearchResult
+from recollect.query.dates import QuestionDate
+from recollect.retrieval import PresetSpec, Retrieval, SearchResult, preset_from
+from recollect.retrieval import presets as known_presets
 from recollect.stores import open_store
 from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
@@ -60,7 +62,9 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     target: str | PathLike[str] = "recollect.db",
     *,
     embedder: EmbedderSpec = "auto",
+    reranker: Any = None,
     aliases: Mapping[str, Sequence[str]] | None = None,
+    preset: PresetSpec = "default",
     read_only: bool = False,
 ) -> Memory:
     """Open the memory in the file ``target``, which is created where it is missing.
@@ -78,7 +82,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     store = open_store(target, read_only=read_only)
     if embedder == "auto":
         choice = _at_home(choice, store.model)
-    return Memory(store, choice, aliases=aliases)
+    return Memory(store, choice, reranker=reranker, aliases=aliases, preset=preset)
 
 
 class Memory:
@@ -92,13 +96,15 @@ class Memory:
         store: Store,
         choice: EmbedderChoice,
         *,
+        reranker: Any = None,
         aliases: Mapping[str, Sequence[str]] | None = None,
+        preset: PresetSpec = "default",
     ) -> None:
         """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
         self._store = store
         self._choice = choice
         self._writer = NoteWriter(store, choice)
-        self._retrieval = Retrieval(store, embedder=choice.embedder, aliases=aliases)
+        self._retrieval = Retrieval(store, embedder=choice.embedder, reranker=reranker, aliases=aliases, preset=preset)
         model = store.model
         if choice.embedder is not None and model is not None and choice.embedder.name != model.name:
             warnings.warn(
@@ -204,25 +210,52 @@ class Memory:
         *,
         top_k: int = 10,
         mode: str = "auto",
+        preset: PresetSpec | None = None,
         candidate_k: int = 60,
+        rerank: bool = True,
+        rerank_top_n: int = 20,
+        skip_retry_ladder: bool = False,
+        question_date: QuestionDate = None,
+        now: datetime | str | None = None,
         filters: Filters | Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Sequence[float] | Vector | None = None,
+        floor: float | None = None,
     ) -> SearchResult:
-        """Return the best notes for a query: ranked by words, by meaning, and fused.
+        """Return the best notes for a query: ranked by words, by meaning and by connections, fused and re-ranked.
 
         ``mode`` is ``auto`` or ``hybrid`` (both legs where both are there), ``bm25`` (words alone) or ``semantic``
-        (meaning alone). Each leg looks ``candidate_k`` notes deep. ``filters`` hold inside the engine, before the cut.
+        (meaning alone). ``preset`` is the name of a preset, a TOML file or a :class:`~recollect.Preset`, by default the
+        one that the memory was opened with. Each leg looks ``candidate_k`` notes deep; a reranker, if there is one,
+        reads the first ``rerank_top_n``. ``question_date`` is when the question was asked, from where "two weeks ago"
+        is counted; ``now`` is what recency counts from, by default ``question_date`` or the present. ``filters`` hold
+        inside the engine, before the cut. ``floor`` leaves out notes of which it is less sure, from 0 to 1, that they
+        have to do with the query.
         """
         return self._retrieval.search(
             query,
             top_k=top_k,
             mode=mode,
+            preset=preset,
             candidate_k=candidate_k,
+            rerank=rerank,
+            rerank_top_n=rerank_top_n,
+            skip_retry_ladder=skip_retry_ladder,
+            question_date=question_date,
+            now=now,
             filters=filters,
             namespace=namespace,
             vector=vector,
+            floor=floor,
         )
+
+    def compare(
+        self, query: str, presets: Iterable[PresetSpec] | None = None, **options: Any
+    ) -> dict[str, SearchResult]:
+        """Search for the same query under several presets, by default all there are, and return the results by name."""
+        wanted = known_presets() if presets is None else arguments.sequence("presets", presets)
+        chosen = [preset_from(spec) for spec in wanted]
+        return {preset.name: self.search(query, preset=preset, **options) for preset in chosen}
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
         """Search for each of several queries, with the options of :meth:`search`."""

@@ -2,6 +2,7 @@
 
 from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
 from recollect.model.document import Document, Written
+from recollect.model.edge import Edge
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
 from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of, embedding_text
@@ -12,6 +13,7 @@ __all__ = [
     "Contribution",
     "Document",
     "Draft",
+    "Edge",
     "Filters",
     "Hit",
     "Link",

@@ -80,6 +80,7 @@ class Step(NamedTuple):
 
 
 _TEXT = frozenset((str,))
+_RECORD = frozenset((tuple,))
 _RANK = frozenset((int, type(None)))
 _NUMBER = frozenset((float, type(None)))
 
@@ -113,6 +114,10 @@ class Candidate:
     session: str = ""
     position: int | None = None
     rerank_score: float | None = None
+    confidence: float | None = None
+    """How sure it is, from 0 to 1, that the note has to do with the query."""
+    superseded_by: tuple[str, ...] = ()
+    """The ids of the notes that replaced it."""
     ceiling: float | None = None
     """The most that any candidate could have got in the fusion that this one comes from."""
     evidence: tuple[Any, ...] = ()
@@ -123,7 +128,7 @@ class Candidate:
         """Check what a caller passed; the usual types pass at a glance."""
         texts = self.id, self.path, self.title, self.summary, self.content, self.snippet, self.session
         ranks = self.lexical_rank, self.vector_rank, self.position
-        numbers = self.lexical_score, self.vector_similarity, self.rerank_score, self.ceiling
+        numbers = self.lexical_score, self.vector_similarity, self.rerank_score, self.confidence, self.ceiling
         dates = self.created_at, self.last_accessed_at
         if (
             _TEXT.issuperset(map(type, texts))
@@ -131,7 +136,7 @@ class Candidate:
             and self.score - self.score == 0.0 == self.importance - self.importance  # both are finite
             and _RANK.issuperset(map(type, ranks))
             and _NUMBER.issuperset(map(type, numbers))
-            and type(self.evidence) is type(self.steps) is tuple
+            and _RECORD.issuperset(map(type, (self.evidence, self.steps, self.superseded_by)))
             and all(date is None or (type(date) is datetime and date.tzinfo is UTC) for date in dates)
         ):
             return
@@ -182,6 +187,8 @@ class Candidate:
         copied.session = self.session
         copied.position = self.position
         copied.rerank_score = self.rerank_score
+        copied.confidence = self.confidence
+        copied.superseded_by = self.superseded_by
         copied.ceiling = self.ceiling
         copied.evidence = self.evidence
         copied.steps = self.steps
@@ -250,6 +257,7 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
     "float | None": arguments.number,
     "int | None": arguments.count,
     "datetime | None": arguments.instant,
+    "tuple[str, ...]": arguments.names,
     "tuple[Any, ...]": arguments.record,
     "tuple[Step, ...]": arguments.record,
 }

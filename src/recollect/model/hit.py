@@ -86,6 +86,21 @@ class Hit:
         """The fused score on a scale from 0 to 1."""
         return self.candidate.relevance
 
+    @property
+    def confidence(self) -> float | None:
+        """How sure it is, from 0 to 1, that the note has to do with the query."""
+        return self.candidate.confidence
+
+    @property
+    def rerank_score(self) -> float | None:
+        """What a reranker thought of it; ``None`` where none was asked."""
+        return self.candidate.rerank_score
+
+    @property
+    def superseded_by(self) -> tuple[str, ...]:
+        """The ids of the notes that replaced it."""
+        return self.candidate.superseded_by
+
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
         found = self.candidate
@@ -104,6 +119,9 @@ class Hit:
             "position": found.position,
             "score": found.score,
             "relevance": found.relevance,
+            "confidence": found.confidence,
+            "rerank_score": found.rerank_score,
+            "superseded_by": list(found.superseded_by),
             "lexical_rank": found.lexical_rank,
             "lexical_score": found.lexical_score,
             "vector_rank": found.vector_rank,

@@ -7,28 +7,40 @@ the stage did to it and why.
 from recollect.ranking.agreement import Unanimity, unanimity
 from recollect.ranking.anchors import AnchorExtractor, RegexAnchorExtractor, TimeAnchor
 from recollect.ranking.blend import CompositeWeights, composite
+from recollect.ranking.certainty import Calibration, calibration_of, confidence
 from recollect.ranking.exactness import exact_match
 from recollect.ranking.importance import importance_prior
 from recollect.ranking.intent import Intent, detect_intent, intent_multiplier, reweight_by_intent
 from recollect.ranking.proximity import DEFAULT_TEMPORAL_BOOST, temporal, temporal_boost
+from recollect.ranking.replacement import step_back
 from recollect.ranking.reranking import merge_reranked, rerank_text
+from recollect.ranking.spreading import Loan, add_loans, multiply_by_loans, one_hop, random_walk
 
 __all__ = [
     "DEFAULT_TEMPORAL_BOOST",
     "AnchorExtractor",
+    "Calibration",
     "CompositeWeights",
     "Intent",
+    "Loan",
     "RegexAnchorExtractor",
     "TimeAnchor",
     "Unanimity",
+    "add_loans",
+    "calibration_of",
     "composite",
+    "confidence",
     "detect_intent",
     "exact_match",
     "importance_prior",
     "intent_multiplier",
     "merge_reranked",
+    "multiply_by_loans",
+    "one_hop",
+    "random_walk",
     "rerank_text",
     "reweight_by_intent",
+    "step_back",
     "temporal",
     "temporal_boost",
     "unanimity",

@@ -1,39 +1,54 @@
-"""The walk: a person's words go to the legs, and what they find becomes one list."""
+"""The walk: a person's words go to the legs, and what they find becomes one list that can account for itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from recollect import arguments
 from recollect.characters import collapse_whitespace
-from recollect.embedders.rows import unit_rows
-from recollect.errors import EmbedderError
-from recollect.fusion import DEFAULT_K, reciprocal_rank_fusion
-from recollect.model import DEFAULT_NAMESPACE, Candidate, Filters, Hit
-from recollect.query import Query, compile_fts5, expand_aliases, parse
+from recollect.errors import StoreError
+from recollect.fusion import convex_combination, reciprocal_rank_fusion
+from recollect.model import Candidate, Filters, Hit
+from recollect.query.dates import QuestionDate
+from recollect.ranking import calibration_of, confidence
+from recollect.retrieval.connections import IndexConnections
+from recollect.retrieval.deadlines import Task
+from recollect.retrieval.dense import DenseLeg, Nearest
+from recollect.retrieval.graph import explore, lend
+from recollect.retrieval.lexical import Chunks, LexicalLeg
+from recollect.retrieval.preset import Preset
+from recollect.retrieval.presets import PresetSpec, preset_from
+from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
 from recollect.retrieval.result import SearchResult
-from recollect.retrieval.snippets import snippet
-from recollect.retrieval.trace import Attempt, Trace
-from recollect.stores.base import ModelChangedError
+from recollect.retrieval.rules import FusionRules, number_between
+from recollect.retrieval.second_stage import SecondStage
+from recollect.retrieval.snippets import coverage, snippet
+from recollect.retrieval.stages import Scene, run_stage
+from recollect.retrieval.trace import StageRun, Trace
 
 if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
-    from recollect.stores.base import Model, SearchIndex, Vector
+    from recollect.rerankers.base import Reranker
+    from recollect.stores.base import SearchIndex
 
 __all__ = ["MODES", "Retrieval"]
 
 MODES = ("auto", "hybrid", "bm25", "semantic")
+
+EMBEDDER_SECONDS = 30.0
+"""How long a query's vector is waited for: long enough for a model that is loaded for the first time."""
+RERANKER_SECONDS = 10.0
 
 
 class Retrieval:
     """Searches an index that keeps the search part of a store's contract.
 
     >>> class Index:
-    ...     model = None
     ...     def search_text(self, query, limit, **_):
-    ...         return [Candidate("n1", path="tea.md", content="Prefers green tea.", lexical_rank=1, lexical_score=2.0)]
+    ...         return [Candidate("n1", path="tea.md", content="Prefers green tea.", score=2.0)]
     ...     def search_vectors(self, vector, limit, **_):
     ...         return []
     >>> [hit.path for hit in Retrieval(Index()).search("green tea")]
@@ -45,12 +60,31 @@ class Retrieval:
         index: SearchIndex,
         *,
         embedder: Embedder | None = None,
-        aliases: Mapping[str, Sequence[str]] | None = None,
+        reranker: Reranker | None = None,
+        aliases: Aliases | None = None,
+        preset: PresetSpec = "default",
+        trigram_chunks: Chunks | None = None,
+        embedder_timeout: float = EMBEDDER_SECONDS,
+        reranker_timeout: float = RERANKER_SECONDS,
     ) -> None:
-        """Keep the parts; an embedder loads its model when it is first needed."""
+        """Keep the parts; an embedder or reranker loads its model when it is first needed.
+
+        ``trigram_chunks`` are the notes whose names the ladder's last rung compares, for an index that cannot do so
+        itself. An embedder or reranker that does not answer in time is done without.
+        """
         self._index = index
-        self._embedder = embedder
+        self._dense = DenseLeg(index, embedder)
+        self._reranker = reranker
         self._aliases = aliases
+        self._preset = preset_from(preset)
+        self._chunks = None if trigram_chunks is None else list(trigram_chunks)
+        self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
+        self._reranker_timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)
+
+    @property
+    def preset(self) -> Preset:
+        """The preset of searches that name none."""
+        return self._preset
 
     def search(
         self,
@@ -58,141 +92,218 @@ class Retrieval:
         *,
         top_k: int = 10,
         mode: str = "auto",
+        preset: PresetSpec | None = None,
         candidate_k: int = 60,
+        rerank: bool = True,
+        rerank_top_n: int = 20,
+        skip_retry_ladder: bool = False,
+        question_date: QuestionDate = None,
+        now: datetime | str | None = None,
         filters: Filters | Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Any = None,
+        floor: float | None = None,
     ) -> SearchResult:
-        """Return the best notes for ``query``: both legs, fused by reciprocal rank.
+        """Return the best notes for ``query``, and the trace of how they were found.
 
         ``vector`` is the query's own vector, for those who embed by themselves. What cannot be done, such as a search
         by meaning without a model, is done without, and the trace says so.
         """
         started = perf_counter()
         arguments.text("query", query)
+        chosen = self._preset if preset is None else preset_from(preset)
         wanted = arguments.count("top_k", top_k)
-        depth = max(wanted, arguments.count("candidate_k", candidate_k))
-        tree = parse(query)
-        if not tree.tokens:
-            tree = parse(query, drop_stopwords=False)  # nothing but stopwords: then they are what is meant
-        if self._aliases:
-            tree = expand_aliases(tree, self._aliases)
-        trace = Trace(
-            mode=arguments.choice("mode", mode, MODES),
-            original_query=query,
-            compiled_query=compile_fts5(tree),
-            candidate_k=candidate_k,
-            rrf_k=DEFAULT_K,
-            embedder=self._embedder.name if self._embedder else "",
+        place = read_place(namespace, filters, max(wanted, arguments.count("candidate_k", candidate_k)))
+        request = read_request(query, chosen, self._aliases, question_date, now)
+        walk = _Walk(
+            chosen,
+            request,
+            place,
+            Trace(
+                mode=arguments.choice("mode", mode, MODES),
+                original_query=query,
+                compiled_query=request.compiled,
+                candidate_k=candidate_k,
+                rrf_k=chosen.fusion.k,
+                preset=chosen.name,
+                embedder=self._dense.name,
+                fusion=chosen.fusion.to_dict(),
+                date_hints=request.date_hints,
+                warnings=list(request.warnings),
+            ),
         )
-        place = _Place(
-            namespace=DEFAULT_NAMESPACE if namespace is None else arguments.name("namespace", namespace),
-            filters=Filters.of(filters),
-            depth=depth,
+        lists = self._legs(walk, vector, retry=not skip_retry_ladder)
+        fused = self._ranked(walk, lists)
+        least = chosen.floor if floor is None else number_between(0, 1)("floor", floor)
+        if least > 0:
+            fused = self._above_floor(walk, fused, lists, least)
+        final = SecondStage(self._reranker, chosen.rerank, self._reranker_timeout).run(
+            query,
+            fused,
+            walk.trace,
+            wanted=rerank,
+            top_n=arguments.count("rerank_top_n", rerank_top_n),
+            legs=(lists.get("lexical", []), lists.get("vector", [])),
         )
-        numbers = None if mode == "bm25" else self._query_vector(_wanted(tree), vector, trace)
-        nearest = None if numbers is None else self._dense(numbers, tree, place, trace)
-        if nearest is not None:
-            trace.mode = "semantic" if mode == "semantic" else "hybrid"
-        else:
-            trace.mode, trace.fell_back_to_bm25 = "bm25", mode in ("hybrid", "semantic")
-        worded = [] if trace.mode == "semantic" else self._lexical(tree, place, trace)
-        fusing = perf_counter()
-        fused = reciprocal_rank_fusion([worded, nearest or []], k=DEFAULT_K)
+        shown = [candidate.copy() for candidate in final[:wanted]]
+        self._judge(walk, shown, lists)
+        hits = tuple(_hit(rank, candidate, request) for rank, candidate in enumerate(shown, start=1))
+        walk.trace.results = shown
+        walk.trace.total_elapsed = (perf_counter() - started) * 1000
+        return SearchResult(query, hits, walk.trace)
+
+    def _legs(self, walk: _Walk, vector: Any, *, retry: bool) -> dict[str, list[Candidate]]:
+        """Run the legs that the mode asks for, side by side, and return their lists by name."""
+        trace, asked = walk.trace, walk.trace.mode
+        refusal = "" if asked == "bm25" else self._dense.refusal(vector)
+        if refusal:
+            trace.warnings.append(refusal)
+        trace.mode = "bm25" if refusal is not None else "semantic" if asked == "semantic" else "hybrid"
+        trace.fell_back_to_bm25 = trace.mode == "bm25" and asked in ("hybrid", "semantic")
+        task = None if trace.mode == "bm25" else self._begin(walk, vector)
+        # The source documents search by words even where only meaning counts; there it costs time and changes nothing.
+        words = trace.mode != "semantic" or walk.preset.query.reading == "literal"
+        worded, failure = self._lexical(walk, retry=retry) if words else ([], None)
+        nearest = self._await(task, walk) if task else None
+        if trace.mode == "semantic" and nearest is not None and nearest.found is None:
+            trace.mode, trace.fell_back_to_bm25 = "bm25", True
+            worded, failure = (worded, failure) if words else self._lexical(walk, retry=retry)
+        if isinstance(failure, StoreError) and not (nearest and nearest.found is not None):
+            raise failure  # nothing could be searched at all: an empty answer would be a lie
+        trace.bm25_count = len(worded)
+        lists = {"lexical": worded, "vector": (nearest.found if nearest else None) or []}
+        trace.vector_count = len(lists["vector"])
+        return lists
+
+    def _begin(self, walk: _Walk, vector: Any) -> Task[Nearest] | None:
+        try:
+            return Task(lambda: self._dense.search(walk.request, vector, walk.place))
+        except TimeoutError as error:
+            walk.trace.warnings.append(f"the search was by words alone: {error}")
+            return None
+
+    def _await(self, task: Task[Nearest], walk: _Walk) -> Nearest:
+        try:
+            nearest = task.result(self._embedder_timeout)
+        except TimeoutError as error:
+            nearest = Nearest(None, self._embedder_timeout * 1000, warning=f"the search was by words alone: {error}")
+        walk.trace.vector_elapsed, walk.trace.embedder_used = nearest.elapsed, nearest.embedder_used
+        if nearest.warning:
+            walk.trace.warnings.append(nearest.warning)
+        return nearest
+
+    def _lexical(self, walk: _Walk, *, retry: bool) -> tuple[list[Candidate], Exception | None]:
+        started = perf_counter()
+        leg = LexicalLeg(self._index, walk.preset, self._aliases, self._chunks)
+        try:
+            return leg.search(walk.request, walk.place, walk.trace.attempts, retry=retry), None
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            told = collapse_whitespace(str(error)) or type(error).__name__
+            walk.trace.error_stage, walk.trace.error_detail = "bm25", told
+            walk.trace.warnings.append(f"the search by words failed: {told}")
+            return [], error
+        finally:
+            walk.trace.bm25_elapsed = (perf_counter() - started) * 1000
+
+    def _ranked(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> list[Candidate]:
+        """Return one list: the legs fused, connections followed, and each stage of the preset applied."""
+        started = perf_counter()
+        trace, rules = walk.trace, walk.preset.graph
+        fusing = {leg: found for leg, found in lists.items() if leg in _LEGS_OF[trace.mode]}
+        fused = fuse(fusing, walk.preset.fusion)
         trace.fused_count = len(fused)
-        hits = tuple(_hit(rank, candidate, tree) for rank, candidate in enumerate(fused[:wanted], start=1))
-        finished = perf_counter()
-        trace.fusion_elapsed = (finished - fusing) * 1000
-        trace.total_elapsed = (finished - started) * 1000
-        return SearchResult(query, hits, trace)
+        connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
+        if rules.use != "off":
+            fused = self._connected(walk, fused, fusing, connections)
+        scene = Scene(walk.request.query, walk.request.now, connections)
+        for stage, settings in walk.preset.stages:
+            before = perf_counter()
+            fused = run_stage(stage, settings, fused, scene)
+            trace.stages.append(StageRun(stage, len(fused), (perf_counter() - before) * 1000))
+        trace.fusion_elapsed = (perf_counter() - started) * 1000 - trace.graph_elapsed
+        return fused
 
-    def _lexical(self, tree: Query, place: _Place, trace: Trace) -> list[Candidate]:
+    def _connected(
+        self,
+        walk: _Walk,
+        fused: list[Candidate],
+        lists: dict[str, list[Candidate]],
+        connections: IndexConnections,
+    ) -> list[Candidate]:
+        """Return the fused list with what the graph brings: a third list, a factor, or score that is lent."""
         started = perf_counter()
-        found = self._index.search_text(tree, place.depth, namespace=place.namespace, filters=place.filters)
-        trace.bm25_elapsed = (perf_counter() - started) * 1000
-        trace.bm25_count = len(found)
-        trace.attempts.append(Attempt("initial", trace.compiled_query, len(found)))
-        return found
-
-    def _dense(self, query: _QueryVector, tree: Query, place: _Place, trace: Trace) -> list[Candidate] | None:
-        """Return the nearest notes, or ``None`` if another model took over while the query was embedded."""
-        started = perf_counter()
+        trace, rules = walk.trace, walk.preset.graph
+        if not connections.known:
+            trace.graph_skipped_reason = "the index knows no edges"
+            return fused
         try:
-            found = self._index.search_vectors(
-                query.vector,
-                place.depth,
-                namespace=place.namespace,
-                filters=place.filters,
-                without=tree,
-                model=query.model,
-            )
-        except ModelChangedError as changed:
-            trace.embedder_used = False
-            trace.warnings.append(_mismatch(trace.embedder, changed.model.name))
-            return None
-        trace.vector_elapsed += (perf_counter() - started) * 1000
-        trace.vector_count = len(found)
-        return found
+            found = explore(fused, connections, rules)
+        except Exception as error:  # noqa: BLE001 (as for the other legs)
+            told = collapse_whitespace(str(error)) or type(error).__name__
+            trace.graph_skipped_reason = told
+            trace.warnings.append(f"connections were not followed: {told}")
+            return fused
+        trace.loans, trace.graph_count = found.loans, len(found.loans)
+        if rules.use == "source":
+            graph = found.as_list(fused[: rules.seeds], fused, walk.place.depth)
+            connected = fuse({**lists, "graph": graph}, walk.preset.fusion)
+        else:
+            connected = lend(fused, found, rules)
+        trace.fused_count = len(connected)
+        trace.graph_elapsed = (perf_counter() - started) * 1000
+        return connected
 
-    def _query_vector(self, query: str, given: Any, trace: Trace) -> _QueryVector | None:
-        """Return the query's vector, or ``None`` where there is none to be had; a surprise is told in the trace."""
-        if given is not None:
-            return _QueryVector(arguments.vector("vector", given), None)
-        if self._embedder is None:
-            return None
-        model = self._index.model
-        if model is None:
-            trace.warnings.append("no note has a vector yet, so the search was by words alone; reindex makes them")
-            return None
-        if self._embedder.name != model.name:
-            trace.warnings.append(_mismatch(self._embedder.name, model.name))
-            return None
-        started = perf_counter()
-        try:
-            answer = self._embedder.embed_query(query)
-            (vector,) = unit_rows(self._embedder.name, [answer], count=1, dimension=None)
-        except EmbedderError as error:
-            trace.error_stage, trace.error_detail = "embed", str(error)
-            trace.warnings.append(f"the search was by words alone: {collapse_whitespace(str(error))}")
-            return None
-        trace.vector_elapsed = (perf_counter() - started) * 1000
-        if len(vector) != model.dimension:
-            trace.warnings.append(
-                f"the vectors of {model.name} have {len(vector)} numbers now and {model.dimension} in the store, "
-                "so the search was by words alone; reindex re-embeds"
-            )
-            return None
-        trace.embedder_used = True
-        return _QueryVector(vector, model)
+    def _above_floor(
+        self, walk: _Walk, fused: list[Candidate], lists: dict[str, list[Candidate]], floor: float
+    ) -> list[Candidate]:
+        """Return the candidates of which one can be sure enough; what they lend to is as sure as they are."""
+        judged = [candidate.copy() for candidate in fused]
+        self._judge(walk, judged, lists)
+        kept = [candidate for candidate in judged if (candidate.confidence or 0.0) >= floor]
+        walk.trace.below_floor = len(judged) - len(kept)
+        return kept
+
+    def _judge(self, walk: _Walk, candidates: Sequence[Candidate], lists: dict[str, list[Candidate]]) -> None:
+        """Say of each candidate how sure it is that it has to do with the query."""
+        farthest = lists["vector"][-1].score if lists["vector"] else None
+        calibration = calibration_of(walk.trace.embedder)
+        for candidate in candidates:
+            if candidate.confidence is not None:
+                continue
+            similarity = candidate.vector_similarity if candidate.vector_similarity is not None else farthest
+            held = coverage((candidate.title, candidate.summary, candidate.content, candidate.path), walk.request.tree)
+            candidate.confidence = confidence(similarity, held, calibration)
 
 
-class _QueryVector(NamedTuple):
-    """What the dense leg looks for, and the model that made it; ``None`` for a vector of the caller's own."""
+class _Walk:
+    """One search on its way: what was asked, under which rules, and what is written down of it."""
 
-    vector: Vector
-    model: Model | None
+    __slots__ = ("place", "preset", "request", "trace")
 
-
-class _Place(NamedTuple):
-    """Where to search, and how deep."""
-
-    namespace: str
-    filters: Filters
-    depth: int
+    def __init__(self, preset: Preset, request: Request, place: Place, trace: Trace) -> None:
+        self.preset = preset
+        self.request = request
+        self.place = place
+        self.trace = trace
 
 
-def _wanted(tree: Query) -> str:
-    """Return the query's text without what it excludes, of which the meaning leg must not think."""
-    if all(token.operator != "NOT" for token in tree.tokens):
-        return tree.raw
-    return " ".join(token.source or token.text for token in tree.tokens if token.operator != "NOT")
+_LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
 
 
-def _mismatch(embedder: str, model: str) -> str:
-    return f"the store's vectors are of {model}, not of {embedder}, so the search was by words alone; reindex re-embeds"
+def fuse(lists: Mapping[str, Sequence[Candidate]], rules: FusionRules) -> list[Candidate]:
+    """Return the lists of several legs as one, by the rules of a preset."""
+    legs, found = list(lists), list(lists.values())
+    weights = [rules.weights.get(leg, 1.0) for leg in legs]
+    if rules.method == "convex":
+        return convex_combination(found, weights=weights, legs=legs)
+    return reciprocal_rank_fusion(
+        found, k=rules.k, weights=weights, rank_base=rules.rank_base, ties=rules.ties, legs=legs
+    )
 
 
-def _hit(rank: int, candidate: Candidate, tree: Query) -> Hit:
-    shown = snippet(candidate.content, tree)
+def _hit(rank: int, candidate: Candidate, request: Request) -> Hit:
+    shown = snippet(candidate.content, request.tree)
+    if candidate.snippet:  # a leg's own
+        return Hit(rank, candidate, ())
     candidate.snippet = shown.text
     return Hit(rank, candidate, shown.highlights)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from recollect.characters import collapse_whitespace
 from recollect.query import Query, Token
 
-__all__ = ["Snippet", "snippet"]
+__all__ = ["Snippet", "coverage", "snippet"]
 
 WIDTH = 180
 _SHORTEST_STEM = 3
@@ -46,13 +48,41 @@ def snippet(content: str, query: Query, width: int = WIDTH) -> Snippet:
     return Snippet(shown, spans)
 
 
+def coverage(texts: Sequence[str], query: Query) -> float:
+    """Return which share of what a query wants is found in any of ``texts``, as :func:`snippet` would find it.
+
+    >>> from recollect.query import parse
+    >>> coverage(["Prefers green teas."], parse("green tea kettle pot"))
+    0.5
+    """
+    words: dict[str, list[str]] = {}
+    for token in query.tokens:
+        pattern = _token_pattern(token) if token.operator != "NOT" else ""
+        if pattern:
+            words.setdefault(token.source or token.text, []).append(pattern)
+    if not words:
+        return 0.0
+    whole = "\n".join(text[:_SCANNED] for text in texts)
+    found = sum(_whole_words(patterns).search(whole) is not None for patterns in words.values())
+    return found / len(words)
+
+
+@lru_cache(maxsize=1024)  # all candidates of a search are looked through for the same words
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _whole_words(patterns: Iterable[str]) -> re.Pattern[str]:
+    longest_first = sorted(patterns, key=lambda pattern: (-len(pattern), pattern))
+    return _compiled(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)")
+
+
 def _pattern(query: Query) -> re.Pattern[str] | None:
     """Return what finds the query's tokens in a text, whatever the endings of their words."""
     patterns = {_token_pattern(token) for token in query.tokens if token.operator != "NOT"} - {""}
     if not patterns:
         return None
-    longest_first = sorted(patterns, key=lambda pattern: (-len(pattern), pattern))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)", re.IGNORECASE)
+    return _whole_words(patterns)
 
 
 def _token_pattern(token: Token) -> str:

@@ -1,16 +1,28 @@
-"""What happened in a search: which legs ran, what they found, how long it took, and what had to be done without."""
+"""What happened in a search: which legs ran, what they found, how long it took, and what had to be done without.
+
+Together with the candidates that it holds, a trace accounts for every score: what each leg gave, and what each stage
+then did, is enough to work it out again (:func:`recomputed_score`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from math import fsum
+from typing import Any, NamedTuple
 
-__all__ = ["Attempt", "Trace"]
+from recollect.model import Candidate
+from recollect.ranking import Loan
+
+__all__ = ["Attempt", "StageRun", "Trace", "recomputed_score"]
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One try of the lexical leg: how the query was made, what it was, and how many notes it found."""
+class Attempt(NamedTuple):
+    """One try of the lexical leg: how the query was made, what it was, and how many notes it found.
+
+    >>> Attempt("initial", "green OR tea", 3).to_dict()
+    {'strategy': 'initial', 'query': 'green OR tea', 'hits': 3}
+    """
 
     strategy: str
     query: str
@@ -18,7 +30,23 @@ class Attempt:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attempt as JSON-ready data."""
-        return {"strategy": self.strategy, "query": self.query, "hits": self.hits}
+        return self._asdict()
+
+
+class StageRun(NamedTuple):
+    """One stage: how many candidates came out of it, and how long it took in milliseconds.
+
+    >>> StageRun("intent", 12, 0.05).to_dict()
+    {'stage': 'intent', 'candidates': 12, 'elapsed': 0.05}
+    """
+
+    stage: str
+    candidates: int
+    elapsed: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as JSON-ready data."""
+        return self._asdict()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,23 +62,47 @@ class Trace:
     original_query: str
     compiled_query: str = ""
     candidate_k: int = 60
-    rrf_k: int = 60
+    rrf_k: float = 60
     bm25_elapsed: float = 0.0
     vector_elapsed: float = 0.0
     fusion_elapsed: float = 0.0
+    rerank_elapsed: float = 0.0
     total_elapsed: float = 0.0
     bm25_count: int = 0
     vector_count: int = 0
     fused_count: int = 0
     fell_back_to_bm25: bool = False
     embedder_used: bool = False
+    reranked: bool = False
+    attempts: list[Attempt] = field(default_factory=list)
+    rerank_skipped_reason: str = ""
+    """``empty_candidates``, ``mode_off``, ``no_reranker`` or ``unanimity``."""
+    rerank_provider: str = ""
+    unanimity: int | None = None
+    """On how many of the first three places both legs agreed, where that spared the reranker."""
+    error_stage: str = ""
+    """``bm25`` or ``rerank``: the part that failed."""
+    error_detail: str = ""
+    preset: str = ""
     embedder: str = ""
     """The model that embedded the query, or would have."""
-    attempts: list[Attempt] = field(default_factory=list)
+    fusion: Mapping[str, Any] = field(default_factory=dict)
+    """The rules of the fusion: method, k, base of ranks, weights."""
+    date_hints: tuple[str, ...] = ()
+    """The dates that the query's relative times were taken for."""
+    graph_elapsed: float = 0.0
+    graph_count: int = 0
+    """How many notes connections led to."""
+    graph_skipped_reason: str = ""
+    loans: Mapping[str, Sequence[Loan]] = field(default_factory=dict)
+    """What connected notes lent to each note, by its id."""
+    stages: list[StageRun] = field(default_factory=list)
+    below_floor: int = 0
+    """How many notes were left out for want of confidence."""
     warnings: list[str] = field(default_factory=list)
     """What had to be done without, and what to do about it."""
-    error_stage: str = ""
-    error_detail: str = ""
+    results: Sequence[Candidate] = ()
+    """What was found, with the whole record of each score."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as JSON-ready data with its documented names."""
@@ -63,18 +115,70 @@ class Trace:
             "bm25Elapsed": self.bm25_elapsed,
             "vectorElapsed": self.vector_elapsed,
             "fusionElapsed": self.fusion_elapsed,
+            "rerankElapsed": self.rerank_elapsed,
             "totalElapsed": self.total_elapsed,
             "bm25Count": self.bm25_count,
             "vectorCount": self.vector_count,
             "fusedCount": self.fused_count,
             "fellBackToBM25": self.fell_back_to_bm25,
             "embedderUsed": self.embedder_used,
+            "reranked": self.reranked,
             "attempts": [attempt.to_dict() for attempt in self.attempts],
         }
         optional = {
-            "embedder": self.embedder,
-            "warnings": list(self.warnings),
+            "rerankSkippedReason": self.rerank_skipped_reason,
+            "rerankProvider": self.rerank_provider,
+            "unanimity": {} if self.unanimity is None else {"agreements": self.unanimity},
             "errorStage": self.error_stage,
             "errorDetail": self.error_detail,
+            "preset": self.preset,
+            "embedder": self.embedder,
+            "fusion": dict(self.fusion),
+            "dateHints": list(self.date_hints),
+            "graphElapsed": self.graph_elapsed,
+            "graphCount": self.graph_count,
+            "graphSkippedReason": self.graph_skipped_reason,
+            "stages": [run.to_dict() for run in self.stages],
+            "belowFloor": self.below_floor,
+            "warnings": list(self.warnings),
+            "results": [self._result(place, found) for place, found in enumerate(self.results, start=1)],
         }
         return told | {name: value for name, value in optional.items() if value}
+
+    def _result(self, rank: int, found: Candidate) -> dict[str, Any]:
+        """Return all that is known of how a result came by its place."""
+        told = {
+            "rank": rank,
+            "id": found.id,
+            "path": found.path,
+            "score": found.score,
+            "relevance": found.relevance,
+            "confidence": found.confidence,
+            "lexicalRank": found.lexical_rank,
+            "lexicalScore": found.lexical_score,
+            "vectorRank": found.vector_rank,
+            "vectorSimilarity": found.vector_similarity,
+            "contributions": [part.to_dict() for part in found.contributions],
+            "steps": [step.to_dict() for step in found.steps],
+        }
+        optional = {
+            "rerankScore": found.rerank_score,
+            "supersededBy": list(found.superseded_by) or None,
+            "loans": [loan.to_dict() for loan in self.loans.get(found.id, ())] or None,
+        }
+        return told | {name: value for name, value in optional.items() if value is not None}
+
+
+def recomputed_score(result: Mapping[str, Any]) -> float:
+    """Return the score of one of the ``results`` in a trace's JSON, worked out from its record alone.
+
+    It is the sum of what the legs gave, taken through each step: times its factor, plus its addend.
+
+    >>> recomputed_score({"contributions": [{"points": 0.5}, {"points": 0.25}],
+    ...                   "steps": [{"factor": 2.0, "addend": 0.1}]})
+    1.6
+    """
+    score = fsum(part["points"] for part in result["contributions"])
+    for step in result["steps"]:
+        score = score * step["factor"] + step["addend"]
+    return score

@@ -1,0 +1,91 @@
+"""How the notes that were found are connected with others: asked of the index once for each note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from recollect.model import Candidate, Edge, Filters
+from recollect.retrieval.request import Place, Request
+
+if TYPE_CHECKING:
+    from recollect.stores.base import SearchIndex
+
+__all__ = ["IndexConnections"]
+
+_LONGEST_CHAIN = 8
+"""How often in a row a note may have been replaced before one stops looking."""
+
+
+class IndexConnections:
+    """The edges of one search: all of them are seen from the same place, with the same filters and exclusions."""
+
+    def __init__(self, index: SearchIndex, request: Request, place: Place, reach: int) -> None:
+        """Keep the parts; an index that knows no edges has none."""
+        self._index = index
+        self._request = request
+        self._place = place
+        self._reach = reach
+        self._edges: dict[str, list[Edge]] = {}
+
+    @property
+    def known(self) -> bool:
+        """Whether the index can tell edges at all."""
+        return hasattr(self._index, "edges") and hasattr(self._index, "candidates")
+
+    def edges(self, notes: Iterable[str]) -> list[Edge]:
+        """Return the edges of these notes."""
+        asked = list(dict.fromkeys(notes))
+        new = [note for note in asked if note not in self._edges]
+        if new and self.known:
+            self._edges |= {note: [] for note in new}
+            for edge in self._index.edges(new, namespace=self._place.namespace, reach=self._reach):
+                self._edges[edge.source].append(edge)
+        return [edge for note in asked for edge in self._edges.get(note, ())]
+
+    def candidates(self, notes: Iterable[str], *, filters: Filters | None = None) -> list[Candidate]:
+        """Return those of these notes that may be found by the query at all."""
+        asked = list(dict.fromkeys(notes))
+        if not asked:
+            return []
+        return self._index.candidates(
+            asked,
+            namespace=self._place.namespace,
+            filters=self._place.filters if filters is None else filters,
+            without=self._request.excluding,
+        )
+
+    def replacements(self, candidates: list[Candidate]) -> tuple[list[Candidate], Mapping[str, list[str]]]:
+        """Return the candidates with what replaced any of them, and for each replaced one the ids of what did."""
+        everyone = {candidate.id: candidate for candidate in candidates}
+        replaced_by: dict[str, list[str]] = {}
+        waiting = list(everyone)
+        for _ in range(_LONGEST_CHAIN):
+            newer: dict[str, list[str]] = {}
+            for edge in self.edges(waiting):
+                if (edge.kind, edge.direction) in _REPLACED and edge.target not in newer.setdefault(edge.source, []):
+                    newer[edge.source].append(edge.target)
+            unseen = [note for heirs in newer.values() for note in heirs if note not in everyone]
+            fetched = {candidate.id: candidate for candidate in self.candidates(unseen)}
+            everyone |= fetched
+            for note, heirs in newer.items():
+                found = [heir for heir in heirs if heir in everyone]
+                if found:
+                    replaced_by[note] = found
+            waiting = list(fetched)
+            if not waiting:
+                break
+        return [_pointing(candidate, replaced_by) for candidate in everyone.values()], replaced_by
+
+
+_REPLACED = frozenset((("supersedes", "in"), ("superseded-by", "out")))
+"""The edges that lead from a note to what replaced it."""
+
+
+def _pointing(candidate: Candidate, replaced_by: Mapping[str, list[str]]) -> Candidate:
+    heirs = replaced_by.get(candidate.id)
+    if not heirs:
+        return candidate
+    pointing = candidate.copy()
+    pointing.superseded_by = tuple(heirs)
+    return pointing

@@ -1,0 +1,56 @@
+"""The graph leg: notes that are connected with the best of what the other legs found."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import NamedTuple
+
+from recollect.model import Candidate
+from recollect.ranking import Loan, add_loans, multiply_by_loans, one_hop, random_walk
+from recollect.retrieval.connections import IndexConnections
+from recollect.retrieval.rules import GraphRules
+
+__all__ = ["Neighbourhood", "explore", "lend"]
+
+
+class Neighbourhood(NamedTuple):
+    """What connections led to: the loans of each note, and the notes that no other leg had found."""
+
+    loans: dict[str, list[Loan]]
+    newcomers: list[Candidate]
+
+    def as_list(self, seeds: list[Candidate], pool: list[Candidate], limit: int) -> list[Candidate]:
+        """Return a ranked list: seeds by their own score and what they were lent, the others by what they were lent."""
+        own = {seed.id: seed.score for seed in seeds}
+        ranked = []
+        for candidate in (*pool, *self.newcomers):
+            lent = [loan.share for loan in self.loans.get(candidate.id, ())]
+            score = fsum((own.get(candidate.id, 0.0), *lent))
+            if score > 0:
+                listed = candidate.copy()
+                listed.score = score
+                ranked.append(listed)
+        ranked.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
+        return ranked[:limit]
+
+
+def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphRules) -> Neighbourhood:
+    """Return what the best of the fused notes lend, and to whom."""
+    seeds = fused[: rules.seeds]
+    if rules.spread == "one_hop":
+        edges = connections.edges(seed.id for seed in seeds)
+        loans = one_hop(seeds, edges, rules.edges, pool=fused)
+    else:
+        edges = connections.edges(candidate.id for candidate in fused)
+        loans = random_walk(seeds, edges, rules.edges, damping=rules.damping)
+    pool = {candidate.id for candidate in fused}
+    newcomers = connections.candidates(note for note in loans if note not in pool)
+    allowed = pool | {newcomer.id for newcomer in newcomers}
+    return Neighbourhood({note: lent for note, lent in loans.items() if note in allowed}, newcomers)
+
+
+def lend(fused: list[Candidate], found: Neighbourhood, rules: GraphRules) -> list[Candidate]:
+    """Return the fused notes with what they were lent, as a factor or added; what is lent brings newcomers in."""
+    if rules.use == "multiplier":
+        return multiply_by_loans(fused, found.loans, weight=rules.weight)
+    return add_loans([*fused, *found.newcomers], found.loans, weight=rules.weight)

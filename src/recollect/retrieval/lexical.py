@@ -1,0 +1,112 @@
+"""The lexical leg: the query's words, and the retry ladder where they find nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from recollect.model import Candidate, as_candidates
+from recollect.query import Query, compile_fts5, trigram_search
+from recollect.retrieval.ladder import climb
+from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, wanted
+from recollect.retrieval.trace import Attempt
+
+if TYPE_CHECKING:
+    from recollect.retrieval.preset import Preset
+    from recollect.stores.base import SearchIndex
+
+__all__ = ["LexicalLeg"]
+
+Chunks = Iterable[Candidate | Mapping[str, Any]]
+
+
+class LexicalLeg:
+    """Searches an index by words, as a preset says."""
+
+    def __init__(
+        self, index: SearchIndex, preset: Preset, aliases: Aliases | None, trigram_chunks: Chunks | None = None
+    ) -> None:
+        """Keep the parts."""
+        self._index = index
+        self._preset = preset
+        self._aliases = aliases
+        self._chunks = trigram_chunks
+
+    def search(self, request: Request, place: Place, attempts: list[Attempt], *, retry: bool) -> list[Candidate]:
+        """Return what the words find, the best first, and write down each try."""
+        if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
+            every = _all_words(request.tree)
+            found = self._ask(every, place)
+            attempts.append(Attempt("initial", compile_fts5(every), len(found)))
+            if not found:
+                found = self._ask(request.tree, place)
+                attempts.append(Attempt("any_word", request.compiled, len(found)))
+        else:
+            found = self._ask(request.tree, place)
+            attempts.append(Attempt("initial", request.compiled, len(found)))
+        if found or not retry or not self._preset.ladder.on:
+            return found
+        return climb(
+            request.query if request.excluding is None else wanted(request.excluding),
+            attempts,
+            search=lambda text: self._ask(self._rung(text, request), place),
+            names=lambda words: self._names(words, request, place),
+            spelt=(lambda words: self._spelt(words, place)) if self._preset.ladder.vocabulary else None,
+        )
+
+    def _ask(self, tree: Query, place: Place) -> list[Candidate]:
+        if not tree.tokens:
+            return []
+        found = self._index.search_text(
+            tree,
+            place.depth,
+            namespace=place.namespace,
+            filters=place.filters,
+            reading=self._preset.query.reading,
+        )
+        return list(found[: place.depth])
+
+    def _rung(self, text: str, request: Request) -> Query:
+        """Return a rung's words as a query; what the person excluded stays excluded."""
+        tree = read_tree(text, self._preset, self._aliases)
+        return tree if request.excluding is None else excluding(tree, request.excluding)
+
+    def _names(self, words: Sequence[str], request: Request, place: Place) -> list[Candidate]:
+        """Return the notes whose names are spelt like one of the words."""
+        if self._chunks is not None:
+            chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", self._chunks))}
+            matches = trigram_search(list(self._chunks), words, place.depth)
+            return [replace(chunks[match.id], score=match.similarity, lexical_rank=None) for match in matches]
+        search_names = getattr(self._index, "search_names", None)
+        if search_names is None:
+            return []
+        found: list[Candidate] = search_names(
+            words,
+            place.depth,
+            namespace=place.namespace,
+            filters=place.filters,
+            titles=self._preset.ladder.titles,
+        )
+        if request.excluding is None or request.excluding.tokens == ():
+            return found
+        allowed = self._index.candidates(
+            [each.id for each in found], namespace=place.namespace, filters=place.filters, without=request.excluding
+        )
+        kept = {each.id for each in allowed}
+        return [each for each in found if each.id in kept]
+
+    def _spelt(self, words: Sequence[str], place: Place) -> str:
+        """Return the words with those that the index does not know replaced by such as it does."""
+        similar_words = getattr(self._index, "similar_words", None)
+        similar: Mapping[str, Sequence[str]] = (
+            similar_words(words, namespace=place.namespace) if similar_words is not None else {}
+        )
+        known = [alternative for word in words for alternative in similar.get(word, ())]
+        return " ".join(dict.fromkeys(known))
+
+
+def _all_words(tree: Query) -> Query:
+    """Return the query with all its words required."""
+    tokens = [token._replace(operator="AND") if token.alternative <= 1 else token for token in tree.tokens]
+    return replace(tree, tokens=tuple(tokens))

@@ -1,0 +1,120 @@
+"""The presets that come with Recollect: four published systems, and our own default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from recollect.errors import ArgumentError, ArgumentTypeError
+from recollect.retrieval.preset import Preset, preset_from_toml
+from recollect.retrieval.rules import FusionRules, GraphRules, LadderRules, QueryRules, RerankRules, StageRules
+
+__all__ = ["PresetSpec", "preset_from", "presets"]
+
+PresetSpec: TypeAlias = "Preset | str | PathLike[str]"
+"""A preset, the name of one, or the path of a TOML file."""
+
+_LITERAL = QueryRules(reading="literal", stopwords_alone=False, most_words=0)
+_NO_LADDER = LadderRules(on=False, titles=False, vocabulary=False)
+_NO_RERANK = RerankRules(on=False)
+
+DEFAULT = Preset(
+    name="default",
+    about="words, meaning and connections; exclusion means exclusion; what was replaced steps back",
+    fusion=FusionRules(k=20),
+    graph=GraphRules(
+        use="addition",
+        seeds=10,
+        edges={"previous": 0.2, "next": 0.2, "session": 0.02, "mention": 0.2, "link": 0.2, "entity": 0.0},
+    ),
+    stages=(
+        StageRules("intent"),
+        StageRules("temporal_boost", {"boost": 0.4, "combine": "multiply"}),
+        StageRules("replaced", {"factor": 0.5}),
+        StageRules("duplicates"),
+    ),
+)
+
+JEFFS_BRAIN = Preset(
+    name="jeffs-brain",
+    about="reciprocal rank fusion, five-rung retry ladder, intent multipliers, reranker with unanimity shortcut",
+    query=_LITERAL,
+    ladder=LadderRules(titles=False, vocabulary=False),
+    fusion=FusionRules(k=60, rank_base=1, ties="path"),
+    stages=(StageRules("intent"),),
+)
+
+TROVELLA = Preset(
+    name="trovella",
+    about="plain reciprocal rank fusion that keeps which leg found what, and prefers the keyword snippet",
+    query=_LITERAL,
+    ladder=_NO_LADDER,
+    fusion=FusionRules(k=60, rank_base=1, ties="first_seen"),
+    rerank=_NO_RERANK,
+)
+
+MEMINI = Preset(
+    name="memini",
+    about="steep reciprocal rank fusion, re-ranked by relevance, recency, importance and time; duplicates dropped",
+    query=_LITERAL,
+    ladder=_NO_LADDER,
+    fusion=FusionRules(k=5, rank_base=0, ties="first_seen"),
+    stages=(
+        StageRules(
+            "temporal", {"relevance": 0.80, "recency": 0.05, "importance": 0.15, "boost": 0.40, "combine": "add"}
+        ),
+        StageRules("duplicates"),
+    ),
+    rerank=_NO_RERANK,
+)
+
+WEIGHTED_GRAPH = Preset(
+    name="weighted-graph",
+    about="weighted reciprocal rank fusion with a graph leg, and importance as a prior",
+    query=QueryRules(reading="literal", match="all_then_any", stopwords_alone=False, most_words=0),
+    ladder=_NO_LADDER,
+    fusion=FusionRules(k=60, rank_base=1, ties="id", weights={"lexical": 1.0, "vector": 1.0, "graph": 0.35}),
+    graph=GraphRules(
+        use="source",
+        seeds=10,
+        edges={"previous": 1.0, "next": 1.0, "mention": 1.0, "link": 1.0, "entity": 1.0},
+    ),
+    stages=(StageRules("importance", {"base": 0.7, "slope": 0.3}),),
+    rerank=_NO_RERANK,
+)
+
+_PRESETS = MappingProxyType(
+    {preset.name: preset for preset in (DEFAULT, JEFFS_BRAIN, TROVELLA, MEMINI, WEIGHTED_GRAPH)}
+)
+
+
+def presets() -> Mapping[str, Preset]:
+    """Return the presets that come with Recollect, by name.
+
+    >>> ", ".join(presets())
+    'default, jeffs-brain, trovella, memini, weighted-graph'
+    """
+    return _PRESETS
+
+
+def preset_from(spec: PresetSpec) -> Preset:
+    """Return the preset that ``spec`` is, names, or, as the path of a TOML file, describes.
+
+    >>> preset_from("memini").fusion.rank_base
+    0
+    """
+    if isinstance(spec, Preset):
+        return spec
+    if isinstance(spec, str) and spec in _PRESETS:
+        return _PRESETS[spec]
+    if not isinstance(spec, (str, PathLike)):
+        raise ArgumentTypeError("preset", f"must be a Preset, a name or a path, got {type(spec).__name__}")
+    path = Path(spec).expanduser()
+    if isinstance(spec, str) and path.suffix != ".toml":
+        raise ArgumentError(
+            "preset", f"must be one of {', '.join(_PRESETS)}, or the path of a .toml file, got {spec!r}"
+        )
+    return preset_from_toml(path, _PRESETS)

@@ -1,0 +1,140 @@
+"""What is searched for, read once: the query as a tree, the time it was asked, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from recollect import arguments
+from recollect.model import DEFAULT_NAMESPACE, Filters
+from recollect.query import (
+    Query,
+    Token,
+    augment_with_temporal,
+    compile_fts5,
+    expand_aliases,
+    expand_temporal,
+    parse,
+    parse_question_date,
+    with_dates,
+)
+from recollect.query.dates import QuestionDate
+from recollect.retrieval.preset import Preset
+
+__all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "wanted"]
+
+Aliases = Mapping[str, Sequence[str]]
+
+
+class Place(NamedTuple):
+    """Where to search, and how deep."""
+
+    namespace: str
+    filters: Filters
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A query, read under the rules of a preset."""
+
+    query: str
+    """What the person wrote."""
+    tree: Query
+    """What the lexical leg looks for."""
+    compiled: str
+    """The canonical string that the trace shows."""
+    meaning: str
+    """What the dense leg embeds."""
+    excluding: Query | None
+    """Whose exclusions hold in every leg; ``None`` where the reading is literal."""
+    now: datetime
+    date_hints: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def read_place(namespace: str | None, filters: Filters | Mapping[str, Any] | None, depth: int) -> Place:
+    """Return where to search, checked."""
+    home = DEFAULT_NAMESPACE if namespace is None else arguments.name("namespace", namespace)
+    return Place(home, Filters.of(filters), depth)
+
+
+def read_request(
+    query: str,
+    preset: Preset,
+    aliases: Aliases | None,
+    question_date: QuestionDate | None = None,
+    now: datetime | str | None = None,
+) -> Request:
+    """Return ``query`` as the preset reads it, with the dates that it speaks of, seen from ``question_date``."""
+    asked, warnings = _asked(question_date)
+    hints = expand_temporal(query, question_date).date_hints if asked else ()
+    own = read_tree(query, preset, aliases)
+    tree, shortened = _shortened(own, preset.query.most_words)
+    strict = preset.query.reading == "strict"
+    compiled = tree
+    if hints:
+        compiled = read_tree(augment_with_temporal(query, question_date), preset, aliases)
+    return Request(
+        query=query,
+        tree=with_dates(tree, hints) if hints else tree,
+        compiled=compile_fts5(compiled),
+        meaning=wanted(tree) if strict else augment_with_temporal(query, question_date) if hints else query,
+        excluding=tree if strict else None,
+        now=arguments.instant("now", now) if now is not None else asked or datetime.now(UTC),
+        date_hints=hints,
+        warnings=(*own.warnings, *warnings, *shortened),
+    )
+
+
+def read_tree(text: str, preset: Preset, aliases: Aliases | None) -> Query:
+    """Return a text parsed as the preset parses, with aliases in the place of terms."""
+    tree = parse(text)
+    if not tree.tokens and preset.query.stopwords_alone:
+        tree = parse(text, drop_stopwords=False)  # nothing but stopwords: then they are what is meant
+    return expand_aliases(tree, aliases) if aliases else tree
+
+
+def wanted(tree: Query) -> str:
+    """Return the query's text without what it excludes, of which neither meaning nor rungs may think."""
+    if all(token.operator != "NOT" for token in tree.tokens):
+        return tree.raw
+    own = (token for token, excluded in _marked(tree) if not excluded and token.alternative <= 1)
+    return " ".join(token.source or token.text for token in own)
+
+
+def excluding(tree: Query, by: Query) -> Query:
+    """Return ``tree`` with all that ``by`` excludes excluded from it, too."""
+    exclusions = [token for token, excluded in _marked(by) if excluded]
+    return replace(tree, tokens=(*tree.tokens, *exclusions)) if exclusions else tree
+
+
+def _marked(tree: Query) -> list[tuple[Token, bool]]:
+    """Return each token, and whether it is excluded; the aliases of a word are if the word is."""
+    marked: list[tuple[Token, bool]] = []
+    for token in tree.tokens:
+        excluded = marked[-1][1] if token.alternative > 1 and marked else token.operator == "NOT"
+        marked.append((token, excluded))
+    return marked
+
+
+def _asked(question_date: QuestionDate | None) -> tuple[datetime | None, tuple[str, ...]]:
+    if question_date is None:
+        return None, ()
+    moment = parse_question_date(question_date)
+    if moment is None:
+        return None, (f"question_date {question_date!r} is no date that can be read; relative times were left as is",)
+    return moment, ()
+
+
+def _shortened(tree: Query, most: int) -> tuple[Query, tuple[str, ...]]:
+    """Return a long query cut to its first words; exclusions stay."""
+    if not most or len(tree.tokens) <= most:
+        return tree, ()
+    kept = tuple(token for place, (token, excluded) in enumerate(_marked(tree)) if place < most or excluded)
+    if len(kept) == len(tree.tokens):
+        return tree, ()
+    warning = f"the query has {len(tree.tokens)} words; the first {most} were looked for, and all by meaning"
+    return replace(tree, tokens=kept), (warning,)
