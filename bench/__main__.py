@@ -7,7 +7,7 @@ import importlib
 import json
 import sys
 
-BENCHMARKS = ("fusion", "importing", "parsing", "storing")
+BENCHMARKS = ("fusion", "importing", "parsing", "searching", "storing")
 
 
 def main() -> int:

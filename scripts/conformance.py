@@ -91,14 +91,14 @@ class StubIndex:
         self._docs = docs
         self._setup = setup
 
-    def search_text(self, tree: query.Query, limit: int, **_: Any) -> list[Candidate]:
+    def search_text(self, tree: query.Query, *_: Any, **__: Any) -> list[Candidate]:
         """Return what is written down for the query's canonical string."""
         answers = self._setup.get("bm25", {})
         if answers == "throw":
             raise RuntimeError("the word index is down")
         return [self.note(each) for each in answers.get(query.compile_fts5(tree), [])]
 
-    def search_vectors(self, _vector: Any, limit: int, **_: Any) -> list[Candidate]:
+    def search_vectors(self, *_: Any, **__: Any) -> list[Candidate]:
         """Return the dense order, each a little less similar than the one before."""
         if self._setup.get("vectorThrow"):
             raise RuntimeError("the vector index is down")

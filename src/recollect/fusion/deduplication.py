@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -26,10 +27,14 @@ def deduplicate(
     ['a']
     """
     most = arguments.limit("limit", limit)
+    found = as_candidates("candidates", candidates)
+    beginnings = [_beginning(candidate.content) for candidate in found]
+    shared = Counter(beginnings)
     kept: list[tuple[int, Candidate, list[str]]] = []
     copies_of: dict[str, list[str]] = {}
-    for rank, candidate in enumerate(as_candidates("candidates", candidates), 1):
-        key = collapse_whitespace(candidate.content).lower()
+    for rank, (candidate, beginning) in enumerate(zip(found, beginnings, strict=True), 1):
+        # Most notes begin like no other: the whole text is compared only where two begin alike.
+        key = collapse_whitespace(candidate.content).lower() if shared[beginning] > 1 else beginning
         if key in copies_of:
             copies_of[key].append(candidate.id)
             continue
@@ -40,6 +45,11 @@ def deduplicate(
     if most:
         del kept[most:]
     return [_recorded(candidate, before, after, copies) for after, (before, candidate, copies) in enumerate(kept, 1)]
+
+
+def _beginning(content: str) -> str:
+    """Return the first words of a text; texts that are the same begin with the same."""
+    return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 3)[:3]).lower()
 
 
 def _recorded(candidate: Candidate, before: int, after: int, copies: Sequence[str]) -> Candidate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,8 @@ MODES = ("auto", "hybrid", "bm25", "semantic")
 EMBEDDER_SECONDS = 30.0
 """How long a query's vector is waited for: long enough for a model that is loaded for the first time."""
 RERANKER_SECONDS = 10.0
+WORTH_A_THREAD = 1.0
+"""Milliseconds that both legs must take for it to pay that they run side by side."""
 
 
 class Retrieval:
@@ -80,6 +82,7 @@ class Retrieval:
         self._chunks = None if trigram_chunks is None else list(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
         self._reranker_timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)
+        self._quicker_leg = 0.0
 
     @property
     def preset(self) -> Preset:
@@ -160,11 +163,11 @@ class Retrieval:
             trace.warnings.append(refusal)
         trace.mode = "bm25" if refusal is not None else "semantic" if asked == "semantic" else "hybrid"
         trace.fell_back_to_bm25 = trace.mode == "bm25" and asked in ("hybrid", "semantic")
-        task = None if trace.mode == "bm25" else self._begin(walk, vector)
+        dense = None if trace.mode == "bm25" else self._begin(walk, vector)
         # The source documents search by words even where only meaning counts; there it costs time and changes nothing.
         words = trace.mode != "semantic" or walk.preset.query.reading == "literal"
         worded, failure = self._lexical(walk, retry=retry) if words else ([], None)
-        nearest = self._await(task, walk) if task else None
+        nearest = self._await(dense, walk) if dense else None
         if trace.mode == "semantic" and nearest is not None and nearest.found is None:
             trace.mode, trace.fell_back_to_bm25 = "bm25", True
             worded, failure = (worded, failure) if words else self._lexical(walk, retry=retry)
@@ -175,21 +178,35 @@ class Retrieval:
         trace.vector_count = len(lists["vector"])
         return lists
 
-    def _begin(self, walk: _Walk, vector: Any) -> Task[Nearest] | None:
-        try:
-            return Task(lambda: self._dense.search(walk.request, vector, walk.place))
-        except TimeoutError as error:
-            walk.trace.warnings.append(f"the search was by words alone: {error}")
-            return None
+    def _begin(self, walk: _Walk, vector: Any) -> Callable[[], Nearest]:
+        """Begin the dense leg and return what waits for it.
 
-    def _await(self, task: Task[Nearest], walk: _Walk) -> Nearest:
+        It runs beside the lexical leg where that pays: where an embedder is asked, which may take its time, or where
+        both legs took theirs in the search before. A thread costs more than a look at a few thousand vectors.
+        """
+
+        def search() -> Nearest:
+            return self._dense.search(walk.request, vector, walk.place)
+
+        if vector is not None and self._quicker_leg < WORTH_A_THREAD:
+            return search
         try:
-            nearest = task.result(self._embedder_timeout)
+            task = Task(search)
+        except TimeoutError as error:
+            refused = Nearest(None, warning=f"the search was by words alone: {error}")
+            return lambda: refused
+        return lambda: task.result(self._embedder_timeout)
+
+    def _await(self, dense: Callable[[], Nearest], walk: _Walk) -> Nearest:
+        try:
+            nearest = dense()
         except TimeoutError as error:
             nearest = Nearest(None, self._embedder_timeout * 1000, warning=f"the search was by words alone: {error}")
-        walk.trace.vector_elapsed, walk.trace.embedder_used = nearest.elapsed, nearest.embedder_used
+        trace = walk.trace
+        trace.vector_elapsed, trace.embedder_used = nearest.elapsed, nearest.embedder_used
+        self._quicker_leg = min(trace.bm25_elapsed, trace.vector_elapsed)
         if nearest.warning:
-            walk.trace.warnings.append(nearest.warning)
+            trace.warnings.append(nearest.warning)
         return nearest
 
     def _lexical(self, walk: _Walk, *, retry: bool) -> tuple[list[Candidate], Exception | None]:

@@ -56,6 +56,10 @@ class Preset:
             if not isinstance(getattr(self, name), kind):
                 raise ArgumentTypeError(name, f"must be {kind.__name__}, got {type(getattr(self, name)).__name__}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes as plain data: read-only tables cannot be pickled."""
+        return preset_of, (self.to_dict(),)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the preset as plain data, from which TOML or JSON can be written."""
         told: dict[str, Any] = {"name": self.name, "about": self.about, "floor": self.floor}
@@ -88,6 +92,11 @@ def changed_preset(base: Preset, told: Mapping[str, Any]) -> Preset:
         if name in _SECTIONS:
             changes[name] = getattr(base, name).changed(value)
     return replace(base, **changes)
+
+
+def preset_of(told: Mapping[str, Any]) -> Preset:
+    """Return the preset that :meth:`Preset.to_dict` told of."""
+    return changed_preset(Preset(name=told["name"]), told)
 
 
 def preset_from_toml(path: Path, known: Mapping[str, Preset]) -> Preset:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ def snippet(content: str, query: Query, width: int = WIDTH) -> Snippet:
     ('…green teas over coffee.', ['green', 'teas'])
     """
     text = collapse_whitespace(content[:_SCANNED])
-    pattern = _pattern(query)
+    pattern = _patterns(query.tokens).any
     matches = [(found.start(), found.end(), _stem(found[0])) for found in pattern.finditer(text)] if pattern else []
     start = _best_start(matches, width)
     start, end = _at_words(text, start, width)
@@ -48,41 +48,45 @@ def snippet(content: str, query: Query, width: int = WIDTH) -> Snippet:
     return Snippet(shown, spans)
 
 
-def coverage(texts: Sequence[str], query: Query) -> float:
+def coverage(texts: Iterable[str], query: Query) -> float:
     """Return which share of what a query wants is found in any of ``texts``, as :func:`snippet` would find it.
 
     >>> from recollect.query import parse
     >>> coverage(["Prefers green teas."], parse("green tea kettle pot"))
     0.5
     """
+    patterns = _patterns(query.tokens)
+    if not patterns.each:
+        return 0.0
+    whole = "\n".join(text[:_SCANNED] for text in texts)
+    return sum(pattern.search(whole) is not None for pattern in patterns.each) / len(patterns.each)
+
+
+class _Patterns(NamedTuple):
+    """What finds a query's tokens in a text: any of them, or each word with the aliases that stand in its place."""
+
+    any: re.Pattern[str] | None
+    each: tuple[re.Pattern[str], ...]
+
+
+@lru_cache(maxsize=64)  # every hit of a search is looked through for the same words
+def _patterns(tokens: tuple[Token, ...]) -> _Patterns:
+    """Return what finds the tokens in a text, whatever the endings of their words; excluded ones are left out."""
     words: dict[str, list[str]] = {}
-    for token in query.tokens:
+    for token in tokens:
         pattern = _token_pattern(token) if token.operator != "NOT" else ""
         if pattern:
             words.setdefault(token.source or token.text, []).append(pattern)
     if not words:
-        return 0.0
-    whole = "\n".join(text[:_SCANNED] for text in texts)
-    found = sum(_whole_words(patterns).search(whole) is not None for patterns in words.values())
-    return found / len(words)
-
-
-@lru_cache(maxsize=1024)  # all candidates of a search are looked through for the same words
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+        return _Patterns(None, ())
+    return _Patterns(
+        _whole_words({pattern for each in words.values() for pattern in each}), tuple(map(_whole_words, words.values()))
+    )
 
 
 def _whole_words(patterns: Iterable[str]) -> re.Pattern[str]:
     longest_first = sorted(patterns, key=lambda pattern: (-len(pattern), pattern))
-    return _compiled(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)")
-
-
-def _pattern(query: Query) -> re.Pattern[str] | None:
-    """Return what finds the query's tokens in a text, whatever the endings of their words."""
-    patterns = {_token_pattern(token) for token in query.tokens if token.operator != "NOT"} - {""}
-    if not patterns:
-        return None
-    return _whole_words(patterns)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)", re.IGNORECASE)
 
 
 def _token_pattern(token: Token) -> str:

@@ -1,0 +1,116 @@
+"""Notes lend score to the notes that they are connected with."""
+
+from __future__ import annotations
+
+from math import fsum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect import Candidate
+from recollect.errors import ArgumentError
+from recollect.model import Edge
+from recollect.ranking import Loan, add_loans, multiply_by_loans, one_hop, random_walk
+
+A, B = Candidate("a", score=0.8, session="s1"), Candidate("b", score=0.4, session="s1")
+C, D = Candidate("c", score=0.2, session="s2"), Candidate("d", score=0.1)
+
+
+def shares(loans: dict[str, list[Loan]]) -> dict[str, list[float]]:
+    return {note: [round(loan.share, 6) for loan in each] for note, each in loans.items()}
+
+
+class TestOneHop:
+    def test_a_loan_is_the_score_times_the_weight_of_the_kind(self) -> None:
+        edges = [Edge("a", "x", "next", "out"), Edge("b", "x", "mention", "in"), Edge("a", "y", "wikilink", "out")]
+        assert shares(one_hop([A, B], edges, {"next": 0.5, "mention": 0.25, "link": 0.1})) == {
+            "x": [0.4, 0.1],
+            "y": [0.08],
+        }
+
+    def test_a_kind_without_weight_lends_nothing(self) -> None:
+        assert one_hop([A], [Edge("a", "x", "entity", "out")], {"next": 1.0}) == {}
+        assert one_hop([A], [Edge("a", "x", "entity", "out")], {"link": 1.0, "entity": 0.0}) == {}
+
+    def test_only_seeds_lend(self) -> None:
+        assert one_hop([A], [Edge("b", "x", "next", "out")], {"next": 1.0}) == {}
+
+    def test_each_further_place_halves_it(self) -> None:
+        edges = [Edge("a", "x", "next", "out"), Edge("a", "y", "next", "out", 2), Edge("a", "z", "next", "out", 3)]
+        assert shares(one_hop([A], edges, {"next": 0.5})) == {"x": [0.4], "y": [0.2], "z": [0.1]}
+
+    def test_a_session_lends_to_its_notes_what_the_others_have(self) -> None:
+        loans = one_hop([A, B, C, D], [], {"session": 0.5}, pool=[A, B, C, D])
+        assert loans == {"a": [Loan("s1", "session", 0.2)], "b": [Loan("s1", "session", 0.4)]}
+
+
+class TestRandomWalk:
+    def test_two_notes_and_one_edge(self) -> None:
+        # p(a) = 1/2 + 1/2·p(b), p(b) = 1/2·p(a): two thirds and one third.
+        loans = random_walk([Candidate("a", score=3.0)], [Edge("a", "b", "next", "out")], {"next": 1.0})
+        assert {note: round(each[0].share, 6) for note, each in loans.items()} == {"a": 2.0, "b": 1.0}
+
+    def test_an_edge_told_from_both_ends_is_one(self) -> None:
+        one = random_walk([A, B], [Edge("a", "b", "next", "out")], {"next": 1.0})
+        both = random_walk([A, B], [Edge("a", "b", "next", "out"), Edge("b", "a", "previous", "out")], {"link": 1.0})
+        assert shares(one) == shares(both)
+
+    def test_without_damping_nobody_walks(self) -> None:
+        loans = random_walk([A], [Edge("a", "b", "next", "out")], {"next": 1.0}, damping=0.0)
+        assert shares(loans) == {"a": [0.8], "b": [0.0]}
+
+    def test_seeds_without_score_start_no_walk(self) -> None:
+        assert random_walk([Candidate("a")], [Edge("a", "b", "next", "out")], {"next": 1.0}) == {}
+
+    def test_no_weight_no_step(self) -> None:
+        assert shares(random_walk([A], [Edge("a", "b", "next", "out")], {})) == {"a": [0.8]}
+
+    def test_a_wrong_damping(self) -> None:
+        with pytest.raises(ArgumentError, match="damping"):
+            random_walk([A], [], {}, damping=-1.0)
+
+    @given(
+        st.lists(st.floats(0.01, 10), min_size=1, max_size=6),
+        st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20),
+        st.floats(0, 1),
+    )
+    def test_nothing_is_made_or_lost(self, scores: list[float], pairs: list[tuple[int, int]], damping: float) -> None:
+        seeds = [Candidate(str(place), score=score) for place, score in enumerate(scores)]
+        edges = [Edge(str(one), str(other), "link", "out") for one, other in pairs if one != other]
+        loans = random_walk(seeds, edges, {"link": 1.0}, damping=damping)
+        assert fsum(loan.share for each in loans.values() for loan in each) == pytest.approx(fsum(scores))
+        assert all(loan.share >= 0 for each in loans.values() for loan in each)
+
+
+class TestUsingLoans:
+    def test_added(self) -> None:
+        found = add_loans([A, B, D], {"d": [Loan("a", "next", 0.5), Loan("b", "mention", 0.3)]}, weight=0.5)
+        assert [(note.id, round(note.score, 6)) for note in found] == [("a", 0.8), ("d", 0.5), ("b", 0.4)]
+        (step,) = found[1].steps
+        assert (step.stage, step.addend, step.rank_before, step.rank_after) == ("graph", 0.4, 3, 2)
+        assert step.reason == "after 'a', named together with 'b'"
+
+    def test_many_lenders_are_told_in_short(self) -> None:
+        lent = [Loan("a", "wikilink", 0.1), Loan("b", "entity", 0.3), Loan("s", "session", 0.2)]
+        (found,) = add_loans([Candidate("d", title="A very long title that goes on and on for ever")], {"d": lent})
+        assert found.steps[0].reason == "about the same as 'b', in the session 's' and 1 more"
+
+    def test_long_names_are_cut(self) -> None:
+        long = Candidate("a", score=1.0, title="A very long title that goes on and on for ever")
+        found = add_loans([long, D], {"d": [Loan("a", "previous", 0.1)]})
+        assert found[1].steps[0].reason == "before 'A very long title that goes on and on f…'"
+
+    def test_a_walk_has_no_lender(self) -> None:
+        (found,) = add_loans([D], {"d": [Loan("", "walk", 0.1)]})
+        assert found.steps[0].reason == "reached on a walk from the best"
+
+    def test_multiplied(self) -> None:
+        loans = {"d": [Loan("a", "next", 0.5)], "b": [Loan("a", "next", 0.25)], "x": [Loan("a", "next", 9.0)]}
+        found = multiply_by_loans([A, B, D], loans, weight=1.0)
+        assert [(note.id, round(note.score, 6)) for note in found] == [("a", 0.8), ("b", 0.6), ("d", 0.2)]
+
+    def test_nothing_lent(self) -> None:
+        assert [note.score for note in multiply_by_loans([A, B], {})] == [0.8, 0.4]
+        assert multiply_by_loans([], {}) == add_loans([], {}) == []
+        assert Loan("a", "next", 0.5).to_dict() == {"from": "a", "kind": "next", "share": 0.5}

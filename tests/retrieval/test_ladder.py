@@ -1,0 +1,73 @@
+"""The retry ladder's rungs, in order, each written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from recollect import Candidate
+from recollect.retrieval.ladder import climb, rungs
+from recollect.retrieval.trace import Attempt
+
+
+def attempts_of(
+    text: str, found_by: str = "", *, spelt: str | None = None, named: bool = False
+) -> tuple[list[str], list[tuple[str, str, int]]]:
+    attempts: list[Attempt] = []
+
+    def spell(_: Sequence[str]) -> str:
+        return spelt or ""
+
+    found = climb(
+        text,
+        attempts,
+        search=lambda words: [Candidate("hit")] if words == found_by else [],
+        names=lambda _: [Candidate("named")] if named else [],
+        spelt=None if spelt is None else spell,
+    )
+    return [note.id for note in found], [tuple(attempt) for attempt in attempts]  # type: ignore[misc]
+
+
+def test_all_rungs_miss() -> None:
+    assert attempts_of("Alpha beta!") == (
+        [],
+        [
+            ("strongest_term", "alpha", 0),
+            ("refreshed_sanitised", "Alpha beta", 0),
+            ("refreshed_strongest", "alpha", 0),
+            ("trigram_fuzzy", "alpha beta", 0),
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("found_by", "last"),
+    [("alpha", ("strongest_term", "alpha", 1)), ("Alpha beta", ("refreshed_sanitised", "Alpha beta", 1))],
+)
+def test_the_first_hit_ends_the_climb(found_by: str, last: tuple[str, str, int]) -> None:
+    found, attempts = attempts_of("Alpha beta!", found_by)
+    assert (found, attempts[-1]) == (["hit"], last)
+
+
+def test_the_strongest_term_is_no_news_where_it_is_the_whole_query() -> None:
+    assert [rung for rung, _ in rungs("\u00a0Unique ")] == ["refreshed_sanitised", "refreshed_strongest"]
+
+
+def test_names_come_last() -> None:
+    found, attempts = attempts_of("kubernets", named=True)
+    assert (found, attempts[-1]) == (["named"], ("trigram_fuzzy", "kubernets", 1))
+
+
+def test_a_rung_without_words_leaves_no_row() -> None:
+    assert attempts_of("?!") == ([], [])
+    assert attempts_of("to do") == ([], [("refreshed_sanitised", "to do", 0)])
+
+
+def test_words_as_the_index_spells_them() -> None:
+    found, attempts = attempts_of("kubernets", "kubernetes", spelt="kubernetes")
+    assert (found, attempts[-1]) == (["hit"], ("did_you_mean", "kubernetes", 1))
+    found, attempts = attempts_of("kubernets", spelt="kubernetes", named=True)
+    assert [strategy for strategy, *_ in attempts[-2:]] == ["did_you_mean", "trigram_fuzzy"]
+    assert attempts_of("kubernets", spelt="")[1][-1][0] == "trigram_fuzzy"
+    assert attempts_of("?!", spelt="nothing") == ([], [])

@@ -1,0 +1,547 @@
+"""The walk over an index whose answers are known: what each part does, and what happens when one fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import pytest
+
+from recollect import Candidate
+from recollect.errors import ArgumentError, EmbedderError, StoreError
+from recollect.model import Edge
+from recollect.retrieval import (
+    FusionRules,
+    GraphRules,
+    LadderRules,
+    Preset,
+    QueryRules,
+    Retrieval,
+    SearchResult,
+    presets,
+    recomputed_score,
+)
+from recollect.stores.base import Model
+from tests.retrieval.stubs import BareIndex, Embedder, Index, Reranker
+
+PLAIN = Preset(name="plain", ladder=LadderRules(on=False))
+LITERAL = replace(PLAIN, query=QueryRules(reading="literal", stopwords_alone=False, most_words=0))
+
+
+def ids(result: SearchResult) -> list[str]:
+    return [hit.id for hit in result]
+
+
+def retrieval(index: Any, **parts: Any) -> Retrieval:
+    return Retrieval(index, **{"preset": PLAIN, **parts})
+
+
+class TestModes:
+    INDEX = Index(words={"tea": ["a", "b"]}, nearest=["b", "c"])
+
+    @pytest.mark.parametrize(
+        ("mode", "searched", "found"),
+        [
+            ("auto", "hybrid", ["b", "a", "c"]),
+            ("hybrid", "hybrid", ["b", "a", "c"]),
+            ("bm25", "bm25", ["a", "b"]),
+            ("semantic", "semantic", ["b", "c"]),
+        ],
+    )
+    def test_with_an_embedder(self, mode: str, searched: str, found: list[str]) -> None:
+        result = retrieval(self.INDEX, embedder=Embedder()).search("tea", mode=mode)
+        assert (ids(result), result.trace.mode, result.trace.fell_back_to_bm25) == (found, searched, False)
+        assert result.warnings == []
+
+    @pytest.mark.parametrize(("mode", "fell_back"), [("auto", False), ("hybrid", True), ("semantic", True)])
+    def test_without_an_embedder(self, mode: str, fell_back: bool) -> None:
+        result = retrieval(self.INDEX).search("tea", mode=mode)
+        assert (ids(result), result.trace.mode, result.trace.fell_back_to_bm25) == (["a", "b"], "bm25", fell_back)
+
+    def test_an_unknown_mode(self) -> None:
+        with pytest.raises(ArgumentError, match="mode: must be one of auto, hybrid, bm25, semantic"):
+            retrieval(self.INDEX).search("tea", mode="magic")
+
+    def test_only_the_source_presets_search_words_where_meaning_alone_counts(self) -> None:
+        index = Index(words={"tea": ["a"]}, nearest=["b"])
+        assert retrieval(index, embedder=Embedder()).search("tea", mode="semantic").trace.attempts == []
+        literal = retrieval(index, embedder=Embedder(), preset=LITERAL).search("tea", mode="semantic")
+        assert (ids(literal), literal.trace.bm25_count, len(literal.trace.attempts)) == (["b"], 1, 1)
+
+
+class TestDepth:
+    INDEX = Index(
+        words={"tea": [f"w{place:02}" for place in range(30)]}, nearest=[f"v{place:02}" for place in range(30)]
+    )
+
+    def test_each_leg_goes_candidate_k_deep(self) -> None:
+        trace = retrieval(self.INDEX, embedder=Embedder()).search("tea", candidate_k=7, top_k=3).trace
+        assert (trace.bm25_count, trace.vector_count, trace.fused_count, trace.candidate_k) == (7, 7, 14, 7)
+
+    def test_but_at_least_top_k(self) -> None:
+        result = retrieval(self.INDEX).search("tea", candidate_k=5, top_k=20)
+        assert (len(result), result.trace.bm25_count) == (20, 20)
+
+    def test_fewer_results_are_the_first_of_more(self) -> None:
+        walk = retrieval(self.INDEX, embedder=Embedder(), preset="default")
+        more = walk.search("tea", top_k=50)
+        for top_k in (0, 1, 5, 49):
+            assert [(hit.id, hit.score) for hit in walk.search("tea", top_k=top_k)] == [
+                (hit.id, hit.score) for hit in more[:top_k]
+            ]
+
+
+class TestFusion:
+    INDEX = Index(words={"tea": ["a", "b"]}, nearest=["b", "c", "a"])
+
+    def scores(self, rules: FusionRules) -> dict[str, float]:
+        result = retrieval(self.INDEX, embedder=Embedder(), preset=replace(PLAIN, fusion=rules)).search("tea")
+        return {hit.id: hit.score for hit in result}
+
+    def test_reciprocal_ranks(self) -> None:
+        assert self.scores(FusionRules(k=5, rank_base=0)) == pytest.approx(
+            {"a": 1 / 5 + 1 / 7, "b": 1 / 6 + 1 / 5, "c": 1 / 6}
+        )
+
+    def test_weights(self) -> None:
+        assert self.scores(FusionRules(weights={"vector": 3.0})) == pytest.approx(
+            {"a": 1 / 61 + 3 / 63, "b": 1 / 62 + 3 / 61, "c": 3 / 62}
+        )
+
+    def test_scores(self) -> None:
+        rules = FusionRules(method="convex", weights={"lexical": 0.5, "vector": 0.5})
+        assert self.scores(rules) == pytest.approx({"a": 0.5, "b": 0.5, "c": 0.25})
+
+
+class TestExclusion:
+    INDEX = Index(words={"deploy AND NOT friday": ["a"]}, nearest=["a"])
+
+    def test_meaning_does_not_think_of_what_is_excluded(self) -> None:
+        strict, literal = Embedder(), Embedder()
+        retrieval(self.INDEX, embedder=strict).search("deploy NOT friday")
+        retrieval(self.INDEX, embedder=literal, preset=LITERAL).search("deploy NOT friday")
+        assert (strict.texts, literal.texts) == (["deploy"], ["deploy NOT friday"])
+
+    def test_aliases_of_what_is_excluded_are_excluded(self) -> None:
+        embedder = Embedder()
+        retrieval(self.INDEX, embedder=embedder, aliases={"friday": ["fri", "eow"], "deploy": ["ship", "roll"]}).search(
+            "deploy NOT friday"
+        )
+        assert embedder.texts == ["deploy"]
+
+    def test_no_rung_looks_for_what_is_excluded(self) -> None:
+        index = Index(names=["friday", "monday"])
+        preset = replace(PLAIN, ladder=LadderRules())
+        result = retrieval(index, preset=preset).search("nothing NOT friday")
+        assert all("AND NOT friday" in asked for asked in index.asked)
+        assert [attempt.query for attempt in result.trace.attempts] == ["nothing AND NOT friday"] + ["nothing"] * 3
+        assert ids(result) == ["monday"]
+
+    def test_the_source_presets_are_literal(self) -> None:
+        index = Index(names=["friday"])
+        result = retrieval(index, preset="jeffs-brain").search("nothing NOT friday")
+        assert result.trace.attempts[1] == ("strongest_term", "nothing", 0)
+        assert ids(result) == ["friday"]
+
+
+class TestReading:
+    def test_stopwords_alone_are_searched_for(self) -> None:
+        index = Index(words={"to OR do OR list": ["a"]})
+        assert ids(retrieval(index).search("to do list")) in (["a"], [])
+        assert retrieval(index).search("who are we").trace.compiled_query == "who OR are OR we"
+        assert retrieval(index, preset=LITERAL).search("who are we").trace.compiled_query == ""
+
+    def test_a_long_text_is_cut_but_its_exclusions_stay(self) -> None:
+        preset = replace(PLAIN, query=QueryRules(most_words=3))
+        result = retrieval(Index(), preset=preset).search("one OR two OR three OR four OR five NOT six NOT seven")
+        assert result.trace.compiled_query == "one OR two OR three AND NOT six AND NOT seven"
+        assert result.warnings == [
+            "the query has 7 words; the first 3 were looked for, and all by meaning",
+        ]
+        short = retrieval(Index(), preset=preset).search("one OR two OR three NOT four")
+        assert short.warnings == []
+
+    def test_all_words_and_then_any(self) -> None:
+        preset = replace(PLAIN, query=QueryRules(match="all_then_any"))
+        both = retrieval(Index(words={"green AND tea": ["a"], "green OR tea": ["a", "b"]}), preset=preset)
+        assert (ids(both.search("green tea")), ids(both.search("green OR tea"))) == (["a"], ["a", "b"])
+        result = retrieval(Index(words={"green OR tea": ["a", "b"]}), preset=preset).search("green tea")
+        assert ids(result) == ["a", "b"]
+        assert [tuple(attempt) for attempt in result.trace.attempts] == [
+            ("initial", "green AND tea", 0),
+            ("any_word", "green OR tea", 2),
+        ]
+
+    def test_a_query_too_long_to_read_is_told(self) -> None:
+        assert "characters; only the first" in retrieval(Index()).search("tea " * 100_000).warnings[0]
+
+
+class TestTime:
+    ASKED = "what did I watch 2 weeks ago?"
+
+    def test_dates_are_looked_for_as_phrases(self) -> None:
+        index = Index(words={'weeks OR ago OR "2026 04 04"': ["a"]})
+        result = retrieval(index).search(self.ASKED, question_date="2026-04-18 (Sat)")
+        assert ids(result) == ["a"]
+        assert result.trace.compiled_query == "weeks OR ago OR 20260404 OR 20260404"
+        assert result.trace.to_dict()["dateHints"] == ["2026/04/04"]
+
+    def test_what_is_embedded(self) -> None:
+        ours, theirs = Embedder(), Embedder()
+        retrieval(Index(), embedder=ours).search(self.ASKED, question_date="2026-04-18")
+        retrieval(Index(), embedder=theirs, preset=LITERAL).search(self.ASKED, question_date="2026-04-18")
+        assert ours.texts == [self.ASKED]
+        assert theirs.texts == [f"{self.ASKED} 2026/04/04 2026-04-04"]
+
+    def test_a_date_that_cannot_be_read(self) -> None:
+        result = retrieval(Index()).search(self.ASKED, question_date="some day")
+        assert result.warnings == [
+            "question_date 'some day' is no date that can be read; relative times were left as is"
+        ]
+        assert "dateHints" not in result.trace.to_dict()
+
+    def test_now_is_the_date_of_the_question_unless_it_is_given(self) -> None:
+        then = datetime(2026, 4, 4, tzinfo=UTC)
+        notes = {"old": Candidate("old", created_at=then), "new": Candidate("new", created_at=datetime(2026, 9, 1))}  # noqa: DTZ001
+        index = Index(words={"weeks OR ago": ["new", "old"]}, notes=notes)
+        walk = retrieval(index, preset="memini")
+        asked = walk.search("2 weeks ago", question_date="2026-04-18", mode="bm25")
+        index.words = {"weeks OR ago": ["new", "old"], 'weeks OR ago OR "2026 04 04"': ["new", "old"]}
+        asked = walk.search("2 weeks ago", question_date="2026-04-18")
+        assert ids(asked) == ["old", "new"]
+        assert "created 2026-04-04, proximity 1.00 to 2026-04-04" in [step.reason for step in asked[0].candidate.steps]
+        assert ids(walk.search("2 weeks ago", now="2026-09-15")) == ["new", "old"]
+        assert ids(walk.search("2 weeks ago", question_date="2026-04-18", now="2026-09-15T00:00:00Z")) == ["new", "old"]
+
+
+class TestGraph:
+    EDGES = (
+        Edge("a", "x", "next", "out"),
+        Edge("a", "b", "mention", "in"),
+        Edge("a", "y", "next", "out", 2),
+        Edge("b", "a", "mention", "out"),
+    )
+    INDEX = Index(words={"tea": ["a", "b", "c"]}, links=EDGES)
+
+    def search(self, index: Index | BareIndex = INDEX, query: str = "tea", **rules: Any) -> SearchResult:
+        preset = replace(PLAIN, graph=GraphRules(**{"edges": {"next": 0.5, "mention": 0.5}, **rules}))
+        return retrieval(index, preset=preset).search(query)
+
+    def test_score_that_is_lent_brings_notes_in(self) -> None:
+        result = self.search(use="addition", weight=0.5)
+        expected = {"a": 1 / 61 + 0.25 / 62, "b": 1 / 62 + 0.25 / 61, "c": 1 / 63, "x": 0.25 / 61}
+        assert {hit.id: hit.score for hit in result} == pytest.approx(expected)
+        assert (result.trace.graph_count, result.trace.fused_count) == (3, 4)
+        assert result[3].candidate.contributions == ()
+        assert result.trace.to_dict()["results"][3]["loans"] == [{"from": "a", "kind": "next", "share": 0.5 / 61}]
+
+    def test_reach(self) -> None:
+        assert "y" in ids(self.search(use="addition", reach=2))
+        assert "y" not in ids(self.search(use="addition", reach=1))
+
+    def test_a_factor_brings_nothing_in(self) -> None:
+        result = self.search(use="multiplier", weight=1.0)
+        # a gets 0.5/62, b gets 0.5/61, which is the most.
+        expected = {"a": 1 / 61 * (1 + 61 / 62), "b": 2 / 62, "c": 1 / 63}
+        assert {hit.id: hit.score for hit in result} == pytest.approx(expected)
+
+    def test_a_third_list_in_which_seeds_keep_what_they_have(self) -> None:
+        result = self.search(use="source")
+        ranks = {hit.id: [part.rank for part in hit.candidate.contributions if part.leg == "graph"] for hit in result}
+        assert ranks == {"a": [1], "b": [2], "c": [3], "x": [4]}
+        assert {hit.id: hit.score for hit in result} == pytest.approx(
+            {"a": 2 / 61, "b": 2 / 62, "c": 2 / 63, "x": 1 / 64}
+        )
+
+    def test_only_the_best_are_seeds(self) -> None:
+        assert [part.rank for part in self.search(use="source", seeds=1)[0].candidate.contributions] == [1, 1]
+        assert ids(self.search(use="source", seeds=1)) == ["a", "b", "c", "x"]
+
+    def test_a_walk_goes_further(self) -> None:
+        edges = (Edge("a", "b", "next", "out"), Edge("b", "c", "next", "out"), Edge("c", "z", "next", "out"))
+        result = self.search(Index(words={"tea": ["a", "b", "c"]}, links=edges), use="addition", spread="random_walk")
+        assert set(ids(result)) == {"a", "b", "c", "z"}
+        assert "reached on a walk from the best" in [step.reason for step in result[0].candidate.steps]
+
+    def test_what_is_excluded_does_not_come_in_by_the_back_door(self) -> None:
+        index = Index(words={"tea AND NOT x": ["a"]}, links=self.EDGES)
+        result = self.search(index, query="tea NOT x", use="addition")
+        assert ids(result) == ["a", "b"]
+        assert result.trace.graph_count == 1
+
+    def test_an_index_without_edges(self) -> None:
+        result = self.search(BareIndex(self.INDEX), use="addition")
+        assert ids(result) == ["a", "b", "c"]
+        assert result.trace.to_dict()["graphSkippedReason"] == "the index knows no edges"
+
+    def test_edges_that_cannot_be_read(self) -> None:
+        result = self.search(Index(words={"tea": ["a"]}, links=OSError("disk gone")), use="source")
+        assert ids(result) == ["a"]
+        assert result.warnings == ["connections were not followed: disk gone"]
+
+
+class TestReplaced:
+    def test_what_replaced_a_note_takes_its_place(self) -> None:
+        edges = (
+            Edge("old", "new", "supersedes", "in"),
+            Edge("new", "old", "supersedes", "out"),
+            Edge("new", "newest", "superseded-by", "out"),
+        )
+        index = Index(words={"phone": ["old", "other"]}, links=edges)
+        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        result = retrieval(index, preset=preset).search("phone")
+        assert ids(result) == ["newest", "other", "old", "new"]
+        assert [hit.superseded_by for hit in result] == [(), (), ("new",), ("newest",)]
+        assert result[0].score == pytest.approx(1 / 61)
+        assert result.to_dict()["hits"][2]["superseded_by"] == ["new"]
+
+    def test_chains_without_end(self) -> None:
+        edges = tuple(Edge(f"n{place}", f"n{place + 1}", "superseded-by", "out") for place in range(50))
+        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        result = retrieval(Index(words={"phone": ["n0"]}, links=edges), preset=preset).search("phone", top_k=50)
+        assert len(result) == 9
+
+    def test_an_index_without_edges(self) -> None:
+        index = BareIndex(Index(words={"phone": ["old"]}))
+        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        assert ids(retrieval(index, preset=preset).search("phone")) == ["old"]
+
+
+class TestRerank:
+    INDEX = Index(words={"tea": ["a", "b", "c", "d"]}, nearest=["a", "b", "c", "d"])
+
+    def test_the_head_is_turned_and_the_tail_stays(self) -> None:
+        result = retrieval(self.INDEX, reranker=Reranker()).search("tea", rerank_top_n=2)
+        assert ids(result) == ["b", "a", "c", "d"]
+        assert (result.trace.reranked, result.trace.rerank_provider) == (True, "turner")
+        assert [hit.rerank_score for hit in result] == [1.0, 0.0, None, None]
+
+    def test_before_the_cut(self) -> None:
+        assert ids(retrieval(self.INDEX, reranker=Reranker()).search("tea", top_k=1)) == ["d"]
+
+    def test_it_is_spared_where_both_legs_agree(self) -> None:
+        walk = retrieval(self.INDEX, embedder=Embedder(), reranker=Reranker())
+        trace = walk.search("tea").trace.to_dict()
+        assert (trace["rerankSkippedReason"], trace["unanimity"]) == ("unanimity", {"agreements": 3})
+        eager = Preset(name="eager", rerank=replace(PLAIN.rerank, agree_min=0))
+        assert walk.search("tea", preset=eager).trace.reranked
+
+    @pytest.mark.parametrize(
+        ("query", "options", "parts", "reason"),
+        [
+            ("coffee", {"rerank": False}, {}, "empty_candidates"),
+            ("tea", {"rerank": False}, {}, "mode_off"),
+            ("tea", {"rerank_top_n": 0}, {"reranker": Reranker()}, "mode_off"),
+            ("tea", {"preset": "trovella"}, {"reranker": Reranker()}, "mode_off"),
+            ("tea", {}, {}, "no_reranker"),
+        ],
+    )
+    def test_why_it_is_skipped(self, query: str, options: dict[str, Any], parts: dict[str, Any], reason: str) -> None:
+        trace = retrieval(self.INDEX, **parts).search(query, **options).trace
+        assert (trace.rerank_skipped_reason, trace.reranked) == (reason, False)
+
+    def test_it_reads_title_and_summary(self) -> None:
+        notes = {"a": Candidate("a", title="Tea", summary="Green", content="long"), "b": Candidate("b", content="b")}
+        reranker = Reranker()
+        retrieval(Index(words={"tea": ["a", "b"]}, notes=notes), reranker=reranker).search("tea")
+        assert reranker.documents == [["Tea\nGreen", "b"]]
+
+
+class TestFloor:
+    NOTES: ClassVar = {
+        "a": Candidate("a", content="green tea"),
+        "b": Candidate("b", content="something else"),
+    }
+
+    def test_what_has_nothing_to_do_with_the_query_is_left_out(self) -> None:
+        walk = retrieval(Index(words={"green OR tea": ["a", "b"]}, notes=self.NOTES))
+        assert ids(walk.search("green tea")) == ["a", "b"]
+        result = walk.search("green tea", floor=0.5)
+        assert (ids(result), result.trace.to_dict()["belowFloor"]) == (["a"], 1)
+        assert (result[0].confidence or 0) > 0.5
+
+    def test_a_preset_may_have_one(self) -> None:
+        index = Index(words={"green OR tea": ["b"]}, notes=self.NOTES)
+        result = retrieval(index, preset=replace(PLAIN, floor=0.5)).search("green tea")
+        assert (ids(result), result.trace.rerank_skipped_reason) == ([], "empty_candidates")
+        assert ids(retrieval(index, preset=replace(PLAIN, floor=0.5)).search("green tea", floor=0)) == ["b"]
+
+    def test_notes_found_by_words_alone_are_no_nearer_than_the_farthest(self) -> None:
+        index = Index(words={"green OR tea": ["b"]}, nearest=["a"], notes=self.NOTES)
+        far, near = retrieval(index, embedder=Embedder()).search("green tea")
+        assert (near.id, far.id) == ("a", "b")
+        assert (near.confidence or 0) > (far.confidence or 0)
+
+    def test_a_wrong_floor(self) -> None:
+        with pytest.raises(ArgumentError, match="floor: must be at most 1, got 2"):
+            retrieval(Index()).search("tea", floor=2)
+
+
+class TestFaults:
+    def test_the_lexical_leg(self) -> None:
+        index = Index(words=RuntimeError("no such\n table"), nearest=["a"])
+        result = retrieval(index, embedder=Embedder(), preset="default").search("tea")
+        assert ids(result) == ["a"]
+        assert (result.trace.error_stage, result.trace.error_detail) == ("bm25", "no such table")
+        assert (result.trace.attempts, result.trace.mode) == ([], "hybrid")
+        assert result.warnings == ["the search by words failed: no such table"]
+
+    def test_a_rung(self) -> None:
+        class Failing(Index):
+            def search_names(self, *_: Any, **__: Any) -> Any:
+                raise RuntimeError
+
+        result = retrieval(Failing(nearest=["a"]), embedder=Embedder(), preset="default").search("kubernets")
+        assert ids(result) == ["a"]
+        assert (result.trace.error_stage, result.trace.error_detail) == ("bm25", "RuntimeError")
+        assert result.trace.attempts[0].strategy == "initial"
+
+    @pytest.mark.parametrize(
+        ("answer", "reason"),
+        [
+            (EmbedderError("the model is asleep"), "the model is asleep"),
+            (ValueError(), "ValueError"),
+            ((), "stub returned vectors of 0 dimensions instead of at least 1"),
+            ((float("nan"), 1.0), "stub returned numbers that are not finite"),
+        ],
+    )
+    def test_the_embedder(self, answer: Any, reason: str) -> None:
+        index = Index(words={"tea": ["a"]}, nearest=["b"])
+        walk = retrieval(index, embedder=Embedder(answer))
+        result = walk.search("tea")
+        assert (ids(result), result.trace.embedder_used, result.trace.mode) == (["a"], False, "hybrid")
+        assert result.warnings == [f"the search was by words alone: {reason}"]
+        assert "errorStage" not in result.trace.to_dict()
+        alone = walk.search("tea", mode="semantic")
+        assert (ids(alone), alone.trace.mode, alone.trace.fell_back_to_bm25) == (["a"], "bm25", True)
+
+    def test_a_slow_embedder(self) -> None:
+        index = Index(words={"tea": ["a"]}, nearest=["b"])
+        result = retrieval(index, embedder=Embedder(delay=0.5), embedder_timeout=0.01).search("tea")
+        assert (ids(result), result.trace.embedder_used) == (["a"], False)
+        assert result.warnings == ["the search was by words alone: no answer within 0.01 seconds"]
+
+    def test_too_many_slow_embedders(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("recollect.retrieval.deadlines.MOST_ABANDONED", 0)
+        result = retrieval(Index(words={"tea": ["a"]}), embedder=Embedder()).search("tea")
+        assert ids(result) == ["a"]
+        assert "earlier calls have not returned yet" in result.warnings[0]
+
+    def test_the_vector_index(self) -> None:
+        index = Index(words={"tea": ["a"]}, nearest=RuntimeError("vectors gone"))
+        result = retrieval(index, embedder=Embedder()).search("tea")
+        assert (ids(result), result.trace.embedder_used) == (["a"], True)
+        assert result.warnings == ["the search was by words alone: vectors gone"]
+
+    def test_both_legs(self) -> None:
+        walk = retrieval(Index(words=RuntimeError("down")), embedder=Embedder(RuntimeError("down, too")))
+        result = walk.search("tea")
+        assert (ids(result), result.trace.error_stage) == ([], "bm25")
+        assert result.trace.rerank_skipped_reason == "empty_candidates"
+
+    @pytest.mark.parametrize("embedder", [None, Embedder(RuntimeError("down"))])
+    def test_a_store_that_cannot_be_searched_at_all_is_no_empty_answer(self, embedder: Embedder | None) -> None:
+        with pytest.raises(StoreError, match="closed"):
+            retrieval(Index(words=StoreError("closed")), embedder=embedder).search("tea")
+        index = Index(words=StoreError("closed"), nearest=["a"])
+        assert ids(retrieval(index, embedder=Embedder()).search("tea")) == ["a"]
+
+    @pytest.mark.parametrize("verdict", [RuntimeError("over quota"), [("first", "second")]])
+    def test_the_reranker(self, verdict: Any) -> None:
+        index = Index(words={"tea": ["a", "b"]})
+        result = retrieval(index, reranker=Reranker(verdict)).search("tea")
+        assert (ids(result), result.trace.error_stage, result.trace.reranked) == (["a", "b"], "rerank", False)
+        assert "rerankProvider" not in result.trace.to_dict()
+        assert result.warnings[0].startswith("the results were not reranked: ")
+
+    def test_a_slow_reranker(self) -> None:
+        index = Index(words={"tea": ["a", "b"]})
+        result = retrieval(index, reranker=Reranker(delay=0.5), reranker_timeout=0.01).search("tea")
+        assert (ids(result), result.trace.error_detail) == (["a", "b"], "no answer within 0.01 seconds")
+
+    def test_the_first_of_two_errors_is_kept(self) -> None:
+        index = Index(words=RuntimeError("down"), nearest=["a", "b"])
+        trace = retrieval(index, embedder=Embedder(), reranker=Reranker(RuntimeError("as well"))).search("tea").trace
+        assert (trace.error_stage, trace.error_detail) == ("bm25", "down")
+        assert trace.warnings[1] == "the results were not reranked: as well"
+
+
+class TestModels:
+    """An index may say which model its vectors are of."""
+
+    def search(self, model: Model | None) -> SearchResult:
+        index = Index(words={"tea": ["a"]}, nearest=["b"])
+        index.model = model  # type: ignore[attr-defined]
+        return retrieval(index, embedder=Embedder()).search("tea", mode="hybrid")
+
+    def test_the_same(self) -> None:
+        assert ids(self.search(Model("stub", 2))) == ["a", "b"]
+
+    def test_none_yet(self) -> None:
+        result = self.search(None)
+        assert (ids(result), result.trace.fell_back_to_bm25) == (["a"], True)
+        assert result.warnings == ["no note has a vector yet, so the search was by words alone; reindex makes them"]
+
+    def test_another(self) -> None:
+        assert "vectors are of other, not of stub" in self.search(Model("other", 2)).warnings[0]
+
+    def test_another_dimension(self) -> None:
+        assert "have 2 numbers now and 3 in the store" in self.search(Model("stub", 3)).warnings[0]
+
+
+class TestRecord:
+    @pytest.mark.parametrize("preset", presets())
+    def test_the_trace_alone_accounts_for_each_score(self, preset: str) -> None:
+        edges = (Edge("a", "x", "next", "out"), Edge("b", "c", "supersedes", "in"))
+        notes = {"a": Candidate("a", content="a", session="s", importance=0.9, last_accessed_at=datetime.now(UTC))}
+        index = Index(words={"tea": ["a", "b"]}, nearest=["b", "c", "a"], links=edges, notes=notes)
+        walk = retrieval(index, embedder=Embedder(), reranker=Reranker(), preset=preset)
+        result = walk.search("tea")
+        told = result.trace.to_dict()["results"]
+        assert [each["id"] for each in told] == ids(result)
+        assert [recomputed_score(each) for each in told] == [hit.score for hit in result]
+        assert all(0 <= each["confidence"] <= 1 for each in told)
+
+    def test_a_legs_own_snippet_is_kept(self) -> None:
+        notes = {"a": Candidate("a", content="Prefers green tea.", snippet="[tea]"), "b": Candidate("b", content="tea")}
+        one, other = retrieval(Index(words={"tea": ["a", "b"]}, notes=notes)).search("tea")
+        assert (one.snippet, one.highlights) == ("[tea]", ())
+        assert (other.snippet, other.highlights) == ("tea", ((0, 3),))
+
+    def test_candidates_of_the_index_are_not_changed(self) -> None:
+        kept = Candidate("a", content="tea")
+
+        class Same(Index):
+            def note(self, _: str) -> Candidate:
+                return kept
+
+        retrieval(Same(words={"tea": ["a"]})).search("tea")
+        assert (kept.snippet, kept.confidence, kept.steps) == ("", None, ())
+
+    def test_the_parts_are_timed(self) -> None:
+        trace = retrieval(Index(words={"tea": ["a"]}, delay=0.01), preset="default").search("tea").trace
+        assert trace.total_elapsed >= trace.bm25_elapsed >= 10
+        assert [run.stage for run in trace.stages] == [stage.stage for stage in presets()["default"].stages]
+
+
+class TestTrigramChunks:
+    CHUNKS = ({"id": "k", "path": "wiki/kubernetes.md", "title": "K"}, {"id": "t", "path": "tea.md"})
+
+    def test_names_that_the_caller_gives(self) -> None:
+        result = retrieval(BareIndex(Index()), preset="jeffs-brain", trigram_chunks=iter(self.CHUNKS)).search(
+            "kubernets"
+        )
+        assert [(hit.id, hit.title) for hit in result] == [("k", "K")]
+        assert result.trace.attempts[-1] == ("trigram_fuzzy", "kubernets", 1)
+
+    def test_an_index_that_compares_no_names(self) -> None:
+        result = retrieval(BareIndex(Index()), preset="default").search("kubernets")
+        assert result.trace.attempts[-1] == ("trigram_fuzzy", "kubernets", 0)
+
+    def test_words_as_the_index_spells_them(self) -> None:
+        index = Index(words={"kubernetes OR cluster": ["a"]}, spellings={"kubernets": ["kubernetes"], "x": ["cluster"]})
+        result = retrieval(index, preset="default").search("kubernets x clustr")
+        assert [attempt.strategy for attempt in result.trace.attempts][-2:] == ["did_you_mean", "trigram_fuzzy"]
+        index.words = {"kubernetes": ["a"]}
+        assert ids(retrieval(index, preset="default").search("kubernets x clustr")) == ["a"]
