@@ -1,0 +1,237 @@
+"""Laws of every search, over real stores, any preset and any query: the trace accounts for each score, fewer results
+are the first of more, and nothing that a query says makes a search fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import recollect
+from recollect import Memory
+from recollect.retrieval import (
+    FusionRules,
+    GraphRules,
+    LadderRules,
+    Preset,
+    QueryRules,
+    RerankRules,
+    presets,
+    recomputed_score,
+)
+from tests.generated import query_text
+
+WORDS = "tea coffee kettle green black oolong sencha morning recommend tips bought overview summary".split()
+EDGES = ("previous", "next", "session", "mention", "entity", "link", "supersedes")
+
+
+class Letters:
+    """Counts letters: a model whose vectors hang on the text alone."""
+
+    name = "letters"
+    dimension = 26
+
+    def embed_documents(self, texts: Any) -> Any:
+        rows = [[1 + text.lower().count(chr(97 + place)) for place in range(26)] for text in texts]
+        matrix = np.array(rows, dtype=np.float32)
+        return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+    def embed_query(self, text: str) -> Any:
+        return self.embed_documents([text])[0]
+
+
+def reversing(_: str, documents: list[str]) -> list[tuple[int, float]]:
+    return [(place, float(place)) for place in range(len(documents))]
+
+
+class Reversing:
+    name = "reversing"
+    rerank = staticmethod(reversing)
+
+
+_texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
+_notes = st.lists(
+    st.fixed_dictionaries(
+        {
+            "content": _texts,
+            "title": st.sampled_from(["", "Green tea", "Kettle", "Overview of mornings", "Oolong (tea)"]),
+            "importance": st.floats(0, 1),
+            "session": st.sampled_from(["", "s1", "s2"]),
+            "position": st.none() | st.integers(0, 9),
+            "created_at": st.sampled_from(["2026-03-01", "2026-04-04", "2026-04-17"]),
+            "last_accessed_at": st.sampled_from([None, "2026-04-10", "2027-01-01"]),
+            "links": st.lists(
+                st.tuples(
+                    st.sampled_from(["supersedes", "superseded-by", "related"]), st.integers(0, 7).map("n{}.md".format)
+                ),
+                max_size=2,
+            ),
+            "metadata": st.sampled_from([{}, {"entities": ["Maren"]}]),
+        }
+    ),
+    min_size=1,
+    max_size=8,
+).map(lambda notes: [{**note, "id": f"n{place}", "path": f"n{place}.md"} for place, note in enumerate(notes)])
+
+_stages = st.sampled_from(
+    [
+        {"stage": "intent"},
+        {"stage": "composite"},
+        {"stage": "temporal", "combine": "multiply"},
+        {"stage": "temporal_boost"},
+        {"stage": "importance", "slope": 0.5},
+        {"stage": "exact_match", "bonus": 0.3},
+        {"stage": "replaced", "factor": 0.3},
+        {"stage": "duplicates"},
+    ]
+)
+_presets: st.SearchStrategy[Preset] = st.one_of(
+    st.sampled_from(list(presets().values())),
+    st.builds(
+        Preset,
+        name=st.just("drawn"),
+        query=st.builds(
+            QueryRules,
+            reading=st.sampled_from(["strict", "literal"]),
+            match=st.sampled_from(["any", "all_then_any"]),
+            most_words=st.sampled_from([0, 2, 128]),
+        ),
+        ladder=st.builds(LadderRules, on=st.booleans(), titles=st.booleans(), vocabulary=st.booleans()),
+        fusion=st.builds(
+            FusionRules,
+            method=st.sampled_from(["rrf", "convex"]),
+            k=st.floats(0.5, 100),
+            rank_base=st.integers(0, 1),
+            ties=st.sampled_from(["path", "id", "first_seen"]),
+            weights=st.dictionaries(st.sampled_from(["lexical", "vector", "graph"]), st.floats(0, 3)),
+        ),
+        graph=st.builds(
+            GraphRules,
+            use=st.sampled_from(["off", "source", "multiplier", "addition"]),
+            spread=st.sampled_from(["one_hop", "random_walk"]),
+            weight=st.floats(0, 3),
+            seeds=st.integers(1, 5),
+            reach=st.integers(1, 3),
+            edges=st.dictionaries(st.sampled_from(EDGES), st.floats(0, 2)),
+        ),
+        stages=st.lists(_stages, max_size=4),
+        rerank=st.builds(RerankRules, on=st.booleans(), agree_min=st.integers(0, 3)),
+        floor=st.sampled_from([0.0, 0.0, 0.4]),
+    ),
+)
+_queries = st.one_of(_texts, st.sampled_from(["recommend tea tips", "tea NOT green", "tee 2 weeks ago", "oolnog", ""]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stores")
+
+
+_number = iter(range(10**9))
+
+
+def opened(folder: Path, notes: list[dict[str, Any]]) -> Memory:
+    memory = recollect.open(
+        folder / f"{next(_number)}.db", embedder=Letters(), reranker=Reversing(), record_access=False
+    )
+    memory.add_many(notes)
+    return memory
+
+
+@given(_notes, _presets, _queries, st.sampled_from(["auto", "bm25", "semantic"]), st.integers(0, 9))
+def test_the_trace_accounts_for_every_score(
+    folder: Path, notes: list[dict[str, Any]], preset: Preset, query: str, mode: str, fewer: int
+) -> None:
+    options: dict[str, Any] = {"preset": preset, "mode": mode, "question_date": "2026-04-18", "rerank_top_n": 3}
+    with opened(folder, notes) as memory:
+        result = memory.search(query, top_k=50, **options)
+        again = memory.search(query, top_k=50, **options)
+        first = memory.search(query, top_k=fewer, **options)
+    trace = json.loads(json.dumps(result.trace.to_dict()))
+    told = trace.get("results", [])
+    assert [each["id"] for each in told] == [hit.id for hit in result]
+    assert [recomputed_score(each) for each in told] == [hit.score for hit in result]
+    for each in told:
+        check_fusion(each["contributions"], trace["fusion"])
+        check_steps(each)
+    shown = [(hit.id, hit.score, hit.confidence) for hit in result]
+    assert [(hit.id, hit.score, hit.confidence) for hit in again] == shown
+    assert [(hit.id, hit.score, hit.confidence) for hit in first] == shown[:fewer]
+    assert "errorStage" not in trace
+    assert result.explain()
+
+
+def check_fusion(contributions: list[dict[str, Any]], fusion: dict[str, Any]) -> None:
+    """Of reciprocal ranks even what each leg gave can be worked out again."""
+    for part in contributions if fusion["method"] == "rrf" else ():
+        weight = fusion["weights"].get(part["leg"], 1.0)
+        assert part["points"] == pytest.approx(weight / (fusion["k"] + fusion["rank_base"] + part["rank"] - 1))
+
+
+def check_steps(result: dict[str, Any]) -> None:
+    """Each step takes over where the one before left off."""
+    score = sum(part["points"] for part in result["contributions"])
+    for step in result["steps"]:
+        assert step["scoreBefore"] == pytest.approx(score)
+        score = step["scoreAfter"]
+    assert result["score"] == pytest.approx(score)
+
+
+@pytest.fixture(scope="module")
+def sample(folder: Path) -> Iterator[Memory]:
+    notes = [{"id": f"n{place}", "path": f"{word}.md", "content": f"{word} note"} for place, word in enumerate(WORDS)]
+    with opened(folder, notes) as memory:
+        yield memory
+
+
+@given(query_text, st.sampled_from(sorted(presets())))
+@settings(max_examples=500)
+def test_nothing_that_a_query_says_makes_a_search_fail(sample: Memory, query: str, preset: str) -> None:
+    result = sample.search(query, preset=preset, question_date="2026-04-18")
+    assert result.trace.error_stage == ""
+    assert len(result) <= 10
+    assert json.dumps(result.to_dict())
+    assert "\x1b" not in result.explain()
+
+
+_SEARCHES = """
+import json, sys
+import recollect
+from recollect.retrieval import presets
+from tests.retrieval.test_accounting import Letters
+with recollect.open(sys.argv[1], embedder=Letters(), record_access=False) as memory:
+    for preset in presets():
+        for query in ("green tea", "recommend tips", "tea kettle coffee", "oolnog"):
+            found = memory.search(query, preset=preset, now="2026-04-18")
+            print(json.dumps([(hit.id, hit.score, hit.confidence) for hit in found]))
+"""
+
+
+def test_every_process_finds_the_same(folder: Path) -> None:
+    notes = [
+        {"id": f"n{place}", "path": f"n{place % 7}/{place}.md", "content": " ".join(WORDS[place % 13 :: place % 3 + 1])}
+        for place in range(40)
+    ]
+    path = folder / "same.db"
+    with recollect.open(path, embedder=Letters()) as memory:
+        memory.add_many(notes)
+    answers = {
+        subprocess.run(  # noqa: S603 (our own interpreter and code)
+            [sys.executable, "-c", _SEARCHES, str(path)],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(answers) == 1
+    assert answers.pop().count("\n") == 20
