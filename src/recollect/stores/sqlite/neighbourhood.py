@@ -112,7 +112,7 @@ def _to(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[St
             SELECT note, l.source, place, kind, l.target FROM spelled AS s CROSS JOIN links AS l ON l.target = s.target
             UNION SELECT key, source, place, kind, target FROM asked AS a CROSS JOIN links AS l ON l.name = a.name
         )
-        SELECT note, source, kind, target FROM found JOIN notes ON notes.key = source WHERE notes.namespace = ?2
+        SELECT note, source, kind, target FROM found CROSS JOIN notes ON notes.key = source AND notes.namespace = ?2
         ORDER BY note, source, place
         """,
         (listed, namespace),
@@ -130,7 +130,7 @@ def _resolved(connection: apsw.Connection, namespace: int, targets: set[str]) ->
     rows = fetch(
         connection,
         """
-        WITH asked (target, name) AS (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+        WITH asked (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
         SELECT target, coalesce(
             (SELECT key FROM notes WHERE namespace = ?1 AND id = target),
             (SELECT key FROM notes WHERE namespace = ?1 AND path = target),
@@ -138,11 +138,11 @@ def _resolved(connection: apsw.Connection, namespace: int, targets: set[str]) ->
             (SELECT key FROM notes WHERE namespace = ?1 AND path = target || '.md'),
             (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = asked.name AND NOT instr(target, '/')
              ORDER BY length(path), path LIMIT 1)
-        ) AS note FROM asked WHERE note IS NOT NULL
+        ) FROM asked
         """,
         (namespace, json.dumps([(target, folded_name(target)) for target in sorted(targets)])),
     )
-    return dict(rows)
+    return {target: note for target, note in rows if note is not None}
 
 
 def _listed(keys: Iterable[int]) -> str:
