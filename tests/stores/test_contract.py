@@ -12,7 +12,7 @@ import pytest
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, Written, draft_of
 from recollect.query import parse
-from recollect.stores.base import Model, ModelChangedError, Store, VectorsMissingError, digest
+from recollect.stores.base import Edge, Model, ModelChangedError, Store, VectorsMissingError, digest
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -199,6 +199,16 @@ class TestSearchingByWords:
         assert all(candidate.score == candidate.lexical_score for candidate in found)
         assert found[0].score > found[1].score > 0
         assert found[0].created_at is not None
+
+    def test_candidates_know_their_place(self, store: Store) -> None:
+        put(store, {"id": "1", "content": "tea", "session": "chat", "position": 7, "vector": [1, 0]})
+        put(store, {"id": "2", "content": "milk", "vector": [0, 1]})
+        placed, apart = store.search_vectors(np.array([1, 0.1]), 2, namespace=HOME, filters=EVERYTHING)
+        assert (placed.session, placed.position, apart.session, apart.position) == ("chat", 7, "", None)
+        (placed,) = store.search_text(parse("tea"), 2, namespace=HOME, filters=EVERYTHING)
+        assert (placed.session, placed.position) == ("chat", 7)
+        (apart,) = store.search_text(parse("milk"), 2, namespace=HOME, filters=EVERYTHING)
+        assert (apart.session, apart.position) == ("", None)
 
     def test_ties_are_settled_by_path_then_id(self, store: Store) -> None:
         put(store, *({"path": path, "content": "tea"} for path in "dbeac"))
@@ -493,6 +503,111 @@ class TestLinks:
         found = {key: [(n.kind, n.note.path) for n in store.neighbours(key, namespace=HOME)] for key in ("1", "2", "5")}
         assert found == {"1": [("next", "2")], "2": [("previous", "1"), ("next", "5")], "5": [("previous", "2")]}
         assert store.neighbours("other", namespace=HOME) == store.neighbours("apart", namespace=HOME) == []
+
+
+class TestEdges:
+    def test_places_as_far_as_the_reach(self, store: Store) -> None:
+        put(store, *({"id": f"{n}", "content": "x", "session": "s", "position": n * n} for n in range(6)))
+        put(store, {"id": "other", "content": "x", "session": "t", "position": 5}, {"id": "no", "content": "x"})
+        put(store, {"id": "unplaced", "content": "x", "session": "s"})
+        assert store.edges(["2"], namespace=HOME) == [
+            Edge("2", "1", "previous", "out"),
+            Edge("2", "3", "next", "out"),
+        ]
+        assert store.edges(["4", "no", "unplaced", "other", "nowhere", "4", "0"], namespace=HOME, reach=2) == [
+            Edge("4", "3", "previous", "out", 1),
+            Edge("4", "2", "previous", "out", 2),
+            Edge("4", "5", "next", "out", 1),
+            Edge("0", "1", "next", "out", 1),
+            Edge("0", "2", "next", "out", 2),
+        ]
+        assert len(store.edges(["2"], namespace=HOME, reach=10**30)) == 5
+        assert store.edges(["2"], namespace=HOME, reach=0) == store.edges(["2"], namespace=HOME, reach=-1) == []
+        assert store.edges(["2"], namespace="nowhere") == store.edges([], namespace=HOME) == []
+
+    def test_notes_at_one_place_are_in_the_order_in_which_they_came(self, store: Store) -> None:
+        put(store, *({"id": name, "content": "x", "session": "s", "position": 1} for name in "bac"))
+        put(store, {"id": "z", "content": "x", "session": "s", "position": 0})
+        found = store.edges(["a"], namespace=HOME, reach=5)
+        assert [(edge.target, edge.kind, edge.distance) for edge in found] == [
+            ("b", "previous", 1),
+            ("z", "previous", 2),
+            ("c", "next", 1),
+        ]
+
+    def test_links_from_and_to_many_notes(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "people/Ines.md", "content": "x", "links": ["3", ("wikilink", "tea"), "gone"]})
+        put(store, {"id": "2", "path": "food/tea.md", "content": "y", "links": ["food/tea", "people/Ines"]})
+        put(store, {"id": "3", "path": "deep/er/tea.md", "content": "z", "links": [("see", "INES"), ("see", "1")]})
+        put(store, {"id": "4.md", "content": "z", "links": ["deep/er/tea.md", "4"]})
+        put(store, {"id": "5", "content": "z", "links": [("is", "4")], "namespace": HOME})
+        assert store.edges(["2", "1"], namespace=HOME) == [
+            Edge("2", "1", "related", "out"),
+            Edge("2", "1", "wikilink", "in"),
+            Edge("1", "3", "related", "out"),
+            Edge("1", "2", "wikilink", "out"),
+            Edge("1", "2", "related", "in"),
+            Edge("1", "3", "see", "in"),
+        ]
+        assert store.edges(["4.md"], namespace=HOME) == [
+            Edge("4.md", "3", "related", "out"),
+            Edge("4.md", "5", "is", "in"),
+        ]
+
+    def test_an_edge_out_is_an_edge_in_from_the_other_end(self, store: Store) -> None:
+        names = ["a", "b/a.md", "A.md", "c/b/a", "b", "b.md"]
+        put(store, *({"id": f"{n}", "path": name, "content": "x", "links": names} for n, name in enumerate(names)))
+        put(store, *({"id": name, "content": "x", "links": ["2", *names]} for name in ("a", "b.md", "q")))
+        found = store.edges([note.id for note in store.notes()], namespace=HOME)
+        there = {(edge.source, edge.target) for edge in found if edge.direction == "out"}
+        back = {(edge.target, edge.source) for edge in found if edge.direction == "in"}
+        assert there == back
+        assert len(there) > 20
+        assert all(edge.source != edge.target for edge in found)
+        assert len(found) == len(set(found))
+
+    def test_neighbours_are_the_same(self, store: Store) -> None:
+        put(store, *({"id": f"{n}", "content": "x", "session": "s", "position": n, "links": ["1"]} for n in range(3)))
+        for name in ("0", "1", "2"):
+            around = store.neighbours(name, namespace=HOME)
+            assert [(each.note.id, each.kind, each.direction) for each in around] == [
+                edge[1:4] for edge in store.edges([name], namespace=HOME)
+            ]
+
+
+class TestCandidates:
+    def test_they_come_in_the_order_of_the_ids(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "p", "content": "green tea", "title": "Tea", "session": "s", "position": 3})
+        put(store, {"id": "2", "content": "black tea"}, {"id": "3", "content": "milk", "namespace": "alice"})
+        found = store.candidates(["2", "p", "nowhere", "1", "3", "2"], namespace=HOME, filters=EVERYTHING)
+        assert [each.id for each in found] == ["2", "1"]
+        first = found[1]
+        assert (first.path, first.title, first.content, first.session, first.position) == (
+            "p",
+            "Tea",
+            "green tea",
+            "s",
+            3,
+        )
+        assert (first.lexical_rank, first.vector_rank) == (None, None)
+        assert store.candidates(["1"], namespace="nowhere", filters=EVERYTHING) == []
+        assert store.candidates([], namespace=HOME, filters=EVERYTHING) == []
+
+    def test_filters_and_exclusions_hold(self, store: Store) -> None:
+        put(store, *({"id": text, "content": text, "tags": [text[0]]} for text in ("green tea", "black tea", "milk")))
+        everything = ["milk", "green tea", "black tea"]
+
+        def found(query: str, **conditions: Any) -> list[str]:
+            filters = Filters.of(conditions)
+            return [
+                each.id for each in store.candidates(everything, namespace=HOME, filters=filters, without=parse(query))
+            ]
+
+        assert found("tea") == everything
+        assert found("x NOT tea") == ["milk"]
+        assert found("NOT green NOT milk") == ["black tea"]
+        assert found("x", tags=["g"]) == ["green tea"]
+        assert found("NOT tea", tags=["g"]) == []
 
 
 class TestDocuments:

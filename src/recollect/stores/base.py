@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Vector = NDArray[float32]
 
 __all__ = [
+    "Edge",
     "Finding",
     "Model",
     "ModelChangedError",
@@ -49,9 +50,28 @@ class Neighbour(NamedTuple):
 
     note: Note
     kind: str
-    """``previous``, ``next``, or a link's kind."""
+    """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
     direction: Literal["out", "in"]
     """Whether the connection leads from the note that was asked about, or to it."""
+
+
+class Edge(NamedTuple):
+    """A connection between two notes, seen from the one that was asked about.
+
+    >>> Edge("n1", "n2", "mention", "in").distance
+    1
+    """
+
+    source: str
+    """The id of the note that was asked about."""
+    target: str
+    """The id of the note at the other end."""
+    kind: str
+    """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
+    direction: Literal["out", "in"]
+    """Whether the connection leads from the note that was asked about, or to it."""
+    distance: int = 1
+    """For ``previous`` and ``next``: how many places away."""
 
 
 class Pending(NamedTuple):
@@ -147,6 +167,24 @@ class SearchIndex(Protocol):
         """
         ...
 
+    def edges(self, ids: Sequence[str], *, namespace: str, reach: int = 1) -> list[Edge]:
+        """Return every connection of the notes with these ids, each once; unknown ids have none.
+
+        They come in the order of ``ids``; those of one note by kind: its place first, then the links from it and to it,
+        the mentions from it and to it, the entities that it shares. ``reach`` is how many places before and behind
+        count as beside it. None leads from a note to itself.
+        """
+        ...
+
+    def candidates(
+        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
+    ) -> list[Candidate]:
+        """Return the notes with these ids that pass the filters, in the order of ``ids``; unknown ids are left out.
+
+        Notes that hold what the query ``without`` excludes are not among them.
+        """
+        ...
+
 
 class Store(SearchIndex, Protocol):
     """Where notes live and are found."""
@@ -209,7 +247,7 @@ class Store(SearchIndex, Protocol):
         ...
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
-        """Return the notes before and after it, those it links to, and those that link to it."""
+        """Return the notes at the other ends of its edges, as ``edges`` orders them."""
         ...
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:

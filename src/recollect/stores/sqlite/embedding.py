@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
-from recollect.stores.base import Model
+from recollect.model import Note, embedding_text
+from recollect.stores.base import Model, digest
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["GIVEN", "active_model", "model_key", "unit_rows", "write_vectors"]
+__all__ = ["GIVEN", "active_model", "model_key", "unit_rows", "vector_of", "write_vectors"]
 
 GIVEN = "given"
 """The name of the model whose vectors came from the caller, without a name."""
@@ -86,3 +87,14 @@ def write_vectors(
             for (note, namespace, mark, _), row in zip(vectors, rows, strict=True)
         ],
     )
+
+
+def vector_of(connection: apsw.Connection, active: tuple[int, Model], note: Note) -> Vector | None:
+    """Return the vector of a note as it is here, if the store has one of its text."""
+    key, model = active
+    blob = connection.execute(
+        "SELECT vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
+        "JOIN namespaces AS s ON s.key = n.namespace WHERE s.name = ? AND n.id = ? AND v.model = ? AND v.digest = ?",
+        (note.namespace, note.id, key, digest(embedding_text(note.title, note.summary, note.content))),
+    ).get
+    return None if blob is None else np.frombuffer(blob, dtype=model.precision).astype(np.float32)

@@ -1,91 +1,149 @@
-"""What lies one step from a note: the turns or chunks beside it, and the notes at both ends of its links."""
+"""What lies one step from a note: the turns or chunks beside it, and the notes at both ends of its links.
+
+Many notes are asked about at once, with one statement for each kind of connection.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 import apsw
 
+from recollect.stores.base import Edge
 from recollect.stores.sqlite.rows import fetch, folded_name
 
-__all__ = ["Edge", "edges", "place_of"]
+__all__ = ["Step", "edges", "steps"]
 
 
-class Edge(NamedTuple):
-    """A connection to the row of another note."""
+class Step(NamedTuple):
+    """An edge between the rows of two notes."""
 
-    note: int
+    source: int
+    target: int
     kind: str
     direction: Literal["out", "in"]
+    distance: int = 1
 
 
-def edges(connection: apsw.Connection, namespace: int, note: int) -> list[Edge]:
-    """Return every connection of a note, each once: its place first, then the links from it, then those to it."""
-    found = [
-        *_beside(connection, namespace, note),
-        *_from(connection, namespace, note),
-        *_to(connection, namespace, note),
-    ]
-    return list(dict.fromkeys(found))
+def edges(connection: apsw.Connection, namespace: int, ids: Sequence[str], reach: int) -> list[Edge]:
+    """Return every connection of the notes with these ids."""
+    rows = connection.execute(
+        "SELECT n.key FROM json_each(?) AS asked CROSS JOIN notes AS n ON n.namespace = ? AND n.id = asked.value "
+        "ORDER BY asked.key",
+        (json.dumps(ids), namespace),
+    )
+    found = steps(connection, namespace, [key for (key,) in rows], reach)
+    ends = {end for step in found for end in step[:2]}
+    names: dict[int, str] = dict(
+        fetch(connection, "SELECT key, id FROM notes WHERE key IN (SELECT value FROM json_each(?))", (_listed(ends),))
+    )
+    return [Edge(names[step.source], names[step.target], *step[2:]) for step in found]
 
 
-def _beside(connection: apsw.Connection, namespace: int, note: int) -> list[Edge]:
-    """Return the notes before and behind it in its conversation or document."""
-    session, position = connection.execute("SELECT session, position FROM notes WHERE key = ?", (note,)).get
-    if session is None or position is None:
+def steps(connection: apsw.Connection, namespace: int, notes: Sequence[int], reach: int = 1) -> list[Step]:
+    """Return every connection of these notes, each once, by note, and those of one note by kind."""
+    asked = dict.fromkeys(notes)
+    if not asked:
         return []
-    found = []
+    around: dict[int, dict[Step, None]] = {note: {} for note in asked}
+    listed = _listed(asked)
+    for found in (
+        _beside(connection, listed, reach),
+        _from(connection, namespace, listed),
+        _to(connection, namespace, listed),
+    ):
+        for step in found:
+            if step.source != step.target:
+                around[step.source][step] = None
+    return [step for each in around.values() for step in each]
+
+
+def _beside(connection: apsw.Connection, listed: str, reach: int) -> Iterator[Step]:
+    """Find the notes before and behind in a conversation or document, the nearest first."""
     for kind, comparison, order in (("previous", "<", "DESC"), ("next", ">", "ASC")):
-        key = connection.execute(
-            f"SELECT key FROM notes WHERE namespace = ? AND session = ? AND position {comparison} ? "  # noqa: S608
-            f"ORDER BY position {order}, key {order} LIMIT 1",
-            (namespace, session, position),
-        ).get
-        if key is not None:
-            found.append(Edge(key, kind, "out"))
-    return found
+        rows = connection.execute(
+            # Places of one number are in the order in which their notes came.
+            f"""
+            SELECT n.key, beside.key FROM json_each(?) AS asked JOIN notes AS n ON n.key = asked.value
+            JOIN notes AS beside ON beside.key IN (
+                SELECT key FROM notes AS other WHERE other.namespace = n.namespace AND other.session = n.session
+                AND (other.position, other.key) {comparison} (n.position, n.key)
+                ORDER BY other.position {order}, other.key {order} LIMIT ?
+            )
+            ORDER BY n.key, beside.position {order}, beside.key {order}
+            """,  # noqa: S608 (signs of our own)
+            (listed, max(reach, 0)),
+        )
+        for note, group in groupby(rows, key=lambda row: row[0]):
+            for distance, (_, other) in enumerate(group, start=1):
+                yield Step(note, other, kind, "out", distance)
 
 
-def _from(connection: apsw.Connection, namespace: int, note: int) -> list[Edge]:
-    rows = fetch(connection, "SELECT kind, target FROM links WHERE source = ? ORDER BY place", (note,))
-    targets = [(kind, _resolved(connection, namespace, target)) for kind, target in rows]
-    return [Edge(target, kind, "out") for kind, target in targets if target is not None and target != note]
-
-
-def _to(connection: apsw.Connection, namespace: int, note: int) -> list[Edge]:
-    note_id, path, name = connection.execute("SELECT id, path, name FROM notes WHERE key = ?", (note,)).get
+def _from(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[Step]:
     rows = fetch(
         connection,
-        "SELECT source, kind, target FROM links JOIN notes ON notes.key = source "
-        "WHERE namespace = ? AND (target IN (?, ?, ?) OR links.name = ?) ORDER BY source, place",
-        (namespace, note_id, path, (path or "").removesuffix(".md"), name),
+        "SELECT source, kind, target FROM links WHERE source IN (SELECT value FROM json_each(?)) "
+        "ORDER BY source, place",
+        (listed,),
     )
-    return [
-        Edge(source, kind, "in")
-        for source, kind, target in rows
-        if source != note and _resolved(connection, namespace, target) == note
-    ]
+    meant = _resolved(connection, namespace, {target for *_, target in rows})
+    for source, kind, target in rows:
+        if target in meant:
+            yield Step(source, meant[target], kind, "out")
 
 
-def place_of(connection: apsw.Connection, namespace: int, key: str) -> int | None:
-    """Return the row of the note with this id, or else with this path."""
-    for column in ("id", "path"):
-        row: int | None = connection.execute(
-            f"SELECT key FROM notes WHERE namespace = ? AND {column} = ?",  # noqa: S608 (a name of our own)
-            (namespace, key),
-        ).get
-        if row is not None:
-            return row
-    return None
+def _to(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[Step]:
+    """Find links whose target may mean one of the notes, and keep those that do."""
+    rows = fetch(
+        connection,
+        """
+        WITH asked AS MATERIALIZED (
+            SELECT key, id, path, name FROM notes WHERE key IN (SELECT value FROM json_each(?1))
+        ),
+        spelled (note, target) AS (
+            SELECT key, id FROM asked UNION SELECT key, path FROM asked
+            UNION SELECT key, substr(id, 1, length(id) - 3) FROM asked WHERE substr(id, -3) = '.md'
+            UNION SELECT key, substr(path, 1, length(path) - 3) FROM asked WHERE substr(path, -3) = '.md'
+        ),
+        found AS (
+            SELECT note, l.source, place, kind, l.target FROM spelled AS s CROSS JOIN links AS l ON l.target = s.target
+            UNION SELECT key, source, place, kind, target FROM asked AS a CROSS JOIN links AS l ON l.name = a.name
+        )
+        SELECT note, source, kind, target FROM found CROSS JOIN notes ON notes.key = source AND notes.namespace = ?2
+        ORDER BY note, source, place
+        """,
+        (listed, namespace),
+    )
+    meant = _resolved(connection, namespace, {target for *_, target in rows})
+    for note, source, kind, target in rows:
+        if meant.get(target) == note:
+            yield Step(note, source, kind, "in")
 
 
-def _resolved(connection: apsw.Connection, namespace: int, target: str) -> int | None:
-    """Return the note that a link's target means: by id, by path, or, as wikilinks do, by the last part of a path."""
-    named = place_of(connection, namespace, target) or place_of(connection, namespace, f"{target}.md")
-    if named is not None or "/" in target:
-        return named
-    nearest: int | None = connection.execute(
-        "SELECT key FROM notes WHERE namespace = ? AND name = ? ORDER BY length(path), path LIMIT 1",
-        (namespace, folded_name(target)),
-    ).get
-    return nearest
+def _resolved(connection: apsw.Connection, namespace: int, targets: set[str]) -> dict[str, int]:
+    """Return the notes that links' targets mean: by id, by path, or, as wikilinks do, by the last part of a path."""
+    if not targets:
+        return {}
+    rows = fetch(
+        connection,
+        """
+        WITH asked (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+        SELECT target, coalesce(
+            (SELECT key FROM notes WHERE namespace = ?1 AND id = target),
+            (SELECT key FROM notes WHERE namespace = ?1 AND path = target),
+            (SELECT key FROM notes WHERE namespace = ?1 AND id = target || '.md'),
+            (SELECT key FROM notes WHERE namespace = ?1 AND path = target || '.md'),
+            (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = asked.name AND NOT instr(target, '/')
+             ORDER BY length(path), path LIMIT 1)
+        ) FROM asked
+        """,
+        (namespace, json.dumps([(target, folded_name(target)) for target in sorted(targets)])),
+    )
+    return {target: note for target, note in rows if note is not None}
+
+
+def _listed(keys: Iterable[int]) -> str:
+    return json.dumps(list(keys))

@@ -1,9 +1,10 @@
-"""Both searches over one moment of the store: by words and by vectors."""
+"""Both searches over one moment of the store, by words and by vectors; and candidates by their ids."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
     from recollect.stores.sqlite.vectors import VectorIndex
 
-__all__ = ["search_vectors", "search_words"]
+__all__ = ["candidates", "search_vectors", "search_words"]
 
 WEIGHTS = "3.0, 10.0, 5.0, 4.0, 1.0"
 """What a word counts in path, title, summary, tags and content."""
@@ -71,11 +72,7 @@ def search_vectors(
     view = index.view(connection)
     allowed = None
     if filters or excluded:
-        conditions, values = condition(filters)
-        if excluded:
-            words = f"words_{namespace}"
-            conditions += f" AND n.key NOT IN (SELECT rowid FROM {words} WHERE {words} MATCH ?)"  # noqa: S608 (as above)
-            values.append(excluded)
+        conditions, values = _conditions(namespace, filters, excluded)
         keys = connection.execute(
             "SELECT v.key FROM notes AS n JOIN vectors AS v ON v.note = n.key "  # noqa: S608 (conditions of our own)
             f"WHERE n.namespace = ? {conditions} ORDER BY v.key",
@@ -107,6 +104,28 @@ def search_vectors(
     for rank, candidate in enumerate(found[:limit], start=1):
         candidate.vector_rank = rank
     return found[:limit]
+
+
+def candidates(
+    connection: apsw.Connection, namespace: int, ids: Sequence[str], filters: Filters, excluded: str = ""
+) -> list[Candidate]:
+    """Return the notes with these ids in their order, but for those that match the FTS5 expression ``excluded``."""
+    conditions, values = _conditions(namespace, filters, excluded)
+    rows = connection.execute(
+        f"SELECT {_OF_NOTES} FROM json_each(?) AS asked CROSS JOIN notes AS n "  # noqa: S608 (names of our own)
+        f"ON n.namespace = ? AND n.id = asked.value WHERE 1 {conditions} ORDER BY asked.key",
+        (json.dumps(list(dict.fromkeys(ids))), namespace, *values),
+    )
+    return [candidate_of(row) for row in rows]
+
+
+def _conditions(namespace: int, filters: Filters, excluded: str) -> tuple[str, list[Any]]:
+    conditions, values = condition(filters)
+    if excluded:
+        words = f"words_{namespace}"
+        conditions += f" AND n.key NOT IN (SELECT rowid FROM {words} WHERE {words} MATCH ?)"  # noqa: S608 (as above)
+        values.append(excluded)
+    return conditions, values
 
 
 _OF_NOTES = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))

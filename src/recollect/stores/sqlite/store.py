@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from os import urandom
@@ -10,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
-import numpy as np
 
 from recollect.errors import ArgumentError, NoteNotFoundError, StoreError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written, embedding_text
 from recollect.query import Query, render_fts5, render_fts5_exclusion
 from recollect.query.expressions import Reading
 from recollect.stores.base import (
+    Edge,
     Finding,
     Model,
     ModelChangedError,
@@ -27,12 +26,11 @@ from recollect.stores.base import (
 )
 from recollect.stores.sqlite import checking, neighbourhood, searching
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.embedding import active_model, model_key, unit_rows, write_vectors
+from recollect.stores.sqlite.embedding import active_model, model_key, unit_rows, vector_of, write_vectors
 from recollect.stores.sqlite.filtering import condition
-from recollect.stores.sqlite.neighbourhood import place_of
-from recollect.stores.sqlite.rows import COLUMNS, fetch, note_of
+from recollect.stores.sqlite.rows import fetch
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
-from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
+from recollect.stores.sqlite.tables import delete_notes, linked_note, namespace_key, notes_of, place_of, write_links
 from recollect.stores.sqlite.vectors import VectorIndex
 from recollect.stores.sqlite.writing import Batch
 
@@ -109,7 +107,7 @@ class SQLiteStore:
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
             places = [None if home is None else place_of(connection, home, key) for key in keys]
-            found = _notes(connection, [place for place in places if place is not None])
+            found = notes_of(connection, [place for place in places if place is not None])
         return [None if place is None else found[place] for place in places]
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
@@ -134,7 +132,7 @@ class SQLiteStore:
                     f"WHERE n.key > ? AND s.name = coalesce(?, s.name) {conditions} ORDER BY n.key LIMIT ?",
                     (last, namespace, *values, WALK_ROWS),
                 )
-                found = _notes(connection, [key for (key,) in rows])
+                found = notes_of(connection, [key for (key,) in rows])
             if not rows:
                 return
             yield from found.values()
@@ -144,7 +142,7 @@ class SQLiteStore:
         """Return the model that the store is searched with, and its vectors of these notes as they are here."""
         with self._connections.reading() as connection:
             active = active_model(connection)
-            vectors = [_vector(connection, active, note) if active else None for note in notes]
+            vectors = [vector_of(connection, active, note) if active else None for note in notes]
         return (active[1] if active else None), vectors
 
     def search_text(
@@ -190,10 +188,25 @@ class SQLiteStore:
         # Another model took over just now, and took the vectors of the one before with it.
         return self.search_vectors(vector, limit, namespace=namespace, filters=filters, without=without, model=model)
 
+    def edges(self, ids: Sequence[str], *, namespace: str, reach: int = 1) -> list[Edge]:
+        """Return every connection of the notes with these ids, each once."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            return [] if home is None else neighbourhood.edges(connection, home, ids, min(reach, LARGEST))
+
+    def candidates(
+        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
+    ) -> list[Candidate]:
+        """Return the notes with these ids that pass the filters."""
+        excluded = render_fts5_exclusion(without) if without else ""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
+
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
         with self._connections.writing() as connection:
-            key, links = _linked(connection, source, namespace)
+            key, links = linked_note(connection, source, namespace)
             if link in links:
                 return False
             write_links(connection, {key: [*links, link]})
@@ -202,22 +215,22 @@ class SQLiteStore:
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
         """Take a link from a note."""
         with self._connections.writing() as connection:
-            key, links = _linked(connection, source, namespace)
+            key, links = linked_note(connection, source, namespace)
             if link not in links:
                 return False
             write_links(connection, {key: [each for each in links if each != link]})
             return True
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
-        """Return the notes before and after it, those it links to, and those that link to it."""
+        """Return the notes at the other ends of its edges."""
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
             place = None if home is None else place_of(connection, home, key)
             if home is None or place is None:
                 raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r}")
-            edges = neighbourhood.edges(connection, home, place)
-            found = _notes(connection, [edge.note for edge in edges])
-        return [Neighbour(found[edge.note], edge.kind, edge.direction) for edge in edges]
+            steps = neighbourhood.steps(connection, home, [place])
+            found = notes_of(connection, [step.target for step in steps])
+        return [Neighbour(found[step.target], step.kind, step.direction) for step in steps]
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
         """Return the fingerprints of the documents below ``root`` by their names."""
@@ -366,35 +379,3 @@ class SQLiteStore:
     def _files(self) -> list[Path]:
         path = self._connections.path
         return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))]
-
-
-def _notes(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, Note]:
-    """Return notes by the keys of their rows, in the same order."""
-    columns = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
-    rows = fetch(
-        connection,
-        f"SELECT s.name, {columns} FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608
-        "WHERE n.key IN (SELECT value FROM json_each(?))",
-        (json.dumps(keys),),
-    )
-    links = links_of(connection, keys)
-    found = {row[1]: note_of(row[1:], row[0], links.get(row[1], ())) for row in rows}
-    return {key: found[key] for key in keys}
-
-
-def _vector(connection: apsw.Connection, active: tuple[int, Model], note: Note) -> Vector | None:
-    key, model = active
-    blob = connection.execute(
-        "SELECT vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
-        "JOIN namespaces AS s ON s.key = n.namespace WHERE s.name = ? AND n.id = ? AND v.model = ? AND v.digest = ?",
-        (note.namespace, note.id, key, digest(embedding_text(note.title, note.summary, note.content))),
-    ).get
-    return None if blob is None else np.frombuffer(blob, dtype=model.precision).astype(np.float32)
-
-
-def _linked(connection: apsw.Connection, source: str, namespace: str) -> tuple[int, tuple[Link, ...]]:
-    home = namespace_key(connection, namespace)
-    key = None if home is None else place_of(connection, home, source)
-    if key is None:
-        raise NoteNotFoundError(f"there is no note {source!r} in namespace {namespace!r}")
-    return key, links_of(connection, [key]).get(key, ())

@@ -7,16 +7,52 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
-from recollect.model import Link
-from recollect.stores.sqlite.rows import folded_name
+from recollect.errors import NoteNotFoundError
+from recollect.model import Link, Note
+from recollect.stores.sqlite.rows import COLUMNS, fetch, folded_name, note_of
 
-__all__ = ["delete_notes", "links_of", "namespace_key", "write_links"]
+__all__ = ["delete_notes", "linked_note", "links_of", "namespace_key", "notes_of", "place_of", "write_links"]
 
 
 def namespace_key(connection: apsw.Connection, name: str) -> int | None:
     """Return the key of a namespace, or ``None`` if nothing was ever stored in it."""
     key: int | None = connection.execute("SELECT key FROM namespaces WHERE name = ?", (name,)).get
     return key
+
+
+def place_of(connection: apsw.Connection, namespace: int, key: str) -> int | None:
+    """Return the row of the note with this id, or else with this path."""
+    for column in ("id", "path"):
+        row: int | None = connection.execute(
+            f"SELECT key FROM notes WHERE namespace = ? AND {column} = ?",  # noqa: S608 (a name of our own)
+            (namespace, key),
+        ).get
+        if row is not None:
+            return row
+    return None
+
+
+def notes_of(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, Note]:
+    """Return notes by the keys of their rows, in the same order."""
+    columns = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
+    rows = fetch(
+        connection,
+        f"SELECT s.name, {columns} FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608
+        "WHERE n.key IN (SELECT value FROM json_each(?))",
+        (json.dumps(keys),),
+    )
+    links = links_of(connection, keys)
+    found = {row[1]: note_of(row[1:], row[0], links.get(row[1], ())) for row in rows}
+    return {key: found[key] for key in keys}
+
+
+def linked_note(connection: apsw.Connection, source: str, namespace: str) -> tuple[int, tuple[Link, ...]]:
+    """Return the row of a note by its id or path, and the links that it has."""
+    home = namespace_key(connection, namespace)
+    key = None if home is None else place_of(connection, home, source)
+    if key is None:
+        raise NoteNotFoundError(f"there is no note {source!r} in namespace {namespace!r}")
+    return key, links_of(connection, [key]).get(key, ())
 
 
 def links_of(connection: apsw.Connection, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
