@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,11 +26,12 @@ from recollect.stores.base import (
     StoreStats,
     digest,
 )
-from recollect.stores.sqlite import checking, neighbourhood, searching
+from recollect.stores.sqlite import checking, names, neighbourhood, searching
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.embedding import active_model, model_key, unit_rows, write_vectors
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.neighbourhood import place_of
+from recollect.stores.sqlite.revisions import Kept
 from recollect.stores.sqlite.rows import COLUMNS, fetch, note_of
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
@@ -65,6 +67,9 @@ class SQLiteStore:
         """Open the file; without ``read_only`` it is created where it is missing."""
         self._connections = Connections(path, read_only=read_only)
         self._indexes: dict[tuple[int, int], VectorIndex] = {}
+        self._names: dict[bool, Kept[names.NameIndex]] = {
+            titles: Kept(partial(names.index_names, titles=titles)) for titles in (False, True)
+        }
         self._lock = threading.Lock()
 
     @property
@@ -189,6 +194,17 @@ class SQLiteStore:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.
         return self.search_vectors(vector, limit, namespace=namespace, filters=filters, without=without, model=model)
+
+    def search_names(
+        self, words: Sequence[str], limit: int, *, namespace: str, filters: Filters, titles: bool = False
+    ) -> list[Candidate]:
+        """Return the notes whose name is spelt like one of the words."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None or limit <= 0:
+                return []
+            index = self._names[titles].at(connection, home)
+            return names.search_names(connection, index, words, min(limit, LARGEST), filters)
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
@@ -354,6 +370,8 @@ class SQLiteStore:
         """Let go of the file."""
         self._connections.close()
         self._indexes.clear()
+        for kept in self._names.values():
+            kept.clear()
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:
