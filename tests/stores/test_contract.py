@@ -392,6 +392,77 @@ class TestSearchingByNames:
         assert len(store.search_names(["tea"], 5, namespace="alice", filters=EVERYTHING)) == 1
 
 
+class TestSimilarWords:
+    @staticmethod
+    def similar(store: Store, *words: str) -> dict[str, tuple[str, ...]]:
+        return store.similar_words(words, namespace=HOME)
+
+    def test_words_that_nobody_wrote_and_what_may_be_meant(self, store: Store) -> None:
+        put(store, "The Kubernetes clusters are separate.", {"content": "x", "title": "Receive the calendar"})
+        asked = ["kuberntes", "clusters", "seperate", "recieve", "calender", "kuberntes", "zebra", "are"]
+        assert self.similar(store, *asked) == {
+            "kuberntes": ("kubernetes",),
+            "seperate": ("separate",),
+            "recieve": ("receive",),
+            "calender": ("calendar",),
+        }
+        assert self.similar(store) == self.similar(store, "", "?!", "two words", "node.js") == {}
+        assert store.similar_words(["kuberntes"], namespace="nowhere") == {}
+
+    def test_a_form_of_a_word_that_is_held_is_held(self, store: Store) -> None:
+        put(store, "running clusters")
+        assert self.similar(store, "runs", "cluster", "clustering") == {}
+
+    def test_how_far_a_word_may_be_away(self, store: Store) -> None:
+        put(store, "tea lamp", "planet", "kangaroo", "telephone")
+        assert self.similar(store, "tee", "tex") == {}  # too short to be corrected
+        assert self.similar(store, "lamb", "palnet", "plane", "planeet") == {
+            "lamb": ("lamp",),
+            "palnet": ("planet",),
+            "plane": ("planet",),
+            "planeet": ("planet",),
+        }
+        assert self.similar(store, "plumet", "paltne") == {}
+        assert self.similar(store, "kagnaro", "kagnaroo", "kankarro", "kabgatoi") == {
+            "kagnaroo": ("kangaroo",),
+            "kankarro": ("kangaroo",),
+        }
+
+    def test_the_nearest_come_first_then_what_more_notes_hold(self, store: Store) -> None:
+        put(store, *["stone"] * 3, *["stove"] * 5, "store", "shone", "wholesome", "holesomes")
+        assert self.similar(store, "stoke") == {"stoke": ("stove", "stone", "store")}
+        assert self.similar(store, "stobe", "shobe") == {"stobe": ("stove", "stone", "store"), "shobe": ("shone",)}
+
+    def test_numbers_are_not_misspelt(self, store: Store) -> None:
+        put(store, "2024 ERR42 python3")
+        assert self.similar(store, "2025", "ERR43", "python") == {"python": ("python3",)}
+
+    def test_what_is_suggested_is_found(self, store: Store) -> None:
+        put(store, "Agreed, happily: the universities' generalisations were relational.", "Größe über café résumé")
+        put(store, "about these things")
+        asked = ["argeed", "happilly", "univercities", "relatinal", "groesse", "grösse", "caffe", "resume", "resumee"]
+        found = self.similar(store, *asked, "theze", "abuot")
+        assert found["argeed"] == ("agreed",)
+        assert found["univercities"] == ("universities",)
+        assert found["caffe"] == ("café",)
+        assert found["resumee"] == ("résumé",)
+        assert "theze" not in found  # "these" is not searched for
+        for suggestions in found.values():
+            assert all(words(store, each) for each in suggestions)
+
+    def test_what_changes_is_known_at_once(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "kubernetes"})
+        assert self.similar(store, "kuberntes") == {"kuberntes": ("kubernetes",)}
+        put(store, {"path": "a", "content": "docker"}, {"content": "kuberneten", "namespace": "alice"})
+        assert self.similar(store, "kuberntes", "dokcer") == {"dokcer": ("docker",)}
+        put(store, {"path": "b", "content": "dokcer"})
+        assert self.similar(store, "dokcer") == {}
+        store.delete(["b"], namespace=HOME)
+        assert self.similar(store, "dokcer") == {"dokcer": ("docker",)}
+        store.delete(["a"], namespace=HOME)
+        assert self.similar(store, "dokcer") == {}
+
+
 class TestEmbedding:
     def test_what_has_no_vector_is_named_and_nothing_is_written(self, store: Store) -> None:
         with pytest.raises(VectorsMissingError) as missing:

@@ -158,6 +158,15 @@ class SearchIndex(Protocol):
         """
         ...
 
+    def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
+        """Return for each word that no note holds the words that notes hold and that are spelt most like it.
+
+        Best first, three at most; what is held, or like nothing that is, is left out. A word of four to seven letters
+        may be one edit away, a longer one two, in whole or from stem to stem; where several are as near, those that
+        more notes hold come first. :meth:`search_text` finds every word that is returned.
+        """
+        ...
+
 
 class Store(SearchIndex, Protocol):
     """Where notes live and are found."""

@@ -26,7 +26,7 @@ from recollect.stores.base import (
     StoreStats,
     digest,
 )
-from recollect.stores.sqlite import checking, names, neighbourhood, searching
+from recollect.stores.sqlite import checking, names, neighbourhood, searching, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.embedding import active_model, model_key, unit_rows, write_vectors
 from recollect.stores.sqlite.filtering import condition
@@ -70,6 +70,7 @@ class SQLiteStore:
         self._names: dict[bool, Kept[names.NameIndex]] = {
             titles: Kept(partial(names.index_names, titles=titles)) for titles in (False, True)
         }
+        self._vocabularies = Kept(vocabulary.index_vocabulary)
         self._lock = threading.Lock()
 
     @property
@@ -205,6 +206,16 @@ class SQLiteStore:
                 return []
             index = self._names[titles].at(connection, home)
             return names.search_names(connection, index, words, min(limit, LARGEST), filters)
+
+    def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
+        """Return for each word that no note holds the words that notes hold and that are spelt most like it."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None or not vocabulary.unknown_words(connection, home, words):
+                return {}
+            vocabulary.open_vocabulary(connection, home)
+            known = self._vocabularies.at(connection, home)
+            return vocabulary.similar_words(connection, known, home, words)
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
@@ -372,6 +383,7 @@ class SQLiteStore:
         self._indexes.clear()
         for kept in self._names.values():
             kept.clear()
+        self._vocabularies.clear()
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:
