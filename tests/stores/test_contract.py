@@ -318,6 +318,161 @@ class TestSearchingByVectors:
         assert len(list(store.notes())) == 1
 
 
+class TestSearchingByNames:
+    @staticmethod
+    def named(store: Store, *words: str, limit: int = 10, titles: bool = False, **conditions: Any) -> list[str]:
+        filters = Filters.of(conditions)
+        found = store.search_names(words, limit, namespace=HOME, filters=filters, titles=titles)
+        return [candidate.path or candidate.content for candidate in found]
+
+    def test_the_most_alike_come_first(self, store: Store) -> None:
+        put(store, *({"path": f"{path}.md", "content": "x"} for path in ("b/kubernetes", "a/kubernetes", "kubernets")))
+        put(store, {"path": "x/kubernetes-x.md", "content": "x"}, {"path": "bosch.md", "content": "kubernetes"})
+        found = store.search_names(["nothing", "kubernets"], 10, namespace=HOME, filters=EVERYTHING)
+        assert [each.path for each in found] == [
+            "kubernets.md",
+            "a/kubernetes.md",
+            "b/kubernetes.md",
+            "x/kubernetes-x.md",
+        ]
+        assert [each.score for each in found] == pytest.approx([1, 7 / 12, 7 / 12, 7 / 13])
+        assert [each.lexical_score for each in found] == [each.score for each in found]
+        assert [each.lexical_rank for each in found] == [1, 2, 3, 4]
+        assert self.named(store, "kubernets", limit=2) == ["kubernets.md", "a/kubernetes.md"]
+        assert self.named(store, "kubernets", limit=0) == self.named(store) == self.named(store, "", "?!") == []
+        assert store.search_names(["kubernets"], 5, namespace="nowhere", filters=EVERYTHING) == []
+
+    def test_a_note_without_a_path_has_no_slug(self, store: Store) -> None:
+        put(store, {"content": "kubernetes", "title": "kubernetes"})
+        assert self.named(store, "kubernetes") == []
+        assert self.named(store, "kubernetes", titles=True) == ["kubernetes"]
+
+    def test_titles_and_their_words_are_names_too(self, store: Store) -> None:
+        put(store, {"path": "1.md", "content": "x", "title": "Notes on Kubernetes clusters"})
+        put(store, {"path": "kubernetes-for-everyone-in-the-house.md", "content": "x"})
+        put(
+            store,
+            {"path": "2.md", "content": "x", "title": "KUBERNETS"},
+            {"path": "3.md", "content": "x", "title": "ku"},
+        )
+        assert self.named(store, "kubernets") == []
+        found = store.search_names(["kubernets"], 10, namespace=HOME, filters=EVERYTHING, titles=True)
+        assert [each.path for each in found] == ["2.md", "1.md", "kubernetes-for-everyone-in-the-house.md"]
+        assert [each.score for each in found] == pytest.approx([1, 7 / 12, 7 / 12])
+
+    def test_a_word_must_be_long_and_more_alike_than_a_whole_name(self, store: Store) -> None:
+        put(store, {"path": "1.md", "content": "x", "title": "tea of many kinds and colours"})
+        put(store, {"path": "2.md", "content": "x", "title": "teas"})
+        assert self.named(store, "tea", titles=True) == ["2.md"]  # 2 of 5 trigrams
+        assert self.named(store, "colour", titles=True) == ["1.md"]  # 5 of 8
+        assert self.named(store, "colonel", titles=True) == []  # 3 of 11
+        assert self.named(store, "kins", titles=True) == []  # 2 of 7: too few for a word
+
+    def test_titles_that_tie_are_settled_by_path_then_id(self, store: Store) -> None:
+        put(store, *({"id": name, "content": name, "title": "tea"} for name in "cab"))
+        put(store, {"path": "d", "content": "d", "title": "Tea!"})
+        assert self.named(store, "tea", titles=True) == [*"abcd"]
+
+    def test_filters_hold_before_the_cut(self, store: Store) -> None:
+        put(store, *({"path": f"a/{n}/tea.md", "content": "x"} for n in range(50)))
+        put(store, {"path": "b/teas.md", "content": "x", "tags": ["wanted"]})
+        assert self.named(store, "tea", limit=1, path_prefix="b/") == ["b/teas.md"]
+        assert self.named(store, "tea", limit=1, tags=["wanted"]) == ["b/teas.md"]
+        assert self.named(store, "tea", limit=1, tags=["unwanted"]) == []
+
+    def test_what_changes_is_known_at_once(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "kubernetes.md", "content": "x"}, {"path": "bosch.md", "content": "x"})
+        for titles in (False, True):
+            assert self.named(store, "kubernets", titles=titles) == ["kubernetes.md"]
+        put(store, {"id": "1", "path": "docker.md"})
+        for titles in (False, True):
+            assert self.named(store, "kubernets", titles=titles) == []
+            assert self.named(store, "dockr", titles=titles) == ["docker.md"]
+        put(store, {"id": "1", "title": "Kubernetes"})
+        assert self.named(store, "kubernets", titles=True) == ["docker.md"]
+        assert store.delete(["1"], namespace=HOME) == 1
+        put(store, {"path": "new.md", "content": "x"})
+        for titles in (False, True):
+            assert self.named(store, "dockr", "kubernets", titles=titles) == []
+            assert self.named(store, "new", titles=titles) == ["new.md"]
+
+    def test_namespaces_do_not_see_each_other(self, store: Store) -> None:
+        put(store, {"path": "tea.md", "content": "x", "namespace": "alice"})
+        assert self.named(store, "tea") == []
+        assert len(store.search_names(["tea"], 5, namespace="alice", filters=EVERYTHING)) == 1
+
+
+class TestSimilarWords:
+    @staticmethod
+    def similar(store: Store, *words: str) -> dict[str, tuple[str, ...]]:
+        return store.similar_words(words, namespace=HOME)
+
+    def test_words_that_nobody_wrote_and_what_may_be_meant(self, store: Store) -> None:
+        put(store, "The Kubernetes clusters are separate.", {"content": "x", "title": "Receive the calendar"})
+        asked = ["kuberntes", "clusters", "seperate", "recieve", "calender", "kuberntes", "zebra", "are"]
+        assert self.similar(store, *asked) == {
+            "kuberntes": ("kubernetes",),
+            "seperate": ("separate",),
+            "recieve": ("receive",),
+            "calender": ("calendar",),
+        }
+        assert self.similar(store) == self.similar(store, "", "?!", "two words", "node.js") == {}
+        assert store.similar_words(["kuberntes"], namespace="nowhere") == {}
+
+    def test_a_form_of_a_word_that_is_held_is_held(self, store: Store) -> None:
+        put(store, "running clusters")
+        assert self.similar(store, "runs", "cluster", "clustering") == {}
+
+    def test_how_far_a_word_may_be_away(self, store: Store) -> None:
+        put(store, "tea lamp", "planet", "kangaroo", "telephone")
+        assert self.similar(store, "tee", "tex") == {}  # too short to be corrected
+        assert self.similar(store, "lamb", "palnet", "plane", "planeet") == {
+            "lamb": ("lamp",),
+            "palnet": ("planet",),
+            "plane": ("planet",),
+            "planeet": ("planet",),
+        }
+        assert self.similar(store, "plumet", "paltne") == {}
+        assert self.similar(store, "kagnaro", "kagnaroo", "kankarro", "kabgatoi") == {
+            "kagnaroo": ("kangaroo",),
+            "kankarro": ("kangaroo",),
+        }
+
+    def test_the_nearest_come_first_then_what_more_notes_hold(self, store: Store) -> None:
+        put(store, *["stone"] * 3, *["stove"] * 5, "store", "shone", "wholesome", "holesomes")
+        assert self.similar(store, "stoke") == {"stoke": ("stove", "stone", "store")}
+        assert self.similar(store, "stobe", "shobe") == {"stobe": ("stove", "stone", "store"), "shobe": ("shone",)}
+
+    def test_numbers_are_not_misspelt(self, store: Store) -> None:
+        put(store, "2024 ERR42 python3")
+        assert self.similar(store, "2025", "ERR43", "python") == {"python": ("python3",)}
+
+    def test_what_is_suggested_is_found(self, store: Store) -> None:
+        put(store, "Agreed, happily: the universities' generalisations were relational.", "Größe über café résumé")
+        put(store, "about these things")
+        asked = ["argeed", "happilly", "univercities", "relatinal", "groesse", "grösse", "caffe", "resume", "resumee"]
+        found = self.similar(store, *asked, "theze", "abuot")
+        assert found["argeed"] == ("agreed",)
+        assert found["univercities"] == ("universities",)
+        assert found["caffe"] == ("café",)
+        assert found["resumee"] == ("résumé",)
+        assert "theze" not in found  # "these" is not searched for
+        for suggestions in found.values():
+            assert all(words(store, each) for each in suggestions)
+
+    def test_what_changes_is_known_at_once(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "kubernetes"})
+        assert self.similar(store, "kuberntes") == {"kuberntes": ("kubernetes",)}
+        put(store, {"path": "a", "content": "docker"}, {"content": "kuberneten", "namespace": "alice"})
+        assert self.similar(store, "kuberntes", "dokcer") == {"dokcer": ("docker",)}
+        put(store, {"path": "b", "content": "dokcer"})
+        assert self.similar(store, "dokcer") == {}
+        store.delete(["b"], namespace=HOME)
+        assert self.similar(store, "dokcer") == {"dokcer": ("docker",)}
+        store.delete(["a"], namespace=HOME)
+        assert self.similar(store, "dokcer") == {}
+
+
 class TestEmbedding:
     def test_what_has_no_vector_is_named_and_nothing_is_written(self, store: Store) -> None:
         with pytest.raises(VectorsMissingError) as missing:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
+from recollect.model import Candidate, Document, Draft, Edge, Filters, Link, Note, Written
 from recollect.query import Query
 from recollect.query.expressions import Reading
 
@@ -53,25 +53,6 @@ class Neighbour(NamedTuple):
     """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
     direction: Literal["out", "in"]
     """Whether the connection leads from the note that was asked about, or to it."""
-
-
-class Edge(NamedTuple):
-    """A connection between two notes, seen from the one that was asked about.
-
-    >>> Edge("n1", "n2", "mention", "in").distance
-    1
-    """
-
-    source: str
-    """The id of the note that was asked about."""
-    target: str
-    """The id of the note at the other end."""
-    kind: str
-    """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
-    direction: Literal["out", "in"]
-    """Whether the connection leads from the note that was asked about, or to it."""
-    distance: int = 1
-    """For ``previous`` and ``next``: how many places away."""
 
 
 class Pending(NamedTuple):
@@ -182,6 +163,26 @@ class SearchIndex(Protocol):
         """Return the notes with these ids that pass the filters, in the order of ``ids``; unknown ids are left out.
 
         Notes that hold what the query ``without`` excludes are not among them.
+        """
+        ...
+
+    def search_names(
+        self, words: Sequence[str], limit: int, *, namespace: str, filters: Filters, titles: bool = False
+    ) -> list[Candidate]:
+        """Return the notes whose name is spelt like one of the words, the most alike first, then by path, then id.
+
+        A note's name is the slug of its path, and how alike it is, :func:`recollect.query.trigram_search` says. With
+        ``titles`` its title is a name too, and so is each word of four letters and more of a longer name, if it is at
+        least 0.5 alike; the best counts. It is the ``score`` and ``lexical_score``.
+        """
+        ...
+
+    def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
+        """Return for each word that no note holds the words that notes hold and that are spelt most like it.
+
+        Best first, three at most; what is held, or like nothing that is, is left out. A word of four to seven letters
+        may be one edit away, a longer one two, in whole or from stem to stem; where several are as near, those that
+        more notes hold come first. :meth:`search_text` finds every word that is returned.
         """
         ...
 

@@ -61,7 +61,7 @@ DAMAGES = {
     "a vector of another text": ("UPDATE vectors SET digest = x'00' WHERE note = 2", "vectors"),
     "a vector of no note": ("UPDATE vectors SET note = 99 WHERE note = 2", "vectors"),
     "a vector in another namespace": (
-        "INSERT INTO namespaces VALUES (2, 'b'); UPDATE vectors SET namespace = 2 WHERE note = 2",
+        "INSERT INTO namespaces (key, name) VALUES (2, 'b'); UPDATE vectors SET namespace = 2 WHERE note = 2",
         "vectors",
     ),
     "many vectors": ("UPDATE vectors SET digest = x'00'", "vectors"),
@@ -312,13 +312,14 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
     store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.close()
+    sound = schema._MIGRATIONS
     for end in ("", "ROLLBACK; "):  # SQLite may have undone the transaction by itself
-        broken = (*schema._MIGRATIONS[:1], f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608
+        broken = (*sound, f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608
         monkeypatch.setattr(schema, "_MIGRATIONS", broken)
         monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))
         with pytest.raises(StoreError, match="no such table: nowhere"):
             SQLiteStore(path)
-    monkeypatch.setattr(schema, "_MIGRATIONS", (*schema._MIGRATIONS[:-1], "CREATE TABLE whole (x)"))
+    monkeypatch.setattr(schema, "_MIGRATIONS", (*sound, "CREATE TABLE whole (x)"))
     with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
         SQLiteStore(path, read_only=True)
     migrated = SQLiteStore(path)

@@ -49,6 +49,7 @@ def rebuild(connection: apsw.Connection, unreadable: set[int]) -> None:
     for key, _ in _namespaces(connection):
         create_word_index(connection, key)
         connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (our own number)
+    connection.execute("UPDATE namespaces SET revision = revision + 1")
 
 
 def _namespaces(connection: apsw.Connection) -> list[tuple[int, str]]:

@@ -95,9 +95,26 @@ CREATE UNIQUE INDEX vectors_by_note ON vectors (note, model);
 CREATE INDEX vectors_by_namespace ON vectors (namespace, model);
 """
 
+_REVISIONS = """
+ALTER TABLE namespaces ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;  -- grows when a name or word in it changes
+
+CREATE TRIGGER notes_begun AFTER INSERT ON notes BEGIN
+    UPDATE namespaces SET revision = revision + 1 WHERE key = new.namespace;
+END;
+CREATE TRIGGER notes_gone AFTER DELETE ON notes BEGIN
+    UPDATE namespaces SET revision = revision + 1 WHERE key = old.namespace;
+END;
+CREATE TRIGGER notes_reworded AFTER UPDATE OF id, path, title, summary, tags, content ON notes
+    WHEN (old.id, old.path, old.title, old.summary, old.tags, old.content)
+        IS NOT (new.id, new.path, new.title, new.summary, new.tags, new.content)
+BEGIN
+    UPDATE namespaces SET revision = revision + 1 WHERE key = new.namespace;
+END;
+"""
+
 TABLES = ("namespaces", "documents", "notes", "links", "models", "vectors")
 
-_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM,)
+_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS)
 """The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)

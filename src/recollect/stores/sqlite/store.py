@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,11 @@ from recollect.stores.base import (
     StoreStats,
     digest,
 )
-from recollect.stores.sqlite import checking, neighbourhood, searching
+from recollect.stores.sqlite import checking, names, neighbourhood, searching, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.embedding import active_model, model_key, unit_rows, vector_of, write_vectors
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.revisions import Kept
 from recollect.stores.sqlite.rows import fetch
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.tables import delete_notes, linked_note, namespace_key, notes_of, place_of, write_links
@@ -63,6 +65,10 @@ class SQLiteStore:
         """Open the file; without ``read_only`` it is created where it is missing."""
         self._connections = Connections(path, read_only=read_only)
         self._indexes: dict[tuple[int, int], VectorIndex] = {}
+        self._names: dict[bool, Kept[names.NameIndex]] = {
+            titles: Kept(partial(names.index_names, titles=titles)) for titles in (False, True)
+        }
+        self._vocabularies = Kept(vocabulary.index_vocabulary)
         self._lock = threading.Lock()
 
     @property
@@ -202,6 +208,27 @@ class SQLiteStore:
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
             return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
+
+    def search_names(
+        self, words: Sequence[str], limit: int, *, namespace: str, filters: Filters, titles: bool = False
+    ) -> list[Candidate]:
+        """Return the notes whose name is spelt like one of the words."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None or limit <= 0:
+                return []
+            index = self._names[titles].at(connection, home)
+            return names.search_names(connection, index, words, min(limit, LARGEST), filters)
+
+    def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
+        """Return for each word that no note holds the words that notes hold and that are spelt most like it."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None or not vocabulary.unknown_words(connection, home, words):
+                return {}
+            vocabulary.open_vocabulary(connection, home)
+            known = self._vocabularies.at(connection, home)
+            return vocabulary.similar_words(connection, known, home, words)
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
@@ -367,6 +394,9 @@ class SQLiteStore:
         """Let go of the file."""
         self._connections.close()
         self._indexes.clear()
+        for kept in self._names.values():
+            kept.clear()
+        self._vocabularies.clear()
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:
