@@ -13,10 +13,10 @@ import recollect
 SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters Hit IngestError Link
-        Memory MemoryStats Note NoteNotFoundError RecollectError RecollectWarning Retrieval SearchResult Step
-        StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreVersionError Trace
+        Memory MemoryStats Note NoteNotFoundError RecollectError RecollectWarning RerankerError Retrieval SearchResult
+        Step StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreVersionError Trace
         __version__ open open_async
-        embedders fusion ingest query ranking retrieval stores
+        embedders fusion ingest query ranking rerankers retrieval stores
     """,
     "recollect.embedders": """
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
@@ -38,6 +38,9 @@ SURFACE = {
         AnchorExtractor CompositeWeights DEFAULT_TEMPORAL_BOOST Intent RegexAnchorExtractor TimeAnchor Unanimity
         composite detect_intent exact_match importance_prior intent_multiplier merge_reranked rerank_text
         reweight_by_intent temporal temporal_boost unanimity
+    """,
+    "recollect.rerankers": """
+        ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
     """,
     "recollect.retrieval": "Attempt Retrieval SearchResult Trace explain",
 }

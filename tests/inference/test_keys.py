@@ -23,9 +23,9 @@ def test_a_key_that_is_given_wins_over_the_environment(monkeypatch: pytest.Monke
 
 
 def test_where_a_key_comes_from() -> None:
-    assert ApiKey("TOY_KEY").source == "the environment variable TOY_KEY"
-    assert ApiKey("TOY_KEY", given=SECRET).source == "key"
-    assert ApiKey(None).source == "key_variable, which names none now"
+    assert ApiKey("TOY_KEY").source == "the key in the environment variable TOY_KEY"
+    assert ApiKey("TOY_KEY", given=SECRET).source == "the key that was given"
+    assert ApiKey(None).source == "key_variable: none is sent"
 
 
 def test_a_key_is_not_shown() -> None:
@@ -37,8 +37,8 @@ def test_a_key_is_not_shown() -> None:
 @pytest.mark.parametrize("key", [f"{SECRET}\nX-Other: 1", f"{SECRET}é"])
 def test_a_key_that_no_header_can_hold_is_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_KEY", key)
-    for source, where in ((ApiKey("TOY_KEY"), "the environment variable TOY_KEY"), (ApiKey(None, given=key), "key")):
-        with pytest.raises(EmbedderError, match=f"^{where} holds characters that no key has$") as caught:
+    for source in (ApiKey("TOY_KEY"), ApiKey(None, given=key)):
+        with pytest.raises(EmbedderError, match=f"^{source.source} holds characters that no key has$") as caught:
             source.value(EmbedderError)
         assert SECRET not in str(caught.value)
 

@@ -21,8 +21,8 @@ __all__ = ["OPENAI_URL", "JsonApi", "read_url"]
 OPENAI_URL = "https://api.openai.com/v1"
 
 _ADVICE = {
-    401: "check the key in {key}",
-    403: "check the key in {key}",
+    401: "check {key}",
+    403: "check {key}",
     404: "check the address and the model's name",
     413: "{smaller}",
     429: "too many requests: wait, or check the quota",

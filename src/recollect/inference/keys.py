@@ -18,7 +18,7 @@ class ApiKey:
     >>> ApiKey("COHERE_API_KEY", given="a secret")
     ApiKey('COHERE_API_KEY', given='***')
     >>> ApiKey("COHERE_API_KEY").source
-    'the environment variable COHERE_API_KEY'
+    'the key in the environment variable COHERE_API_KEY'
     """
 
     def __init__(self, variable: str | None, given: str | None = None) -> None:
@@ -29,10 +29,12 @@ class ApiKey:
 
     @property
     def source(self) -> str:
-        """Where the key comes from, in words."""
+        """Which key it is, in words."""
         if self._given is not None:
-            return "key"
-        return f"the environment variable {self._variable}" if self._variable else "key_variable, which names none now"
+            return "the key that was given"
+        return (
+            f"the key in the environment variable {self._variable}" if self._variable else "key_variable: none is sent"
+        )
 
     def value(self, failure: Failure) -> str | None:
         """Return the key, or ``None`` if there is none."""

@@ -62,8 +62,8 @@ class OnnxSession:
             raise self._failure(f"{tokenizer} cannot be read: {error}") from error
         self._padding = (self._tokenizer.padding or {}).get("pad_id", settings.folder.padding())
         self._tokenizer.no_padding()  # rows of one batch are filled up here, to the longest of them
+        self._tokenizer.enable_truncation(settings.max_tokens, strategy="longest_first")
         try:
-            self._tokenizer.enable_truncation(settings.max_tokens, strategy="longest_first")
             self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the package's exceptions have no base of their own
             raise self._failure(f"{graph} cannot be loaded: {error}") from error
