@@ -13,10 +13,10 @@ import recollect
 SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters Hit IngestError Link
-        Memory MemoryStats Note NoteNotFoundError RecollectError RecollectWarning Retrieval SearchResult Step
-        StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreVersionError Trace
+        Memory MemoryStats Note NoteNotFoundError RecollectError RecollectWarning RerankerError Retrieval SearchResult
+        Step StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreVersionError Trace
         __version__ open open_async
-        embedders fusion ingest query ranking retrieval stores
+        embedders fusion ingest query ranking rerankers retrieval stores
     """,
     "recollect.embedders": """
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
@@ -43,6 +43,9 @@ SURFACE = {
     "recollect.retrieval": """
         Attempt FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules Retrieval SearchResult
         StageRules StageRun Trace explain preset_from presets recomputed_score
+    """,
+    "recollect.rerankers": """
+        ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
     """,
 }
 

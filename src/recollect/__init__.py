@@ -8,7 +8,8 @@ Start with :func:`open`. The rooms, from a person's words to a ranked list:
 - :mod:`recollect.query`: words become a query tree, and the tree an engine's query;
 - :mod:`recollect.retrieval`: the walk from a query to a ranked list, and the drawing of what happened on it;
 - :mod:`recollect.fusion`: several ranked lists become one;
-- :mod:`recollect.ranking`: what changes an order after fusion.
+- :mod:`recollect.ranking`: what changes an order after fusion;
+- :mod:`recollect.rerankers`: second-stage models that read query and note together.
 
 A room is entered when it is first asked for: importing the package alone loads next to nothing.
 """
@@ -26,6 +27,7 @@ from recollect.errors import (
     NoteNotFoundError,
     RecollectError,
     RecollectWarning,
+    RerankerError,
     StoreBusyError,
     StoreDamagedError,
     StoreError,
@@ -35,7 +37,7 @@ from recollect.errors import (
 )
 
 if TYPE_CHECKING:
-    from recollect import embedders, fusion, ingest, query, ranking, retrieval, stores
+    from recollect import embedders, fusion, ingest, query, ranking, rerankers, retrieval, stores
     from recollect.asynchronous import AsyncMemory, open_async
     from recollect.memory import Memory, MemoryStats, open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
@@ -60,6 +62,7 @@ __all__ = [
     "NoteNotFoundError",
     "RecollectError",
     "RecollectWarning",
+    "RerankerError",
     "Retrieval",
     "SearchResult",
     "Step",
@@ -78,11 +81,12 @@ __all__ = [
     "open_async",
     "query",
     "ranking",
+    "rerankers",
     "retrieval",
     "stores",
 ]
 
-_ROOMS = ("embedders", "fusion", "ingest", "query", "ranking", "retrieval", "stores")
+_ROOMS = ("embedders", "fusion", "ingest", "query", "ranking", "rerankers", "retrieval", "stores")
 _HOMES = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
     **dict.fromkeys(("Memory", "MemoryStats", "open"), "recollect.memory"),

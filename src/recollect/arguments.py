@@ -69,6 +69,14 @@ def count(argument: str, value: Any) -> int:
     return number
 
 
+def at_least_one(argument: str, value: Any) -> int:
+    """Return ``value`` as an ``int`` if it is a whole number from 1."""
+    number = count(argument, value)
+    if not number:
+        raise ArgumentError(argument, "must be at least 1, got 0")
+    return number
+
+
 def number(argument: str, value: Any, *, at_least: float | None = None) -> float:
     """Return ``value`` as a ``float`` if it is a finite number, and no smaller than ``at_least``."""
     if isinstance(value, (str, bytes, bool)):

@@ -13,6 +13,7 @@ The tree::
     │   ├── StoreReadOnlyError     it cannot be written to
     │   └── StoreVersionError      it was written by a newer version
     ├── EmbedderError              a model that cannot be loaded or does not answer
+    ├── RerankerError              the same of the second stage: its model fails
     └── IngestError                a file or record that cannot be read
 
     RecollectWarning               something had to be done without
@@ -31,6 +32,7 @@ __all__ = [
     "NoteNotFoundError",
     "RecollectError",
     "RecollectWarning",
+    "RerankerError",
     "StoreBusyError",
     "StoreDamagedError",
     "StoreError",
@@ -101,6 +103,10 @@ class StoreVersionError(StoreError):
 
 class EmbedderError(RecollectError):
     """A model that cannot be loaded, does not answer, or answers nonsense."""
+
+
+class RerankerError(RecollectError):
+    """A second-stage model that cannot be loaded, does not answer, or answers nonsense."""
 
 
 class IngestError(RecollectError):

@@ -20,6 +20,7 @@ from recollect.exchange import line_of
 from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
+from recollect.rerankers import RerankerSpec
 from recollect.retrieval import PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
 from recollect.stores import open_store
@@ -62,7 +63,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     target: str | PathLike[str] = "recollect.db",
     *,
     embedder: EmbedderSpec = "auto",
-    reranker: Any = None,
+    reranker: RerankerSpec = None,
     aliases: Mapping[str, Sequence[str]] | None = None,
     preset: PresetSpec = "default",
     read_only: bool = False,
@@ -70,7 +71,9 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     """Open the memory in the file ``target``, which is created where it is missing.
 
     ``embedder`` is ``"auto"`` (the model of the vectors that are there, else the best that is installed), ``None``, or
-    whatever :func:`recollect.embedders.embedder_from` knows; no model is loaded before it is needed.
+    whatever :func:`recollect.embedders.embedder_from` knows; ``reranker`` is what
+    :func:`recollect.rerankers.reranker_from` knows. No model is loaded before it is needed. ``preset`` is the name of a
+    preset, the path of a TOML file, or a :class:`~recollect.Preset`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -96,7 +99,7 @@ class Memory:
         store: Store,
         choice: EmbedderChoice,
         *,
-        reranker: Any = None,
+        reranker: RerankerSpec = None,
         aliases: Mapping[str, Sequence[str]] | None = None,
         preset: PresetSpec = "default",
     ) -> None:

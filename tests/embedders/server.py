@@ -1,21 +1,10 @@
-"""A real HTTP server that embeds, and that can be told to misbehave."""
+"""A server that embeds, and that can be told to misbehave."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Answer(NamedTuple):
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = {}  # noqa: RUF012 (never changed)
-
-
-Question = dict[str, Any]
+from tests.serving import Answer, JsonServer, Question, as_json
 
 
 def vector_of(text: str) -> list[float]:
@@ -27,55 +16,11 @@ def embeddings(question: Question) -> list[dict[str, Any]]:
 
 
 def data(items: Any) -> Answer:
-    return Answer(body=json.dumps({"object": "list", "data": items}).encode())
+    return as_json({"object": "list", "data": items})
 
 
-class EmbeddingServer:
-    """Answers the next questions with ``answers``, then properly; keeps what it was asked."""
+class EmbeddingServer(JsonServer):
+    """Embeds what it is asked for."""
 
     def __init__(self) -> None:
-        self.questions: list[Question] = []
-        self.paths: list[str] = []
-        self.keys: list[str | None] = []
-        self.answers: list[Answer | Callable[[Question], Answer]] = []
-        self.done = Event()
-        owner = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                owner.questions.append(question)
-                owner.paths.append(self.path)
-                owner.keys.append(self.headers["Authorization"])
-                answer = owner.answers.pop(0) if owner.answers else data(embeddings(question))
-                answer = answer if isinstance(answer, Answer) else answer(question)
-                try:
-                    self.send_response(answer.status)
-                    for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
-                        self.send_header(name, value)
-                    self.end_headers()
-                    self.wfile.write(answer.body)
-                except OSError:  # a client that did not wait
-                    self.close_connection = True
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> EmbeddingServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.done.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def slow(self, question: Question) -> Answer:
-        """Answer only when the test is over."""
-        self.done.wait(30)
-        return data(embeddings(question))
+        super().__init__(lambda question: data(embeddings(question)))

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect.embedders import MiniLMEmbedder, parts
+from recollect.embedders import MiniLMEmbedder
 from recollect.embedders.minilm import _graph
 from recollect.embedders.model_directory import read_directory
 from recollect.embedders.onnx_model import OnnxModel
 from recollect.errors import ArgumentError, EmbedderError
+from recollect.inference import parts
 from tests.embedders.reference import ReferenceBert
 
 TEXTS = [
@@ -58,7 +59,8 @@ def test_the_float_model_equals_the_reference(expected: Any) -> None:
 
 
 def test_the_graph_does_not_see_padding(expected: Any) -> None:
-    model = OnnxModel(read_directory(weights_folder()), _graph(weights_folder(), "float32"), threads=None)
+    graph = _graph(weights_folder(), "float32")
+    model = OnnxModel(read_directory(weights_folder()), str(graph), lambda: graph, threads=None)
     rows = model.vectors(TEXTS)
     assert rows / np.linalg.norm(rows, axis=1, keepdims=True) == pytest.approx(expected, abs=1e-4)
 

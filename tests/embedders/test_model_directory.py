@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from recollect.embedders.model_directory import find_graph, read_directory
+from recollect.embedders.model_directory import read_directory
 from recollect.errors import EmbedderError
 from tests.embedders.tiny import write_json, write_tokenizer
 
@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_bare_folder_has_the_usual_settings(folder: Path) -> None:
     found = read_directory(folder)
-    assert (found.max_tokens, found.pooling, found.dimension, found.padding) == (512, "mean", None, 0)
+    assert (found.max_tokens, found.pooling, found.dimension) == (512, "mean", None)
     assert (found.query_prefix, found.document_prefix) == ("", "")
 
 
@@ -64,28 +64,14 @@ def test_other_pooling_is_refused(folder: Path, config: dict[str, Any], problem:
         read_directory(folder)
 
 
-@pytest.mark.parametrize(
-    ("files", "tokens"),
-    [
-        (
-            {"sentence_bert_config.json": {"max_seq_length": 128}, "tokenizer_config.json": {"model_max_length": 512}},
-            128,
-        ),
-        ({"tokenizer_config.json": {"model_max_length": 256}}, 256),
-        ({"tokenizer_config.json": {"model_max_length": 10**30}}, 512),
-        ({"sentence_bert_config.json": {"max_seq_length": None}}, 512),
-    ],
-)
-def test_where_a_text_is_cut(folder: Path, files: dict[str, Any], tokens: int) -> None:
-    for name, content in files.items():
-        write_json(folder / name, content)
-    assert read_directory(folder).max_tokens == tokens
+def test_config_tells_the_dimension(folder: Path) -> None:
+    write_json(folder / "config.json", {"hidden_size": 768})
+    assert read_directory(folder).dimension == 768
 
 
-def test_config_tells_the_dimension_and_the_padding(folder: Path) -> None:
-    write_json(folder / "config.json", {"hidden_size": 768, "pad_token_id": 1})
-    found = read_directory(folder)
-    assert (found.dimension, found.padding) == (768, 1)
+def test_a_text_is_cut_where_the_folder_says(folder: Path) -> None:
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 128})
+    assert read_directory(folder).max_tokens == 128
 
 
 @pytest.mark.parametrize(
@@ -114,28 +100,3 @@ def test_a_file_that_cannot_be_understood_is_named(folder: Path) -> None:
     write_json(folder / "modules.json", [{"path": "1_Pooling"}])
     with pytest.raises(EmbedderError, match="modules.json does not list modules with a type and a path"):
         read_directory(folder)
-
-
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError, match="there is no folder .*nowhere"):
-        read_directory(tmp_path / "nowhere")
-    with pytest.raises(EmbedderError, match="has no tokenizer.json: save the model's fast tokenizer there"):
-        read_directory(tmp_path)
-
-
-def test_which_graph_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError, match="has neither model.onnx nor onnx/model.onnx"):
-        find_graph(tmp_path)
-    (tmp_path / "onnx").mkdir()
-    for name in ("onnx/model_quantized.onnx", "onnx/model_O3.onnx", "onnx/model.onnx", "model.onnx"):
-        (tmp_path / name).touch()
-        if name == "onnx/model_O3.onnx":
-            with pytest.raises(
-                EmbedderError, match="say which in file=: onnx/model_O3.onnx, onnx/model_quantized.onnx"
-            ):
-                find_graph(tmp_path)
-        else:
-            assert find_graph(tmp_path) == tmp_path / name
-    assert find_graph(tmp_path, "onnx/model_O3.onnx") == tmp_path / "onnx" / "model_O3.onnx"
-    with pytest.raises(EmbedderError, match="has no file model_int4.onnx"):
-        find_graph(tmp_path, "model_int4.onnx")

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto
 
 from recollect.embedders import OnnxEmbedder
-from recollect.embedders.onnx_model import OnnxModel
 from recollect.errors import ArgumentError, EmbedderError
+from recollect.inference.onnx_session import OnnxSession
 from tests.embedders.tiny import write_graph, write_json, write_model, write_tokenizer
 
 ROOT2, ROOT3 = 2**-0.5, 3**-0.5
@@ -138,13 +138,13 @@ def test_a_damaged_graph_or_tokenizer_is_named(folder: Path) -> None:
 
 def test_embedders_of_one_process_share_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[Path] = []
-    load = OnnxModel.__init__
+    load = OnnxSession.__init__
 
-    def counted(self: OnnxModel, directory: Any, graph: Path, threads: int | None) -> None:
+    def counted(self: OnnxSession, settings: Any, graph: Path) -> None:
         loaded.append(graph)
-        load(self, directory, graph, threads)
+        load(self, settings, graph)
 
-    monkeypatch.setattr(OnnxModel, "__init__", counted)
+    monkeypatch.setattr(OnnxSession, "__init__", counted)
     embedders = [OnnxEmbedder(folder, query_cache=0) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
         rows = list(pool.map(lambda embedder: embedder.embed_query("tea"), embedders))

@@ -17,9 +17,9 @@ from recollect.embedders import (
     StaticEmbedder,
     choose_embedder,
     embedder_from,
-    parts,
 )
 from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
+from recollect.inference import parts
 from tests.embedders.tiny import write_model
 
 

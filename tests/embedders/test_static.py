@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.embedders import StaticEmbedder, parts
+from recollect.embedders import StaticEmbedder
 from recollect.embedders.static import _load
 from recollect.errors import EmbedderError
+from recollect.inference import parts
 
 TEXTS = ["green tea", "How do I brew a cup of tea?", "naïve café — 東京", "  spaces  ", "x", "word " * 300]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.embedders.parts import part
+from recollect.errors import EmbedderError
+from recollect.inference.parts import part
 
 __all__ = ["bert_graph"]
 
@@ -36,8 +37,8 @@ class _Builder:
     """Adds one operation after another; each returns the name of its result."""
 
     def __init__(self, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-        self._onnx = part("onnx")
-        self._numpy = part("numpy")
+        self._onnx = part("onnx", EmbedderError)
+        self._numpy = part("numpy", EmbedderError)
         self._weights = weights
         self._heads = int(config["num_attention_heads"])
         self._layers = int(config["num_hidden_layers"])

@@ -18,9 +18,9 @@ from recollect.embedders.bert_graph import bert_graph
 from recollect.embedders.built_files import fingerprint, kept_file
 from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
 from recollect.embedders.model_directory import read_directory
-from recollect.embedders.onnx_directory import shared_model
-from recollect.embedders.parts import installed_folder, not_installed, part
+from recollect.embedders.onnx_model import OnnxModel
 from recollect.errors import EmbedderError
+from recollect.inference.parts import installed_folder, not_installed, part
 
 __all__ = ["MiniLMEmbedder", "why_no_minilm"]
 
@@ -69,11 +69,11 @@ class MiniLMEmbedder(ModelEmbedder):
             query_cache=query_cache,
         )
         folder = (installed_folder(_PACKAGE) or Path()) / "model"
-        self._loaded = shared_model(read_directory(folder), precision, partial(_graph, folder, precision), threads)
+        self._onnx = OnnxModel(read_directory(folder), precision, partial(_graph, folder, precision), threads)
 
     def _vectors(self, texts: list[str]) -> Any:
         """Ask the model, which is built and loaded now if it was not yet."""
-        return self._loaded.get().vectors(texts)
+        return self._onnx.vectors(texts)
 
 
 def why_no_minilm() -> str | None:
@@ -101,7 +101,7 @@ def _graph(folder: Path, precision: str) -> Path:
 
 def _build(folder: Path, precision: str, destination: Path) -> None:
     """Write the graph with the weights in it."""
-    onnx, safetensors = part("onnx"), part("safetensors.numpy")
+    onnx, safetensors = part("onnx", EmbedderError), part("safetensors.numpy", EmbedderError)
     try:
         weights = safetensors.load_file(folder / "model.safetensors")
         model = bert_graph(weights, json.loads((folder / "config.json").read_text(encoding="utf-8")))
@@ -113,4 +113,4 @@ def _build(folder: Path, precision: str, destination: Path) -> None:
     # Quantisation would otherwise write a warning to the log that this step was left out; it would change nothing here.
     onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
     # One scale for each column: with one for a whole matrix, vectors lose a tenth of their cosine.
-    part("onnxruntime.quantization").quantize_dynamic(model, destination, per_channel=True)
+    part("onnxruntime.quantization", EmbedderError).quantize_dynamic(model, destination, per_channel=True)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from recollect import arguments
 from recollect.characters import well_formed
-from recollect.embedders.batches import batches
 from recollect.embedders.rows import unit_rows
-from recollect.errors import ArgumentError
+from recollect.inference.batches import batches
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-__all__ = ["QUERY_CACHE", "ModelEmbedder", "at_least_one"]
+__all__ = ["QUERY_CACHE", "ModelEmbedder"]
 
 QUERY_CACHE = 1024
 """How many query vectors an embedder remembers unless it is told otherwise."""
@@ -55,8 +54,8 @@ class ModelEmbedder(ABC):
         """Check the arguments; without ``dimension`` the model's first answer tells."""
         self._model = arguments.name("name", model)
         self._runtime = runtime
-        self._dimension = None if dimension is None else at_least_one("dimension", dimension)
-        self._batch_size = at_least_one("batch_size", batch_size)
+        self._dimension = None if dimension is None else arguments.at_least_one("dimension", dimension)
+        self._batch_size = arguments.at_least_one("batch_size", batch_size)
         self._batch_characters = batch_characters
         self._query_prefix = well_formed(arguments.text("query_prefix", query_prefix))
         self._document_prefix = well_formed(arguments.text("document_prefix", document_prefix))
@@ -117,15 +116,3 @@ class ModelEmbedder(ABC):
     @abstractmethod
     def _vectors(self, texts: list[str]) -> Any:
         """Return one vector for each text, of any length; raise ``EmbedderError`` if that fails."""
-
-
-def at_least_one(argument: str, value: Any) -> int:
-    """Return ``value`` if it is a whole number from 1.
-
-    >>> at_least_one("threads", 2)
-    2
-    """
-    number = arguments.count(argument, value)
-    if not number:
-        raise ArgumentError(argument, "must be at least 1, got 0")
-    return number

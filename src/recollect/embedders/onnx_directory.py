@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from recollect.embedders.model import QUERY_CACHE, ModelEmbedder, at_least_one
-from recollect.embedders.model_directory import ModelDirectory, find_graph, read_directory
-from recollect.embedders.once import OncePerProcess
+from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.model_directory import read_directory
 from recollect.embedders.onnx_model import OnnxModel
 
 __all__ = ["OnnxEmbedder"]
-
-_LOADED: dict[tuple[Any, ...], OncePerProcess[OnnxModel]] = {}
-"""The models of this process by where they come from, so that each is in memory once."""
 
 
 class OnnxEmbedder(ModelEmbedder):
@@ -48,12 +42,11 @@ class OnnxEmbedder(ModelEmbedder):
         query_cache: int = QUERY_CACHE,
     ) -> None:
         """Read what the files beside the model say; the model itself is loaded when the first text comes."""
-        folder = Path(os.path.expanduser(directory))  # noqa: PTH111 (that of pathlib raises an error for an unknown ~user)
-        settings = read_directory(folder)
-        graph = find_graph(folder, file)
+        settings = read_directory(directory)
+        graph = settings.folder.graph(file)
         variant = "" if graph.stem == "model" else f"/{graph.stem}"
         super().__init__(
-            f"{folder.resolve().name}{variant}" if name is None else name,
+            f"{settings.folder.name}{variant}" if name is None else name,
             "onnxruntime",
             dimension=settings.dimension,
             batch_size=batch_size,
@@ -61,16 +54,8 @@ class OnnxEmbedder(ModelEmbedder):
             document_prefix=settings.document_prefix if document_prefix is None else document_prefix,
             query_cache=query_cache,
         )
-        self._loaded = shared_model(settings, str(graph.resolve()), lambda: graph, threads)
+        self._onnx = OnnxModel(settings, str(graph.resolve()), lambda: graph, threads)
 
     def _vectors(self, texts: list[str]) -> Any:
         """Ask the model, which is loaded now if it was not yet."""
-        return self._loaded.get().vectors(texts)
-
-
-def shared_model(
-    settings: ModelDirectory, key: str, graph: Callable[[], Path], threads: int | None
-) -> OncePerProcess[OnnxModel]:
-    """Return the place of the model that is known as ``key``; ``graph`` finds its file when it is loaded."""
-    threads = None if threads is None else at_least_one("threads", threads)
-    return _LOADED.setdefault((settings, key, threads), OncePerProcess(lambda: OnnxModel(settings, graph(), threads)))
+        return self._onnx.vectors(texts)

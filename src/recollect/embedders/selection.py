@@ -9,12 +9,13 @@ from typing import Any, cast
 
 from recollect.embedders.base import Embedder
 from recollect.embedders.function import FunctionEmbedder
-from recollect.embedders.http_api import OPENAI_URL, HttpEmbedder
+from recollect.embedders.http_api import HttpEmbedder
 from recollect.embedders.minilm import MiniLMEmbedder, why_no_minilm
-from recollect.embedders.model_directory import is_folder
 from recollect.embedders.onnx_directory import OnnxEmbedder
 from recollect.embedders.static import StaticEmbedder, why_no_static
 from recollect.errors import ArgumentError, ArgumentTypeError
+from recollect.inference.json_api import OPENAI_URL
+from recollect.inference.model_folder import is_folder
 
 __all__ = ["EmbedderChoice", "EmbedderSpec", "choose_embedder", "embedder_from"]
 

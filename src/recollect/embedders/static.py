@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
-from recollect.embedders.once import OncePerProcess
-from recollect.embedders.parts import installed_folder, not_installed, part
 from recollect.errors import EmbedderError
+from recollect.inference.once import OncePerProcess
+from recollect.inference.parts import installed_folder, not_installed, part
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -101,7 +101,7 @@ def _load(folder: Path) -> _StaticModel:
     """Read the tokenizer and the vectors."""
     import numpy as np  # noqa: PLC0415 (heavy: only who has vectors pays for it)
 
-    tokenizers, safetensors = part("tokenizers"), part("safetensors.numpy")
+    tokenizers, safetensors = part("tokenizers", EmbedderError), part("safetensors.numpy", EmbedderError)
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(folder / _TOKENIZER))
         vectors = safetensors.load_file(folder / _WEIGHTS)["embedding.weight"].astype(np.float32)

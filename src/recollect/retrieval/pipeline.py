@@ -14,6 +14,7 @@ from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.model import Candidate, Filters, Hit
 from recollect.query.dates import QuestionDate
 from recollect.ranking import calibration_of, confidence
+from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.deadlines import Task
 from recollect.retrieval.dense import DenseLeg, Nearest
@@ -31,7 +32,6 @@ from recollect.retrieval.trace import StageRun, Trace
 
 if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
-    from recollect.rerankers.base import Reranker
     from recollect.stores.base import SearchIndex
 
 __all__ = ["MODES", "Retrieval"]
@@ -62,7 +62,7 @@ class Retrieval:
         index: SearchIndex,
         *,
         embedder: Embedder | None = None,
-        reranker: Reranker | None = None,
+        reranker: RerankerSpec = None,
         aliases: Aliases | None = None,
         preset: PresetSpec = "default",
         trigram_chunks: Chunks | None = None,
@@ -76,7 +76,7 @@ class Retrieval:
         """
         self._index = index
         self._dense = DenseLeg(index, embedder)
-        self._reranker = reranker
+        self._reranker = reranker_from(reranker)
         self._aliases = aliases
         self._preset = preset_from(preset)
         self._chunks = None if trigram_chunks is None else list(trigram_chunks)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.batches import batches
+from recollect.inference.batches import batches
 
 
 def test_no_texts_make_no_batch() -> None:

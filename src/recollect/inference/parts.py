@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import EmbedderError
+from recollect.inference.failure import Failure
 
 __all__ = ["installed_folder", "not_installed", "part"]
 
@@ -38,10 +38,11 @@ def installed_folder(package: str) -> Path | None:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def part(module: str) -> Any:
-    """Import and return ``module``; raise ``EmbedderError`` that says what to install if that fails.
+def part(module: str, failure: Failure) -> Any:
+    """Import and return ``module``; raise a ``failure`` that says what to install if that fails.
 
-    >>> part("no_such_module")
+    >>> from recollect.errors import EmbedderError
+    >>> part("no_such_module", EmbedderError)
     Traceback (most recent call last):
         ...
     recollect.errors.EmbedderError: no_such_module cannot be imported (No module named 'no_such_module'):
@@ -51,4 +52,4 @@ def part(module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         extra = _EXTRAS.get(module.partition(".")[0], "models")
-        raise EmbedderError(f"{module} cannot be imported ({error}): pip install 'recollect[{extra}]'") from error
+        raise failure(f"{module} cannot be imported ({error}): pip install 'recollect[{extra}]'") from error

@@ -6,7 +6,7 @@ from threading import Barrier
 
 import pytest
 
-from recollect.embedders.once import OncePerProcess
+from recollect.inference.once import OncePerProcess
 
 
 def test_threads_that_ask_at_once_make_it_once() -> None:

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from recollect.embedders.parts import installed_folder, not_installed, part
 from recollect.errors import EmbedderError
+from recollect.inference.parts import installed_folder, not_installed, part
 
 
 def test_what_is_missing_is_found_without_importing_anything() -> None:
@@ -21,7 +21,7 @@ def test_a_module_that_is_one_file_has_no_folder() -> None:
 @pytest.mark.parametrize(("module", "extra"), [("no_such_part", "models"), ("httpx.no_such_part", "http")])
 def test_a_missing_part_says_what_to_install(module: str, extra: str) -> None:
     with pytest.raises(EmbedderError, match=rf"{module} cannot be imported .*: pip install 'recollect\[{extra}\]'"):
-        part(module)
+        part(module, EmbedderError)
 
 
 def test_importing_and_choosing_is_light() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.embedders.retries import seconds_to_wait
+from recollect.inference.retries import seconds_to_wait
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -1,0 +1,12 @@
+"""No key of the person who runs these tests goes anywhere, and no proxy is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("COHERE_API_KEY", "VOYAGE_API_KEY", "OPENAI_API_KEY", "RECOLLECT_RERANKER_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("NO_PROXY", "*")

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from recollect.errors import ArgumentError, ArgumentTypeError, RerankerError
+from recollect.rerankers import FunctionReranker
+
+
+class Lengths:
+    """A model that likes long documents, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def __call__(self, query: str, documents: list[str]) -> list[int]:
+        self.asked.append((query, documents))
+        return [len(document) for document in documents]
+
+
+def test_scores() -> None:
+    model = Lengths()
+    reranker = FunctionReranker(model)
+    assert reranker.rerank("tea", ("a", "ccc", "bb")) == [(1, 3.0), (2, 2.0), (0, 1.0)]
+    assert model.asked == [("tea", ["a", "ccc", "bb"])]
+    assert (reranker.name, reranker.describe()) == ("Lengths", "Lengths, a Python function")
+
+
+def test_pairs_of_some() -> None:
+    reranker = FunctionReranker(lambda _, documents: [(len(documents) - 1, 0.5)], name="last")
+    assert reranker.rerank("tea", ["a", "b"]) == [(1, 0.5)]
+    assert reranker.name == "last"
+
+
+def test_a_generator() -> None:
+    def lengths(_: str, documents: list[str]) -> Iterator[float]:
+        for document in documents:
+            yield 1 / len(document)
+
+    assert FunctionReranker(lengths).rerank("tea", ["aa", "b"]) == [(1, 1.0), (0, 0.5)]
+    with pytest.raises(RerankerError, match="lengths raised ZeroDivisionError: "):
+        FunctionReranker(lengths).rerank("tea", ["aa", ""])
+
+
+def test_no_documents_need_no_call() -> None:
+    model = Lengths()
+    assert FunctionReranker(model).rerank("tea", []) == []
+    assert not model.asked
+
+
+def test_half_a_character_is_made_whole() -> None:
+    model = Lengths()
+    FunctionReranker(model).rerank("\udfffb", ["a\ud800"])
+    assert model.asked == [("\ufffdb", ["a\ufffd"])]
+
+
+def test_whatever_a_function_raises_becomes_one_kind_of_error() -> None:
+    def broken(_: str, __: list[str]) -> Any:
+        raise KeyError("weights")
+
+    with pytest.raises(RerankerError, match="broken raised KeyError: 'weights'") as caught:
+        FunctionReranker(broken).rerank("tea", ["a"])
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_wrong_answer_is_told() -> None:
+    with pytest.raises(RerankerError, match="odd returned 1 scores for 2 documents"):
+        FunctionReranker(lambda *_: [1.0], name="odd").rerank("tea", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("query", "documents", "problem"),
+    [
+        (None, ["tea"], "query: must be a string"),
+        ("tea", "tea", "documents: must be a list"),
+        ("tea", ["tea", 3], r"documents\[1\]: must be a string"),
+    ],
+)
+def test_what_is_no_text_is_refused(query: Any, documents: Any, problem: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=problem):
+        FunctionReranker(Lengths()).rerank(query, documents)
+
+
+def test_options_are_checked() -> None:
+    function: Any = "tea"
+    with pytest.raises(ArgumentTypeError, match="function: must be a function of a query and a list of .*, got str"):
+        FunctionReranker(function)
+    with pytest.raises(ArgumentError, match="name: must not be empty"):
+        FunctionReranker(Lengths(), name="")

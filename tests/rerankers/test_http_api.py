@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from recollect.errors import ArgumentError, RerankerError
+from recollect.rerankers import HttpReranker
+from tests.serving import Answer, JsonServer, Question, as_json
+
+SECRET = "co-very-secret-123"  # noqa: S105 (of nobody)
+DOCUMENTS = ["black coffee", "tea", "green tea"]
+EXPECTED = [(0, 12 / 100), (2, 9 / 100), (1, 3 / 100)]
+"""The server likes long documents."""
+
+
+def scored(texts: list[str], name: str) -> list[dict[str, Any]]:
+    """Return results in an order that is not that of the documents, as servers do that sort by score."""
+    return [{"index": index, name: len(text) / 100} for index, text in enumerate(texts)][::-1]
+
+
+def speak(question: Question) -> Answer:
+    """Answer in the dialect of the question."""
+    if "texts" in question:
+        return as_json(scored(question["texts"], "score"))
+    field = "data" if "top_k" in question else "results"
+    return as_json({"id": "x", field: scored(question["documents"], "relevance_score"), "usage": {"total_tokens": 9}})
+
+
+@pytest.fixture
+def server() -> Iterator[JsonServer]:
+    with JsonServer(speak) as running:
+        yield running
+
+
+def reranker_at(server: JsonServer, dialect: str = "cohere", **options: Any) -> HttpReranker:
+    model = None if dialect == "tei" else "toy"
+    return HttpReranker(dialect, model, options.pop("base_url", server.root), **{"backoff": 0.001, **options})
+
+
+def test_cohere(server: JsonServer) -> None:
+    reranker = reranker_at(server, "cohere")
+    assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
+    assert server.paths == ["/v2/rerank"]
+    assert server.questions == [{"model": "toy", "query": "which tea?", "documents": DOCUMENTS, "top_n": 3}]
+    assert (reranker.name, reranker.describe()) == ("cohere:toy", f"cohere:toy, {server.root}")
+
+
+def test_voyage(server: JsonServer) -> None:
+    reranker = reranker_at(server, "voyage", base_url=server.url)
+    assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
+    assert server.paths == ["/v1/rerank"]
+    assert server.questions == [{"model": "toy", "query": "which tea?", "documents": DOCUMENTS, "top_k": 3}]
+    assert reranker.name == "voyage:toy"
+
+
+def test_tei(server: JsonServer) -> None:
+    reranker = reranker_at(server, "tei")
+    assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
+    assert server.paths == ["/rerank"]
+    assert server.questions == [
+        {"query": "which tea?", "texts": DOCUMENTS, "raw_scores": False, "truncate": True},
+    ]
+    assert (reranker.name, reranker.describe()) == ("tei", f"tei, {server.root}")
+    assert HttpReranker("tei", "bge", server.root, name="mine").name == "mine"
+
+
+def test_where_the_vendors_are() -> None:
+    assert HttpReranker("cohere", "m").describe() == "cohere:m, https://api.cohere.com"
+    assert HttpReranker("voyage", "m").describe() == "voyage:m, https://api.voyageai.com/v1"
+    with pytest.raises(ArgumentError, match="base_url: must be given for tei, such as http://localhost:8080"):
+        HttpReranker("tei")
+
+
+@pytest.mark.parametrize(
+    ("address", "path", "asked"),
+    [
+        ("", None, "/v2/rerank"),
+        ("/", None, "/v2/rerank"),
+        ("/v1/rerank", None, "/v1/rerank"),
+        ("/rerank/", None, "/rerank"),
+        ("", "/score", "/score"),
+        ("/api", "v3/score", "/api/v3/score"),
+        ("/api/score", "", "/api/score"),
+    ],
+)
+def test_servers_differ_in_their_path(server: JsonServer, address: str, path: str | None, asked: str) -> None:
+    reranker_at(server, base_url=server.root + address, path=path).rerank("tea", ["tea"])
+    assert server.paths == [asked]
+
+
+def test_documents_may_be_missing(server: JsonServer) -> None:
+    server.answers = [as_json({"results": [{"index": 2, "relevance_score": 1, "document": {"text": "green tea"}}]})]
+    assert reranker_at(server).rerank("tea", DOCUMENTS) == [(2, 1.0)]
+
+
+def test_no_documents_are_not_sent(server: JsonServer) -> None:
+    assert reranker_at(server).rerank("tea", []) == []
+    assert not server.questions
+
+
+def test_empty_texts_are_sent_as_a_space(server: JsonServer) -> None:
+    reranker_at(server).rerank("", ["", "tea"])
+    assert (server.questions[0]["query"], server.questions[0]["documents"]) == (" ", [" ", "tea"])
+
+
+def test_batches_end_at_a_number_of_documents_or_characters(server: JsonServer) -> None:
+    documents = ["a", "bbbb", "cc", "ddd"]
+    expected = [(1, 0.04), (3, 0.03), (2, 0.02), (0, 0.01)]
+    assert reranker_at(server, batch_size=3).rerank("tea", documents) == expected
+    assert reranker_at(server, batch_characters=6).rerank("tea", documents) == expected
+    assert [question["documents"] for question in server.questions] == [
+        ["bbbb", "cc", "ddd"],
+        ["a"],
+        ["bbbb"],
+        ["a", "cc", "ddd"],
+    ]
+    assert [question["top_n"] for question in server.questions] == [3, 1, 1, 3]
+
+
+def test_a_server_of_tei_takes_32_texts_at_once(server: JsonServer) -> None:
+    assert len(reranker_at(server, "tei").rerank("tea", ["tea"] * 70)) == 70
+    assert [len(question["texts"]) for question in server.questions] == [32, 32, 6]
+
+
+def test_a_key_goes_out_and_is_not_shown(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COHERE_API_KEY", "of the vendor")
+    reranker_at(server).rerank("tea", ["tea"])
+    monkeypatch.setenv("RECOLLECT_RERANKER_KEY", "of another")
+    reranker_at(server).rerank("tea", ["tea"])
+    reranker_at(server, key_variable="COHERE_API_KEY").rerank("tea", ["tea"])
+    reranker_at(server, key_variable=None).rerank("tea", ["tea"])
+    given = reranker_at(server, key=SECRET)
+    given.rerank("tea", ["tea"])
+    assert server.keys == [None, "Bearer of another", "Bearer of the vendor", None, f"Bearer {SECRET}"]
+    server.answers = [Answer(401, f"wrong key {SECRET}".encode())]
+    with pytest.raises(
+        RerankerError, match=r"401 Unauthorized; check the key that was given; wrong key \*\*\*$"
+    ) as caught:
+        given.rerank("tea", ["tea"])
+    assert SECRET not in f"{caught.value} {given!r} {given.describe()} {vars(given)} {vars(given._api)}"
+
+
+@pytest.mark.parametrize("dialect", ["cohere", "voyage", "tei"])
+def test_trouble(server: JsonServer, dialect: str) -> None:
+    server.answers = [Answer(429, headers={"Retry-After": "0"}), Answer(500)]
+    assert reranker_at(server, dialect).rerank("tea", DOCUMENTS) == EXPECTED
+    server.answers = [Answer(500)] * 3
+    with pytest.raises(RerankerError, match=r"/rerank answered 500 Internal Server Error \(tried 3 times\)$"):
+        reranker_at(server, dialect).rerank("tea", DOCUMENTS)
+    server.answers = [Answer(401)]
+    with pytest.raises(RerankerError, match="401 .*; check the key in the environment variable RECOLLECT_RERANKER_KEY"):
+        reranker_at(server, dialect).rerank("tea", DOCUMENTS)
+    server.answers = [Answer(413)]
+    with pytest.raises(RerankerError, match="413 .*; pass a smaller batch_size or batch_characters$"):
+        reranker_at(server, dialect).rerank("tea", DOCUMENTS)
+    server.answers = [server.slow]
+    with pytest.raises(RerankerError, match=r"/rerank does not answer \(ReadTimeout: "):
+        reranker_at(server, dialect, timeout=0.2, retries=0).rerank("tea", DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "answer", "problem"),
+    [
+        ("cohere", Answer(body=b"<html>"), "something that is not JSON: is this a rerank API that speaks like cohere"),
+        ("cohere", as_json([1]), "JSON without a list of index and relevance_score in results"),
+        ("cohere", as_json({"data": []}), "JSON without a list of index and relevance_score in results"),
+        ("cohere", as_json({"results": [7]}), "JSON without a list of index and relevance_score in results"),
+        ("cohere", as_json({"results": [{"index": 0, "score": 1}]}), "JSON without a list of index and relevance_sc"),
+        ("voyage", as_json({"results": []}), "JSON without a list of index and relevance_score in data: is this"),
+        ("tei", as_json({"results": []}), "JSON without a list of index and score: is this a rerank API that .* tei"),
+        ("tei", as_json([{"index": 0}]), "JSON without a list of index and score: is this"),
+        ("tei", as_json([{"index": "0", "score": 1}]), r"tei returned \('0', 1\) where a pair of an index and a score"),
+        ("tei", as_json([{"index": 0.0, "score": 1}]), "where a pair of an index and a score should be"),
+        ("tei", as_json([{"index": 0, "score": None}]), "where a pair of an index and a score should be"),
+        ("tei", as_json([{"index": 3, "score": 1}]), "tei returned the index 3 for 3 documents"),
+        ("tei", as_json([{"index": 0, "score": float("nan")}]), "tei returned the score nan, which is not finite"),
+        ("tei", Answer(body=b'[{"index": 0, "score": 1e999}]'), "tei returned the score inf, which is not finite"),
+    ],
+)
+def test_nonsense_is_refused_in_one_line(server: JsonServer, dialect: str, answer: Answer, problem: str) -> None:
+    server.answers = [answer]
+    with pytest.raises(RerankerError, match=problem) as caught:
+        reranker_at(server, dialect, key=SECRET).rerank("tea", DOCUMENTS)
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"dialect": "jina"}, "dialect: must be one of cohere, voyage, tei, got 'jina'"),
+        ({"model": None}, "model: must be given for cohere"),
+        ({"model": ""}, "model: must not be empty"),
+        ({"base_url": "localhost"}, "base_url: must be an address"),
+        ({"path": "/a\nb"}, "path: must be one line"),
+        ({"batch_size": 0}, "batch_size: must be at least 1, got 0"),
+        ({"batch_characters": -1}, "batch_characters: must not be negative"),
+        ({"timeout": 0}, "timeout: must be at least 0.001"),
+        ({"key_variable": ""}, "key_variable: must not be empty"),
+        ({"name": ""}, "name: must not be empty"),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ArgumentError, match=problem):
+        HttpReranker(**{"dialect": "cohere", "model": "toy", "base_url": "http://localhost", **options})

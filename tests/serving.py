@@ -1,0 +1,75 @@
+"""A real HTTP server that answers JSON with JSON, and that can be told to misbehave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any, NamedTuple, Self
+
+
+class Answer(NamedTuple):
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = {}  # noqa: RUF012 (never changed)
+
+
+Question = dict[str, Any]
+
+
+def as_json(content: Any) -> Answer:
+    return Answer(body=json.dumps(content).encode())
+
+
+class JsonServer:
+    """Answers the next questions with ``answers``, then with what ``answer`` says; keeps what it was asked."""
+
+    def __init__(self, answer: Callable[[Question], Answer]) -> None:
+        self.questions: list[Question] = []
+        self.paths: list[str] = []
+        self.keys: list[str | None] = []
+        self.answers: list[Answer | Callable[[Question], Answer]] = []
+        self.done = Event()
+        self.answer = answer
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                owner.questions.append(question)
+                owner.paths.append(self.path)
+                owner.keys.append(self.headers["Authorization"])
+                answer = owner.answers.pop(0) if owner.answers else owner.answer
+                answer = answer if isinstance(answer, Answer) else answer(question)
+                try:
+                    self.send_response(answer.status)
+                    for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(answer.body)
+                except OSError:  # a client that did not wait
+                    self.close_connection = True
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
+        self.root = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.url = f"{self.root}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.done.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def slow(self, question: Question) -> Answer:
+        """Answer only when the test is over."""
+        self.done.wait(30)
+        return self.answer(question)
