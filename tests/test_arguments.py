@@ -17,6 +17,14 @@ def test_whatever_counts_is_a_count() -> None:
     assert arguments.limit("n", None) is None
 
 
+def test_at_least_one() -> None:
+    assert arguments.at_least_one("n", 1) == 1
+    with pytest.raises(ArgumentError, match="^n: must be at least 1, got 0$"):
+        arguments.at_least_one("n", 0)
+    with pytest.raises(ArgumentTypeError, match="^n: must be a whole number, got True"):
+        arguments.at_least_one("n", True)
+
+
 def test_whatever_is_a_number_is_one() -> None:
     assert arguments.number("n", Fraction(1, 2)) == 0.5
     with pytest.raises(ArgumentTypeError, match="^n: must be a number, got True"):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pickle
 
-from recollect import ArgumentError, ArgumentTypeError, RecollectError
+from recollect import ArgumentError, ArgumentTypeError, EmbedderError, RecollectError, RerankerError
 from recollect import errors as module
 
 
@@ -11,6 +11,8 @@ def test_the_tree() -> None:
     assert issubclass(ArgumentError, ValueError)
     assert issubclass(ArgumentTypeError, ArgumentError)
     assert issubclass(ArgumentTypeError, TypeError)
+    assert issubclass(RerankerError, RecollectError)
+    assert not issubclass(RerankerError, EmbedderError)
 
 
 def test_the_tree_is_drawn_in_the_docstring() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -140,6 +141,13 @@ def test_a_key_goes_out_and_is_not_shown(server: JsonServer, monkeypatch: pytest
     ) as caught:
         given.rerank("tea", ["tea"])
     assert SECRET not in f"{caught.value} {given!r} {given.describe()} {vars(given)} {vars(given._api)}"
+
+
+def test_many_threads_may_ask_at_once(server: JsonServer) -> None:
+    reranker = reranker_at(server)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda length: reranker.rerank("tea", ["x" * length]), range(1, 33)))
+    assert found == [[(0, length / 100)] for length in range(1, 33)]
 
 
 @pytest.mark.parametrize("dialect", ["cohere", "voyage", "tei"])
