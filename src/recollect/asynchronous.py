@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 from recollect.memory import Key, Memory, MemoryStats
 from recollect.memory import open as open_memory
 from recollect.model import Note
-from recollect.retrieval import SearchResult
+from recollect.retrieval import PresetSpec, SearchResult
 from recollect.stores.base import Finding, Neighbour
 
 if TYPE_CHECKING:
@@ -80,6 +80,12 @@ class AsyncMemory:
     async def search_many(self, queries: Sequence[str], **options: Any) -> list[SearchResult]:
         """Search for each of several queries, at the same time."""
         return list(await asyncio.gather(*(self.search(query, **options) for query in queries)))
+
+    async def compare(
+        self, query: str, presets: Iterable[PresetSpec] | None = None, **options: Any
+    ) -> dict[str, SearchResult]:
+        """Search for the same query under several presets; see :meth:`Memory.compare`."""
+        return await _in_thread(self.memory.compare, query, presets, **options)
 
     async def link(self, source: Key, target: Key, **options: Any) -> bool:
         """Link two notes; see :meth:`Memory.link`."""

@@ -48,13 +48,8 @@ class Letters:
         return self.embed_documents([text])[0]
 
 
-def reversing(_: str, documents: list[str]) -> list[tuple[int, float]]:
-    return [(place, float(place)) for place in range(len(documents))]
-
-
-class Reversing:
-    name = "reversing"
-    rerank = staticmethod(reversing)
+def reversing(_: str, documents: list[str]) -> list[float]:
+    return [float(place) for place in range(len(documents))]
 
 
 _texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
@@ -139,9 +134,7 @@ _number = iter(range(10**9))
 
 
 def opened(folder: Path, notes: list[dict[str, Any]]) -> Memory:
-    memory = recollect.open(
-        folder / f"{next(_number)}.db", embedder=Letters(), reranker=Reversing(), record_access=False
-    )
+    memory = recollect.open(folder / f"{next(_number)}.db", embedder=Letters(), reranker=reversing, record_access=False)
     memory.add_many(notes)
     return memory
 

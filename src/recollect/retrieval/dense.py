@@ -85,9 +85,9 @@ class DenseLeg:
         """Return what to look for, and the model that made it; ``None`` for a vector of the caller's own."""
         if given is not None or self._embedder is None:
             return arguments.vector("vector", given), None
+        model: Model | None = getattr(self._index, "model", None)  # another may take over while the query is embedded
         answer = self._embedder.embed_query(request.meaning)
         (vector,) = unit_rows(self._embedder.name, [answer], count=1, dimension=None)
-        model: Model | None = getattr(self._index, "model", None)
         if model is not None and len(vector) != model.dimension:
             raise ArgumentError(
                 "embedder",
