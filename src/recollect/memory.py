@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect import arguments
+from recollect.access import AccessLog
 from recollect.characters import well_formed
 from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, RecollectWarning
@@ -62,11 +63,13 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     embedder: EmbedderSpec = "auto",
     aliases: Mapping[str, Sequence[str]] | None = None,
     read_only: bool = False,
+    record_access: bool = True,
 ) -> Memory:
     """Open the memory in the file ``target``, which is created where it is missing.
 
     ``embedder`` is ``"auto"`` (the model of the vectors that are there, else the best that is installed), ``None``, or
-    whatever :func:`recollect.embedders.embedder_from` knows; no model is loaded before it is needed.
+    whatever :func:`recollect.embedders.embedder_from` knows; no model is loaded before it is needed. With
+    ``record_access``, notes know when they were last found or got, a minute later at most or when the memory is closed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -78,7 +81,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     store = open_store(target, read_only=read_only)
     if embedder == "auto":
         choice = _at_home(choice, store.model)
-    return Memory(store, choice, aliases=aliases)
+    return Memory(store, choice, aliases=aliases, record_access=record_access)
 
 
 class Memory:
@@ -93,9 +96,11 @@ class Memory:
         choice: EmbedderChoice,
         *,
         aliases: Mapping[str, Sequence[str]] | None = None,
+        record_access: bool = True,
     ) -> None:
         """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
         self._store = store
+        self._log = AccessLog(store) if record_access and not store.read_only else None
         self._choice = choice
         self._writer = NoteWriter(store, choice)
         self._retrieval = Retrieval(store, embedder=choice.embedder, aliases=aliases)
@@ -183,7 +188,11 @@ class Memory:
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
-        return self._store.get([_key(key)], namespace=_home(namespace, key))[0]
+        home = _home(namespace, key)
+        (note,) = self._store.get([_key(key)], namespace=home)
+        if note is not None and self._log is not None:
+            self._log.note([note.id], home)
+        return note
 
     def delete(self, *keys: Key, namespace: str | None = None) -> int:
         """Delete notes by id or path, with their words, vectors and links, and return how many there were."""
@@ -214,7 +223,7 @@ class Memory:
         ``mode`` is ``auto`` or ``hybrid`` (both legs where both are there), ``bm25`` (words alone) or ``semantic``
         (meaning alone). Each leg looks ``candidate_k`` notes deep. ``filters`` hold inside the engine, before the cut.
         """
-        return self._retrieval.search(
+        result = self._retrieval.search(
             query,
             top_k=top_k,
             mode=mode,
@@ -223,6 +232,8 @@ class Memory:
             namespace=namespace,
             vector=vector,
         )
+        self._accessed(result, namespace)
+        return result
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
         """Search for each of several queries, with the options of :meth:`search`."""
@@ -312,10 +323,19 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the store; whatever was returned before is safe already."""
-        self._store.close()
+        try:
+            if self._log is not None:
+                self._log.close()
+        finally:
+            self._store.close()
+
+    def _accessed(self, result: SearchResult, namespace: str | None) -> None:
+        """Remember that the notes of a result were read just now."""
+        if self._log is not None:
+            self._log.note((hit.id for hit in result), _home(namespace))
 
     def _known(self, key: Key, namespace: str | None) -> Note:
-        note = self.get(key, namespace=namespace)
+        (note,) = self._store.get([_key(key)], namespace=_home(namespace, key))
         if note is None:
             raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {_home(namespace, key)!r}")
         return note
