@@ -17,7 +17,7 @@ LAYERS = [
     {"cli", "server"},
     {"asynchronous"},
     {"memory"},
-    {"writing"},
+    {"writing", "access"},
     {"retrieval"},
     {"ingest", "stores", "embedders", "rerankers"},
     {"exchange", "inference"},

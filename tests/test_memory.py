@@ -117,7 +117,7 @@ class TestAdding:
     def test_an_update_of_a_note_that_just_went_spares_the_one_at_its_path(self, memory: Memory) -> None:
         gone, precious = memory.add("one", path="a.md"), memory.add("precious", path="b.md")
         memory.delete(gone)
-        memory.get = lambda *_, **__: gone  # type: ignore[method-assign]
+        memory._known = lambda *_, **__: gone  # type: ignore[method-assign]
         with pytest.raises(NoteNotFoundError, match="there is no note"):
             memory.update(gone, path="b.md", content="overwritten")
         assert list(memory.notes()) == [precious]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect import arguments
+from recollect.access import AccessLog
 from recollect.characters import well_formed
 from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, RecollectWarning
@@ -67,13 +68,15 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     aliases: Mapping[str, Sequence[str]] | None = None,
     preset: PresetSpec = "default",
     read_only: bool = False,
+    record_access: bool = True,
 ) -> Memory:
     """Open the memory in the file ``target``, which is created where it is missing.
 
     ``embedder`` is ``"auto"`` (the model of the vectors that are there, else the best that is installed), ``None``, or
     whatever :func:`recollect.embedders.embedder_from` knows; ``reranker`` is what
     :func:`recollect.rerankers.reranker_from` knows. No model is loaded before it is needed. ``preset`` is the name of a
-    preset, the path of a TOML file, or a :class:`~recollect.Preset`.
+    preset, the path of a TOML file, or a :class:`~recollect.Preset`. With ``record_access``, notes know when they were
+    last found or got, a minute later at most or when the memory is closed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -85,7 +88,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     store = open_store(target, read_only=read_only)
     if embedder == "auto":
         choice = _at_home(choice, store.model)
-    return Memory(store, choice, reranker=reranker, aliases=aliases, preset=preset)
+    return Memory(store, choice, reranker=reranker, aliases=aliases, preset=preset, record_access=record_access)
 
 
 class Memory:
@@ -102,9 +105,11 @@ class Memory:
         reranker: RerankerSpec = None,
         aliases: Mapping[str, Sequence[str]] | None = None,
         preset: PresetSpec = "default",
+        record_access: bool = True,
     ) -> None:
         """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
         self._store = store
+        self._log = AccessLog(store) if record_access and not store.read_only else None
         self._choice = choice
         self._writer = NoteWriter(store, choice)
         self._retrieval = Retrieval(store, embedder=choice.embedder, reranker=reranker, aliases=aliases, preset=preset)
@@ -192,7 +197,11 @@ class Memory:
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
-        return self._store.get([_key(key)], namespace=_home(namespace, key))[0]
+        home = _home(namespace, key)
+        (note,) = self._store.get([_key(key)], namespace=home)
+        if note is not None and self._log is not None:
+            self._log.note([note.id], home)
+        return note
 
     def delete(self, *keys: Key, namespace: str | None = None) -> int:
         """Delete notes by id or path, with their words, vectors and links, and return how many there were."""
@@ -235,7 +244,7 @@ class Memory:
         inside the engine, before the cut. ``floor`` leaves out notes of which it is less sure, from 0 to 1, that they
         have to do with the query.
         """
-        return self._retrieval.search(
+        result = self._retrieval.search(
             query,
             top_k=top_k,
             mode=mode,
@@ -251,6 +260,9 @@ class Memory:
             vector=vector,
             floor=floor,
         )
+        if now is None and question_date is None:  # who asks as of another time reads nothing now
+            self._accessed(result, namespace)
+        return result
 
     def compare(
         self, query: str, presets: Iterable[PresetSpec] | None = None, **options: Any
@@ -258,7 +270,11 @@ class Memory:
         """Search for the same query under several presets, by default all there are, and return the results by name."""
         wanted = known_presets() if presets is None else arguments.sequence("presets", presets)
         chosen = [preset_from(spec) for spec in wanted]
-        return {preset.name: self.search(query, preset=preset, **options) for preset in chosen}
+        names = [preset.name for preset in chosen]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ArgumentError("presets", f"{twice!r} is there twice; give one of them another name")
+        return {preset.name: self._retrieval.search(query, preset=preset, **options) for preset in chosen}
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
         """Search for each of several queries, with the options of :meth:`search`."""
@@ -348,10 +364,19 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the store; whatever was returned before is safe already."""
-        self._store.close()
+        try:
+            if self._log is not None:
+                self._log.close()
+        finally:
+            self._store.close()
+
+    def _accessed(self, result: SearchResult, namespace: str | None) -> None:
+        """Remember that the notes of a result were read just now."""
+        if self._log is not None:
+            self._log.note((hit.id for hit in result), _home(namespace))
 
     def _known(self, key: Key, namespace: str | None) -> Note:
-        note = self.get(key, namespace=namespace)
+        (note,) = self._store.get([_key(key)], namespace=_home(namespace, key))
         if note is None:
             raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {_home(namespace, key)!r}")
         return note

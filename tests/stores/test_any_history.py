@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -77,6 +78,35 @@ class History(RuleBasedStateMachine):
         assert len(found) == len(expected)
         order = [(-each.score, each.path) for each in found]
         assert order == sorted(order)
+
+    @rule(name=path, home=namespace)
+    def search_by_names(self, name: str, home: str) -> None:
+        letter = name.removesuffix(".md")
+        found = self.store.search_names([letter], 100, namespace=home, filters=Filters())
+        assert [each.path for each in found] == [name] * ((home, name) in self.known)
+        titled = self.store.search_names(WORDS, 100, namespace=home, filters=Filters(), titles=True)
+        expected = {name for (where, name), note in self.known.items() if where == home and note["title"] in WORDS}
+        assert expected <= {each.path for each in titled if each.score == 1}
+
+    @rule(word=st.sampled_from(["gren", "whele", "bikke"]), home=namespace)
+    def ask_for_similar_words(self, word: str, home: str) -> None:
+        held = {
+            each
+            for (where, _), note in self.known.items()
+            for each in f"{note['title']} {note['content']}".split()
+            if where == home
+        }
+        meant = {"gren": "green", "whele": "wheel", "bikke": "bike"}[word]
+        found = self.store.similar_words([word], namespace=home)
+        assert found == ({word: (meant,)} if meant in held else {})
+
+    @rule(name=path, home=namespace, day=st.integers(1, 28))
+    def touch(self, name: str, home: str, day: int) -> None:
+        (note,) = self.store.get([name], namespace=home)
+        if note is not None:
+            moment = datetime(2026, 4, day, tzinfo=UTC)
+            later = note.last_accessed_at is None or note.last_accessed_at < moment
+            assert self.store.touch({note.id: moment}, namespace=home) == later
 
     @rule(query=vector, home=namespace, limit=st.integers(1, 10), tagged=st.booleans())
     def search_by_vectors(self, query: tuple[int, ...], home: str, limit: int, tagged: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,35 @@ class TestDeleting:
 
     def test_a_namespace_without_notes_has_nothing_to_delete(self, store: Store) -> None:
         assert store.delete(["a"], namespace="elsewhere") == 0
+
+
+class TestTouching:
+    def test_the_later_instant_counts_and_nothing_else_changes(self, store: Store) -> None:
+        first, second = datetime(2026, 4, 18, 7, 30, 1, 123456, UTC), datetime(2026, 4, 19, tzinfo=UTC)
+        old = put(
+            store,
+            {"id": "1", "path": "a", "content": "tea", "vector": [1, 0]},
+            {"id": "2", "content": "milk", "last_accessed_at": first, "links": ["a"]},
+            {"id": "3", "content": "sugar", "last_accessed_at": second},
+            {"id": "4", "content": "water"},
+        )
+        assert store.touch({"1": first, "2": second, "3": first, "nobody": first, "a": first}, namespace=HOME) == 2
+        expected = [first, second, second, None]
+        assert list(store.notes()) == [
+            replace(note, last_accessed_at=moment) for note, moment in zip(old, expected, strict=True)
+        ]
+        assert store.touch({"1": first, "2": second}, namespace=HOME) == 0
+        assert store.touch({}, namespace=HOME) == store.touch({"1": second}, namespace="nowhere") == 0
+        assert words(store, "tea") == nearest(store, [1, 0]) == ["a"]
+        assert not any(finding.problem for finding in store.check())
+
+    def test_namespaces_do_not_see_each_other(self, store: Store) -> None:
+        put(store, {"id": "1", "content": "x", "namespace": "alice"}, {"id": "1", "content": "x"})
+        assert store.touch({"1": datetime(2026, 4, 18, tzinfo=UTC)}, namespace="alice") == 1
+        assert [note.last_accessed_at is not None for note in store.notes()] == [True, False]
+
+    def test_a_store_says_whether_it_can_be_written(self, store: Store) -> None:
+        assert not store.read_only
 
 
 class TestNamespaces:

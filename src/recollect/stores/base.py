@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -190,6 +191,11 @@ class SearchIndex(Protocol):
 class Store(SearchIndex, Protocol):
     """Where notes live and are found."""
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written here."""
+        ...
+
     def write(
         self,
         drafts: Sequence[Draft],
@@ -229,6 +235,14 @@ class Store(SearchIndex, Protocol):
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
         """Delete notes by id or path, with all that was derived from them; return how many there were."""
+        ...
+
+    def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
+        """Set when notes, named by id, were last accessed, where that is later than what is known; return how many.
+
+        Nothing else of a note changes, and ids that are not there are passed over. It is not worth waiting for: where
+        others keep the store busy, ``StoreBusyError`` comes soon.
+        """
         ...
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:

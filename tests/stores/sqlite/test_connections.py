@@ -318,3 +318,21 @@ def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be written|cannot be used as a file"):
         store.backup(tmp_path / name)
     store.close()
+
+
+def test_who_has_little_patience_does_not_wait_for_long(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    opened = store._connections
+    problem = "is kept busy by others; nothing was written after 0.01 seconds"
+    with opened.writing(), pytest.raises(StoreBusyError, match=problem), opened.writing(patience=0.01):
+        pass
+    other = apsw.Connection(str(tmp_path / "memory.db"))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusyError, match=problem), opened.writing(patience=0.01):
+        pass
+    threading.Timer(0.1, lambda: other.execute("ROLLBACK")).start()
+    store.write([{"content": "one"}])  # which waits as long as ever
+    with opened.writing(patience=0.01) as connection:
+        assert connection.execute("SELECT count(*) FROM notes").get == 1
+    store.close()
+    other.close()

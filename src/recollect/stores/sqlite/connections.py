@@ -89,18 +89,21 @@ class Connections:
                 self._give_back(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
-        """Give the connection for writing in a transaction of its own, committed at the end unless an error comes."""
+    def writing(self, patience: float | None = None) -> Iterator[apsw.Connection]:
+        """Give the connection for writing in a transaction of its own, committed at the end unless an error comes.
+
+        ``patience`` is for what is not worth waiting for as long as usual: how many seconds it waits for its turn.
+        """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
-        with self._translated(), self._writing:
+        with self._translated(), self._turn(patience):
             self._check_open()
             if self._writer is None:
                 self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
             connection = self._writer
             try:
                 # An interrupt may come while it waits, and must not leave the transaction open behind it.
-                connection.execute("BEGIN IMMEDIATE")
+                self._begin_writing(connection, patience)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -154,6 +157,30 @@ class Connections:
         self._changed.notify_all()
         self._changed.release()
         self._writing.release()
+
+    @contextmanager
+    def _turn(self, patience: float | None) -> Iterator[None]:
+        """Wait for the other writers of this process."""
+        if not self._writing.acquire(timeout=-1 if patience is None else patience):
+            raise StoreBusyError(f"{self.path} is kept busy by others; nothing was written after {patience:g} seconds")
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    def _begin_writing(self, connection: apsw.Connection, patience: float | None) -> None:
+        """Begin a transaction as soon as no other process writes."""
+        if patience is None:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        connection.set_busy_timeout(int(patience * 1000))
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError as error:
+            problem = f"{self.path} is kept busy by others; nothing was written after {patience:g} seconds ({error})"
+            raise StoreBusyError(problem) from error
+        finally:
+            connection.set_busy_timeout(int(PATIENCE * 1000))
 
     def _close_idle(self) -> None:
         with self._changed:

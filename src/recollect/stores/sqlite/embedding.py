@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
@@ -11,12 +11,22 @@ from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
 from recollect.model import Note, embedding_text
-from recollect.stores.base import Model, digest
+from recollect.stores.base import Model, Pending, digest
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["GIVEN", "active_model", "model_key", "unit_rows", "vector_of", "write_vectors"]
+__all__ = [
+    "GIVEN",
+    "activate",
+    "active_model",
+    "embed",
+    "model_key",
+    "pending",
+    "unit_rows",
+    "vector_of",
+    "write_vectors",
+]
 
 GIVEN = "given"
 """The name of the model whose vectors came from the caller, without a name."""
@@ -90,7 +100,7 @@ def write_vectors(
 
 
 def vector_of(connection: apsw.Connection, active: tuple[int, Model], note: Note) -> Vector | None:
-    """Return the vector of a note as it is here, if the store has one of its text."""
+    """Return the vector of a note, if it stands for the note's text as it is here."""
     key, model = active
     blob = connection.execute(
         "SELECT vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
@@ -98,3 +108,45 @@ def vector_of(connection: apsw.Connection, active: tuple[int, Model], note: Note
         (note.namespace, note.id, key, digest(embedding_text(note.title, note.summary, note.content))),
     ).get
     return None if blob is None else np.frombuffer(blob, dtype=model.precision).astype(np.float32)
+
+
+def pending(connection: apsw.Connection, model: Model, limit: int, after: Any) -> list[Pending]:
+    """Return notes of any namespace that have no vector of ``model``, from the one behind ``after`` on."""
+    rows = connection.execute(
+        "SELECT key, title, summary, content FROM notes WHERE key > ? AND NOT EXISTS ("
+        "SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "
+        "WHERE v.note = notes.key AND (m.name, m.dimension, m.precision) = (?, ?, ?)) ORDER BY key LIMIT ?",
+        (after or 0, *model, limit),
+    )
+    return [Pending(key, embedding_text(*text)) for key, *text in rows]
+
+
+def embed(connection: apsw.Connection, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
+    """Write vectors of notes whose text is still the one that was embedded; return how many."""
+    ready = []
+    for waiting, vector in vectors:
+        row = connection.execute(
+            "SELECT namespace, title, summary, content FROM notes WHERE key = ?", (waiting.key,)
+        ).get
+        if row and embedding_text(*row[1:]) == waiting.text:
+            ready.append((waiting.key, row[0], digest(waiting.text), vector))
+    if ready:
+        write_vectors(connection, model, ready)
+    return len(ready)
+
+
+def activate(connection: apsw.Connection, model: Model) -> bool:
+    """Make ``model`` the one that is searched with and drop all other vectors, if no note lacks one."""
+    lacking = connection.execute(
+        "SELECT 1 FROM notes WHERE key NOT IN (SELECT note FROM vectors JOIN models ON models.key = model "
+        "WHERE (name, dimension, precision) = (?, ?, ?)) LIMIT 1",
+        tuple(model),
+    ).get
+    if lacking:
+        return False
+    key = model_key(connection, model)
+    connection.execute("UPDATE models SET active = NULL WHERE key <> ?", (key,))
+    connection.execute("UPDATE models SET active = 1 WHERE key = ?", (key,))
+    connection.execute("DELETE FROM vectors WHERE model <> ?", (key,))
+    connection.execute("DELETE FROM models WHERE key <> ?", (key,))
+    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from os import urandom
 from pathlib import Path
@@ -12,27 +13,26 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from recollect.errors import ArgumentError, NoteNotFoundError, StoreError
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written, embedding_text
+from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
 from recollect.query import Query, render_fts5, render_fts5_exclusion
 from recollect.query.expressions import Reading
-from recollect.stores.base import (
-    Edge,
-    Finding,
-    Model,
-    ModelChangedError,
-    Neighbour,
-    Pending,
-    StoreStats,
-    digest,
-)
-from recollect.stores.sqlite import checking, names, neighbourhood, searching, vocabulary
+from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Pending, StoreStats
+from recollect.stores.sqlite import checking, embedding, names, neighbourhood, searching, vocabulary
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.embedding import active_model, model_key, unit_rows, vector_of, write_vectors
+from recollect.stores.sqlite.embedding import active_model, unit_rows
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.revisions import Kept
 from recollect.stores.sqlite.rows import fetch
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
-from recollect.stores.sqlite.tables import delete_notes, linked_note, namespace_key, notes_of, place_of, write_links
+from recollect.stores.sqlite.tables import (
+    delete_notes,
+    linked_note,
+    namespace_key,
+    notes_of,
+    place_of,
+    touch_notes,
+    write_links,
+)
 from recollect.stores.sqlite.vectors import VectorIndex
 from recollect.stores.sqlite.writing import Batch
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["SQLiteStore"]
 
 WALK_ROWS = 512
+TOUCH_PATIENCE = 1.0
+"""Seconds to wait for other writers where that is all there is to write."""
 LARGEST = 2**62
 """More than any store can hold, and still a number that SQLite can."""
 
@@ -70,6 +72,11 @@ class SQLiteStore:
         }
         self._vocabularies = Kept(vocabulary.index_vocabulary)
         self._lock = threading.Lock()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the file was opened for reading alone."""
+        return self._connections.read_only
 
     @property
     def model(self) -> Model | None:
@@ -126,6 +133,11 @@ class SQLiteStore:
             delete_notes(connection, home, [place for place in places if place is not None])
         return len(places)
 
+    def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
+        """Set when notes were last accessed, where that is later than what is known."""
+        with self._connections.writing(patience=TOUCH_PATIENCE) as connection:
+            return touch_notes(connection, namespace_key(connection, namespace), accessed)
+
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
         """Walk over the notes in the order in which they came; what is written meanwhile may or may not be seen."""
         conditions, values = condition(filters or Filters())
@@ -148,7 +160,7 @@ class SQLiteStore:
         """Return the model that the store is searched with, and its vectors of these notes as they are here."""
         with self._connections.reading() as connection:
             active = active_model(connection)
-            vectors = [vector_of(connection, active, note) if active else None for note in notes]
+            vectors = [embedding.vector_of(connection, active, note) if active else None for note in notes]
         return (active[1] if active else None), vectors
 
     def search_text(
@@ -290,44 +302,17 @@ class SQLiteStore:
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""
         with self._connections.reading() as connection:
-            rows = connection.execute(
-                "SELECT key, title, summary, content FROM notes WHERE key > ? AND NOT EXISTS ("
-                "SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "
-                "WHERE v.note = notes.key AND (m.name, m.dimension, m.precision) = (?, ?, ?)) ORDER BY key LIMIT ?",
-                (after or 0, *model, limit),
-            )
-            return [Pending(key, embedding_text(*text)) for key, *text in rows]
+            return embedding.pending(connection, model, limit, after)
 
     def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
         """Store vectors of notes whose text is still the one that was embedded."""
         with self._connections.writing() as connection:
-            ready = []
-            for pending, vector in vectors:
-                row = connection.execute(
-                    "SELECT namespace, title, summary, content FROM notes WHERE key = ?", (pending.key,)
-                ).get
-                if row and embedding_text(*row[1:]) == pending.text:
-                    ready.append((pending.key, row[0], digest(pending.text), vector))
-            if ready:
-                write_vectors(connection, model, ready)
-        return len(ready)
+            return embedding.embed(connection, model, vectors)
 
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
         with self._connections.writing() as connection:
-            lacking = connection.execute(
-                "SELECT 1 FROM notes WHERE key NOT IN (SELECT note FROM vectors JOIN models ON models.key = model "
-                "WHERE (name, dimension, precision) = (?, ?, ?)) LIMIT 1",
-                tuple(model),
-            ).get
-            if lacking:
-                return False
-            key = model_key(connection, model)
-            connection.execute("UPDATE models SET active = NULL WHERE key <> ?", (key,))
-            connection.execute("UPDATE models SET active = 1 WHERE key = ?", (key,))
-            connection.execute("DELETE FROM vectors WHERE model <> ?", (key,))
-            connection.execute("DELETE FROM models WHERE key <> ?", (key,))
-        return True
+            return embedding.activate(connection, model)
 
     def stats(self) -> StoreStats:
         """Return what the store holds."""

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import apsw
 
 from recollect.errors import NoteNotFoundError
 from recollect.model import Link, Note
-from recollect.stores.sqlite.rows import COLUMNS, fetch, folded_name, note_of
+from recollect.stores.sqlite.rows import COLUMNS, fetch, folded_name, note_of, to_microseconds
 
-__all__ = ["delete_notes", "linked_note", "links_of", "namespace_key", "notes_of", "place_of", "write_links"]
+__all__ = [
+    "delete_notes",
+    "linked_note",
+    "links_of",
+    "namespace_key",
+    "notes_of",
+    "place_of",
+    "touch_notes",
+    "write_links",
+]
 
 
 def namespace_key(connection: apsw.Connection, name: str) -> int | None:
@@ -87,3 +97,16 @@ def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[in
     keys = [(key,) for key in notes]
     connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
     connection.executemany("DELETE FROM notes WHERE key = ?", keys)
+
+
+def touch_notes(connection: apsw.Connection, namespace: int | None, accessed: Mapping[str, datetime]) -> int:
+    """Set when notes were last accessed, where that is later than what is known; return how many changed."""
+    changed = 0
+    for note, moment in accessed.items():
+        connection.execute(
+            "UPDATE notes SET last_accessed_at = ?1 "
+            "WHERE namespace = ?2 AND id = ?3 AND coalesce(last_accessed_at < ?1, true)",
+            (to_microseconds(moment), namespace, note),
+        )
+        changed += connection.changes()
+    return changed

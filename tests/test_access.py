@@ -1,0 +1,313 @@
+"""When notes were last read is written behind the back of searches, which never hear of what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect import RecollectWarning, StoreError, access
+from recollect.access import AccessLog
+from recollect.stores.sqlite import store as sqlite
+from recollect.stores.sqlite.store import SQLiteStore
+
+HOME = "default"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(path)
+    store.write([{"id": name, "path": f"{name}.md", "content": f"tea {name}"} for name in "abcde"])
+    store.write([{"id": "a", "content": "elsewhere", "namespace": "alice"}])
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def log(store: SQLiteStore) -> Iterator[AccessLog]:
+    log = AccessLog(store)
+    yield log
+    log.close()
+
+
+def read(store: SQLiteStore, namespace: str = HOME) -> list[str]:
+    return sorted(note.id for note in store.notes(namespace=namespace) if note.last_accessed_at)
+
+
+def finished(log: AccessLog) -> None:
+    thread = log._thread
+    if thread is not None:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_what_is_noted_is_written_when_the_log_is_closed(store: SQLiteStore) -> None:
+    before = datetime.now(UTC)
+    log = AccessLog(store)
+    log.note(["a", "b"], HOME)
+    log.note(["a"], "alice")
+    log.note(iter(["b", "nobody"]), HOME)
+    assert read(store) == []
+    log.close()
+    assert read(store) == ["a", "b"]
+    assert read(store, "alice") == ["a"]
+    (note,) = store.get(["b"], namespace=HOME)
+    assert note is not None
+    assert note.last_accessed_at is not None
+    assert before <= note.last_accessed_at <= datetime.now(UTC)
+    log.note(["c"], HOME)
+    log.close()
+    assert read(store) == ["a", "b"]
+
+
+def test_what_waits_is_written_after_a_while(
+    store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
+    for name in "ab":
+        log.note([name], HOME)
+        finished(log)
+        assert name in read(store)
+        assert log._thread is None  # it ended, and the next begins when something waits again
+
+
+def test_many_that_wait_are_written_at_once(
+    store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MOST_WAITING", 3)
+    log.note([], HOME)
+    assert log._thread is None
+    log.note(["a", "b"], HOME)
+    thread = log._thread
+    assert thread is not None
+    assert thread.daemon
+    assert read(store) == []
+    log.note(["c"], HOME)
+    thread.join(60)
+    assert read(store) == ["a", "b", "c"]
+
+
+def test_what_comes_while_others_are_written_is_written_too(
+    store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
+    touch = store.touch
+    noted = threading.Event()
+
+    def slow(accessed: dict[str, datetime], *, namespace: str) -> int:
+        if not noted.is_set():
+            noted.set()
+            log.note(["b"], HOME)
+        return touch(accessed, namespace=namespace)
+
+    monkeypatch.setattr(store, "touch", slow)
+    log.note(["a"], HOME)
+    finished(log)
+    assert read(store) == ["a", "b"]
+
+
+def test_a_busy_store_gets_them_later(
+    store: SQLiteStore, log: AccessLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.01)
+    monkeypatch.setattr(access, "MOST_WAITING", 2)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    log._thread = threading.current_thread()  # nobody else writes meanwhile
+    log.note(["a", "b"], HOME)
+    (first,) = {moment for (_, name), moment in log._waiting.items() if name == "a"}
+    assert log._is_time()
+    assert log.flush() == 0
+    assert not log._is_time()  # it is not tried again and again
+    log.note(["b", "c"], HOME)
+    assert log.flush() == 0
+    assert log._waiting["default", "a"] == first < log._waiting["default", "b"]
+    other.close()
+    assert log.flush() == 3
+    assert read(store) == ["a", "b", "c"]
+    assert log._waiting == {}
+
+
+def test_the_thread_tries_a_busy_store_again(
+    store: SQLiteStore, log: AccessLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.0)
+    monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    tries = threading.Semaphore(0)
+    touch = store.touch
+
+    def counted(accessed: dict[str, datetime], *, namespace: str) -> int:
+        tries.release()
+        return touch(accessed, namespace=namespace)
+
+    monkeypatch.setattr(store, "touch", counted)
+    log.note(["a"], HOME)
+    for _ in range(3):
+        assert tries.acquire(timeout=60)
+    other.close()
+    finished(log)
+    assert read(store) == ["a"]
+
+
+def test_a_store_that_stays_busy_is_told_at_the_end(
+    store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.01)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    log = AccessLog(store)
+    log.note(["a", "b"], HOME)
+    with pytest.warns(RecollectWarning, match=r"^when 2 notes were last read could not be written: .* is kept busy by"):
+        log.close()
+    other.close()
+
+
+def test_a_store_that_cannot_be_written_is_told_at_the_end(store: SQLiteStore, path: Path) -> None:
+    store.close()
+    reader = SQLiteStore(path, read_only=True)
+    for opened, problem in ((store, "is closed"), (reader, "was opened with read_only=True")):
+        log = AccessLog(opened)
+        log.note(["a"], HOME)
+        assert log.flush() == 0
+        assert log._waiting == {}
+        with pytest.warns(RecollectWarning, match=f"^when one note was last read could not be written: .*{problem}"):
+            log.close()
+        log.close()
+    reader.close()
+
+
+def test_a_system_without_room_for_a_thread(
+    store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refused)
+        log.note(["a"], HOME)
+    log.note(["b"], HOME)
+    assert log._thread is not None
+    log.close()
+    assert read(store) == ["a", "b"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_has_a_log_of_its_own(store: SQLiteStore, log: AccessLog) -> None:
+    log.note(["a"], HOME)
+    with log._changed, log._flushing:  # others may hold its locks at the moment of the fork
+        child = os.fork()
+        if child == 0:
+            good = not log._waiting
+            log.note(["b"], HOME)
+            good = good and log._thread is not None and log._thread.is_alive()
+            log.close()
+            os._exit(0 if good and read(store) == ["b"] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert read(store) == ["b"]
+    log.close()
+    assert read(store) == ["a", "b"]
+
+
+def test_the_child_of_a_fork_begins_anew(store: SQLiteStore) -> None:
+    log = AccessLog(store)
+    log.note(["a"], HOME)
+    thread = log._thread
+    changed = log._changed
+    access._after_fork_in_child()
+    assert log._waiting == {}
+    assert log._thread is None
+    log.close()
+    assert read(store) == []
+    with changed:
+        changed.notify_all()  # the thread of the side that was left behind looks around, and ends
+    assert thread is not None
+
+
+class TestMemory:
+    @pytest.fixture(autouse=True)
+    def _notes(self, store: SQLiteStore) -> None:
+        """Begin with the notes of the store."""
+
+    def test_what_is_found_or_got_is_accessed(self, path: Path, store: SQLiteStore) -> None:
+        with recollect.open(path, embedder=None) as memory:
+            assert [hit.id for hit in memory.search("a OR b", top_k=2)] == ["a", "b"]
+            memory.search("c", top_k=0)
+            memory.search("elsewhere", namespace="alice")
+            assert memory.get("d.md")
+            assert memory.get("nobody") is None
+            assert read(store) == []
+        assert read(store) == ["a", "b", "d"]
+        assert read(store, "alice") == ["a"]
+
+    def test_nothing_else_of_a_note_changes(self, path: Path, store: SQLiteStore) -> None:
+        before = {note.id: note for note in store.notes(namespace=HOME)}
+        with recollect.open(path, embedder=None) as memory:
+            memory.search("tea")
+        for note in store.notes(namespace=HOME):
+            assert note.last_accessed_at is not None
+            assert replace(note, last_accessed_at=None) == before[note.id]
+
+    def test_changing_and_walking_is_not_reading(self, path: Path, store: SQLiteStore) -> None:
+        with recollect.open(path, embedder=None) as memory:
+            memory.update("a", title="A")
+            memory.link("a", "b")
+            memory.neighbours("a")
+            assert list(memory.notes())
+            assert list(memory.export())
+        assert read(store) == []
+
+    def test_it_can_be_left_off(self, path: Path, store: SQLiteStore) -> None:
+        with recollect.open(path, embedder=None, record_access=False) as memory:
+            memory.search("tea")
+            memory.get("a")
+        with recollect.open(path, embedder=None, read_only=True) as memory:
+            memory.search("tea")
+            memory.get("a")
+        assert read(store) == []
+
+    def test_a_later_access_that_is_known_stays(self, path: Path, store: SQLiteStore) -> None:
+        later = datetime.now(UTC) + timedelta(days=1)
+        with recollect.open(path, embedder=None) as memory:
+            memory.get("a")
+            memory.update("a", last_accessed_at=later)
+        (note,) = store.get(["a"], namespace=HOME)
+        assert note is not None
+        assert note.last_accessed_at == later
+
+    def test_the_store_is_closed_whatever_the_log_says(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.01)
+        memory = recollect.open(path, embedder=None)
+        memory.get("a")
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RecollectWarning, match="could not be written"):  # warnings are errors here
+            memory.close()
+        other.close()
+        with pytest.raises(StoreError, match="is closed"):
+            memory.get("a")
+
+    def test_the_async_twin_does_the_same(self, path: Path, store: SQLiteStore) -> None:
+        async def ask(*, record_access: bool) -> None:
+            async with await recollect.open_async(path, embedder=None, record_access=record_access) as memory:
+                await memory.search("tea", top_k=1)
+
+        asyncio.run(ask(record_access=False))
+        assert read(store) == []
+        asyncio.run(ask(record_access=True))
+        assert len(read(store)) == 1
