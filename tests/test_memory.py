@@ -146,7 +146,7 @@ class TestSearching:
         assert len(result) == 3
         assert [hit.rank for hit in result[:2]] == [1, 2]
         assert {part.leg for part in result[0].candidate.contributions} == {"lexical", "vector"}
-        assert "lexical  rank 1" in result.explain(limit=1)
+        assert "\n 1  tea.md  (" in result.explain(limit=1)
         told = result.to_dict()
         assert json.loads(json.dumps(told)) == told
         assert told["trace"]["embedder"] == "topics"

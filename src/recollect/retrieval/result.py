@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from recollect.model import Hit
-from recollect.retrieval.explanation import explain
+from recollect.retrieval.explanation import explain_search
+from recollect.retrieval.lines import WIDTH
 from recollect.retrieval.trace import Trace
 
 __all__ = ["SearchResult"]
@@ -47,9 +48,12 @@ class SearchResult(Sequence[Hit]):
         """Return a hit by its place, from 0."""
         return self.hits[place]
 
-    def explain(self, *, limit: int | None = 10) -> str:
-        """Return a drawing of how each hit came by its score, for a terminal."""
-        return explain([hit.candidate for hit in self.hits], limit=limit)
+    def explain(self, *, limit: int | None = 10, width: int = WIDTH) -> str:
+        """Return a drawing of the search for a terminal: what each part did, and how each hit came by its score.
+
+        ``limit`` is how many hits are drawn, ``None`` or 0 for all; ``width`` how many columns the terminal has.
+        """
+        return explain_search(self.trace, limit=limit, width=width)
 
     def to_dict(self) -> dict[str, Any]:
         """Return hits and trace as JSON-ready data."""

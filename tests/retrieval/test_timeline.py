@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from hypothesis import given
+
+from recollect import Candidate
+from recollect.retrieval import Attempt, StageRun, Trace
+from recollect.retrieval.timeline import draw_head
+from tests.generated import any_text
+
+
+def test_a_whole_search() -> None:
+    trace = Trace(
+        mode="hybrid",
+        original_query="what did I drnik two weeks ago?",
+        compiled_query="drnik OR weeks",
+        date_hints=("2026/07/18", "2026-07-18"),
+        preset="default",
+        fusion={"method": "rrf", "k": 20.0},
+        attempts=[Attempt("initial", "drnik OR weeks", 0), Attempt("did_you_mean", "drink", 31)],
+        embedder="topics",
+        embedder_used=True,
+        bm25_elapsed=2.0,
+        vector_elapsed=10.0,
+        graph_elapsed=2.0,
+        fusion_elapsed=1.0,
+        rerank_elapsed=5.0,
+        total_elapsed=20.0,
+        bm25_count=31,
+        vector_count=60,
+        graph_count=12,
+        fused_count=74,
+        stages=[StageRun("intent", 74, 0.1), StageRun("replaced", 75, 0.1), StageRun("duplicates", 70, 0.1)],
+        reranked=True,
+        rerank_provider="tei:localhost",
+        below_floor=60,
+        results=[Candidate("a"), Candidate("b")],
+    )
+    assert draw_head(trace, 80).splitlines() == [
+        "query        what did I drnik two weeks ago?",
+        "looked for   drnik OR weeks",
+        "dates        2026/07/18, 2026-07-18",
+        "preset       default · rrf, k 20",
+        "mode         hybrid",
+        "tried        initial       drnik OR weeks: none found",
+        "             did_you_mean  drink: 31 found",
+        "",
+        "words        ██                     2.0 ms  31 found",
+        "meaning      ██████████            10.0 ms  60 found · topics",
+        "connections            ██           2.0 ms  12 found",
+        "fusion                   █          1.0 ms  74 notes · intent, replaced +1,",
+        "                                            duplicates −5",
+        "rerank                    █████     5.0 ms  by tei:localhost",
+        "total        ████████████████████  20.0 ms  2 shown, 60 left out below the floor",
+    ]
+
+
+def test_what_was_done_without() -> None:
+    trace = Trace(
+        mode="bm25",
+        original_query="tea",
+        compiled_query="",
+        preset="mine",
+        fell_back_to_bm25=True,
+        vector_elapsed=3.0,
+        fused_count=1,
+        fusion_elapsed=1.0,
+        total_elapsed=4.0,
+        graph_skipped_reason="the index knows no edges",
+        rerank_skipped_reason="no_reranker",
+        warnings=["the search was by words alone: no model", "the search by words failed: torn"],
+        error_stage="bm25",
+        error_detail="torn",
+    )
+    told = draw_head(trace, 60).splitlines()
+    assert told[1:4] == [
+        "looked for   nothing by words",
+        "preset       mine",
+        "mode         bm25, since there was no answer by meaning",
+    ]
+    assert told[4:7] == [
+        "warning      the search was by words alone: no model",
+        "warning      the search by words failed: torn",
+        "",
+    ]
+    assert told[7:] == [
+        "meaning      ███████████▎     3.0 ms  0 found",
+        "connections                        –  skipped: the index",
+        "                                      knows no edges",
+        "fusion                  ████  1.0 ms  1 note",
+        "rerank                             –  skipped: there is no",
+        "                                      reranker",
+        "total        ███████████████  4.0 ms  0 shown",
+    ]
+    trace.warnings = []
+    assert "failed       bm25: torn" in draw_head(trace, 60).splitlines()
+
+
+def test_where_nothing_was_found_there_is_nothing_to_rerank() -> None:
+    trace = Trace(mode="hybrid", original_query="tea", rerank_skipped_reason="empty_candidates")
+    assert [line.split() for line in draw_head(trace, 80).splitlines()[4:]] == [
+        ["meaning", "–", "0", "found"],
+        ["total", "–", "0", "shown"],
+    ]
+
+
+@given(any_text)
+def test_no_query_breaks_a_line(text: str) -> None:
+    trace = Trace(
+        mode="bm25",
+        original_query=text,
+        compiled_query=text,
+        date_hints=(text,),
+        preset=text,
+        attempts=[Attempt(text, text, 0)] * 2,
+        warnings=[text],
+        embedder=text,
+        embedder_used=True,
+        graph_skipped_reason=text,
+        stages=[StageRun(text, 1, 0.0)],
+    )
+    assert all(character == "\n" or character.isprintable() for character in draw_head(trace, 80))

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recollect.retrieval import Attempt, Trace
+from recollect.retrieval.wording import fusion_in_words, rerank_in_words, retry_in_words
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ({}, ""),
+        ({"method": "rrf", "k": 5.0, "rank_base": 0}, "rrf, k 5, ranks from 0"),
+        ({"method": "rrf", "k": 0.5, "rank_base": 1, "weights": {"vector": 1.0}}, "rrf, k 0.5"),
+        (
+            {"method": "convex", "k": 60, "weights": {"lexical": 0.3, "vector": 0.7}},
+            "convex, lexical × 0.3, vector × 0.7",
+        ),
+    ],
+)
+def test_fusion(rules: dict[str, Any], told: str) -> None:
+    assert fusion_in_words(rules) == told
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, ""),
+        ({"reranked": True, "rerank_provider": "tei:\x1b[31mx"}, "by tei: [31mx"),
+        ({"error_stage": "rerank", "error_detail": "refused"}, "failed"),
+        ({"rerank_skipped_reason": "mode_off"}, "skipped: it is switched off"),
+        ({"rerank_skipped_reason": "empty_candidates"}, "skipped: there was nothing to rerank"),
+        ({"rerank_skipped_reason": "unanimity", "unanimity": 2}, "skipped: both legs agree on 2 of the first 3"),
+        ({"rerank_skipped_reason": "a reason\nof one's own"}, "skipped: a reason of one's own"),
+    ],
+)
+def test_rerank(fields: dict[str, Any], told: str) -> None:
+    assert rerank_in_words(Trace(mode="hybrid", original_query="tea", **fields)) == told
+
+
+@pytest.mark.parametrize(
+    ("attempt", "told"),
+    [
+        (None, ""),
+        (Attempt("did_you_mean", "green", 0), ""),
+        (Attempt("did_you_mean", "green", 2), "nothing matched “gren tea”; did you mean “green”?"),
+        (Attempt("trigram_fuzzy", "gren tea", 2), "nothing matched “gren tea”; shown are notes with a similar name"),
+        (Attempt("strongest_term", "gren", 2), "nothing matched “gren tea”; shown is what matches “gren”"),
+        (Attempt("any_word", "a OR b", 2), "nothing matched all words; shown are notes that match any of them"),
+    ],
+)
+def test_retry(attempt: Attempt | None, told: str) -> None:
+    attempts = [Attempt("initial", "gren OR tea", 0), *([attempt] if attempt else [])]
+    assert retry_in_words(Trace(mode="bm25", original_query="gren\ntea", attempts=attempts)) == told
