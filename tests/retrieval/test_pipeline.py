@@ -373,6 +373,13 @@ class TestFloor:
         assert (near.id, far.id) == ("a", "b")
         assert (near.confidence or 0) > (far.confidence or 0)
 
+    def test_what_a_sure_note_leads_to_stays(self) -> None:
+        edges = (Edge("a", "b", "next", "out"), Edge("a", "new", "supersedes", "in"), Edge("c", "d", "next", "out"))
+        index = Index(words={"green OR tea": ["a", "c"]}, links=edges, notes=self.NOTES)
+        preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}), stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        assert set(ids(retrieval(index, preset=preset).search("green tea"))) == {"a", "b", "c", "d", "new"}
+        assert set(ids(retrieval(index, preset=preset).search("green tea", floor=0.5))) == {"a", "b", "new"}
+
     def test_a_wrong_floor(self) -> None:
         with pytest.raises(ArgumentError, match="floor: must be at most 1, got 2"):
             retrieval(Index()).search("tea", floor=2)

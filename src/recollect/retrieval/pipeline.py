@@ -20,13 +20,14 @@ from recollect.retrieval.deadlines import Task
 from recollect.retrieval.dense import DenseLeg, Nearest
 from recollect.retrieval.graph import explore, lend
 from recollect.retrieval.lexical import Chunks, LexicalLeg
+from recollect.retrieval.matching import coverage
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.presets import PresetSpec, preset_from
 from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
 from recollect.retrieval.result import SearchResult
 from recollect.retrieval.rules import FusionRules, number_between
 from recollect.retrieval.second_stage import SecondStage
-from recollect.retrieval.snippets import coverage, snippet
+from recollect.retrieval.snippets import snippet
 from recollect.retrieval.stages import Scene, run_stage
 from recollect.retrieval.trace import StageRun, Trace
 
@@ -149,8 +150,7 @@ class Retrieval:
             legs=(lists.get("lexical", []), lists.get("vector", [])),
         )
         shown = [candidate.copy() for candidate in final[:wanted]]
-        self._judge(walk, shown, lists)
-        hits = tuple(_hit(rank, candidate, request) for rank, candidate in enumerate(shown, start=1))
+        hits = tuple(self._hit(walk, rank, candidate, lists) for rank, candidate in enumerate(shown, start=1))
         walk.trace.results = shown
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
         return SearchResult(query, hits, walk.trace)
@@ -273,23 +273,42 @@ class Retrieval:
     def _above_floor(
         self, walk: _Walk, fused: list[Candidate], lists: dict[str, list[Candidate]], floor: float
     ) -> list[Candidate]:
-        """Return the candidates of which one can be sure enough; what they lend to is as sure as they are."""
-        judged = [candidate.copy() for candidate in fused]
-        self._judge(walk, judged, lists)
-        kept = [candidate for candidate in judged if (candidate.confidence or 0.0) >= floor]
-        walk.trace.below_floor = len(judged) - len(kept)
+        """Return the candidates of which one can be sure enough, and those that such led to."""
+        sure: set[str] = set()
+        led_to: set[str] = set()
+        for candidate in fused:
+            texts = candidate.title, candidate.summary, candidate.path, candidate.content
+            if self._confidence(walk, candidate, lists, coverage(texts, walk.request.tree)) >= floor:
+                sure.add(candidate.id)
+                led_to.update(candidate.superseded_by)
+        lenders = walk.trace.loans
+        kept = [
+            candidate
+            for candidate in fused
+            if candidate.id in sure
+            or candidate.id in led_to
+            or any(loan.source in sure for loan in lenders.get(candidate.id, ()))
+        ]
+        walk.trace.below_floor = len(fused) - len(kept)
         return kept
 
-    def _judge(self, walk: _Walk, candidates: Sequence[Candidate], lists: dict[str, list[Candidate]]) -> None:
-        """Say of each candidate how sure it is that it has to do with the query."""
-        farthest = lists["vector"][-1].score if lists["vector"] else None
-        calibration = calibration_of(walk.trace.embedder)
-        for candidate in candidates:
-            if candidate.confidence is not None:
-                continue
-            similarity = candidate.vector_similarity if candidate.vector_similarity is not None else farthest
-            held = coverage((candidate.title, candidate.summary, candidate.content, candidate.path), walk.request.tree)
-            candidate.confidence = confidence(similarity, held, calibration)
+    def _hit(self, walk: _Walk, rank: int, candidate: Candidate, lists: dict[str, list[Candidate]]) -> Hit:
+        """Return a candidate as a hit: with the piece of its text that fits, and how sure one can be of it."""
+        tree = walk.request.tree
+        shown = snippet(candidate.content, tree)
+        held = coverage((candidate.title, candidate.summary, candidate.path), tree, held=shown.words)
+        candidate.confidence = self._confidence(walk, candidate, lists, held)
+        if candidate.snippet:  # a leg's own
+            return Hit(rank, candidate)
+        candidate.snippet = shown.text
+        return Hit(rank, candidate, shown.highlights)
+
+    def _confidence(self, walk: _Walk, candidate: Candidate, lists: dict[str, list[Candidate]], held: float) -> float:
+        """Return how sure it is that a candidate has to do with the query."""
+        similarity = candidate.vector_similarity
+        if similarity is None and lists["vector"]:
+            similarity = lists["vector"][-1].score  # no nearer than the farthest of those that are near
+        return confidence(similarity, held, calibration_of(walk.trace.embedder))
 
 
 class _Walk:
@@ -316,11 +335,3 @@ def fuse(lists: Mapping[str, Sequence[Candidate]], rules: FusionRules) -> list[C
     return reciprocal_rank_fusion(
         found, k=rules.k, weights=weights, rank_base=rules.rank_base, ties=rules.ties, legs=legs
     )
-
-
-def _hit(rank: int, candidate: Candidate, request: Request) -> Hit:
-    shown = snippet(candidate.content, request.tree)
-    if candidate.snippet:  # a leg's own
-        return Hit(rank, candidate, ())
-    candidate.snippet = shown.text
-    return Hit(rank, candidate, shown.highlights)

@@ -1,0 +1,64 @@
+"""Where a query's words stand in a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from recollect.query import expand_aliases, parse
+from recollect.retrieval.matching import SCANNED, coverage, matches
+from tests.generated import any_text, query_text
+
+
+def held(text: str, query: str) -> list[str]:
+    return [text[match.start : match.end] for match in matches(text, parse(query))]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("Greener teas", "green tea", ["Greener", "teas"]),
+        ("green, green", "green", ["green", "green"]),
+        ("greenhouse", "green", []),
+        ("greenhouse", "green*", ["greenhouse"]),
+        ("an ant", "an AND ant", ["an", "ant"]),
+        ("one two three", '"two three"', ["two three"]),
+        ("one two", '"two three"', []),
+        ("two --- three, two ---- three", '"two three"', []),
+        ("two - three", '"two three"', ["two - three"]),
+        ("two and a two three four", '"two three" OR "two three four" OR four', ["two three four"]),
+        ("tea", '"?!" OR tea', ["tea"]),
+        ("tea and sugar", "tea NOT sugar", ["tea"]),
+        ("", "tea", []),
+        ("tea", "", []),
+    ],
+)
+def test_what_matches(text: str, query: str, expected: list[str]) -> None:
+    assert held(text, query) == expected
+
+
+def test_aliases_stand_for_the_same_word() -> None:
+    query = expand_aliases(parse("bicycle NOT lock"), {"bicycle": ["bike", "two wheels"], "lock": ["chain", "bolt"]})
+    assert [match.word for match in matches("a bike on two wheels, no chain, no bolt, no bicycle", query)] == [0, 0]
+    assert coverage(["a bike"], query) == 1.0
+
+
+def test_coverage_is_over_all_texts() -> None:
+    query = parse("green tea kettle pot")
+    assert coverage(["green green", "Teas"], query) == 0.5
+    assert coverage([], query) == 0.0
+    assert coverage(["tea"], parse("?!")) == 0.0
+
+
+def test_a_very_long_text_is_looked_through_so_far() -> None:
+    assert held("x " * (SCANNED // 2) + "tea", "tea") == []
+
+
+@given(any_text, query_text)
+def test_matches_are_in_order_and_apart(text: str, query: str) -> None:
+    tree = parse(query)
+    last = 0
+    for match in matches(text, tree):
+        assert last <= match.start < match.end <= len(text)
+        last = match.end
+    assert 0.0 <= coverage([text], tree) <= 1.0
