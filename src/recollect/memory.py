@@ -20,7 +20,7 @@ from recollect.exchange import line_of
 from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
-from recollect.retrieval import PresetSpec, Retrieval, SearchResult, preset_from
+from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
 from recollect.stores import open_store
 from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats
@@ -254,8 +254,13 @@ class Memory:
     ) -> dict[str, SearchResult]:
         """Search for the same query under several presets, by default all there are, and return the results by name."""
         wanted = known_presets() if presets is None else arguments.sequence("presets", presets)
-        chosen = [preset_from(spec) for spec in wanted]
-        return {preset.name: self.search(query, preset=preset, **options) for preset in chosen}
+        chosen: dict[str, Preset] = {}
+        for spec in wanted:
+            preset = preset_from(spec)
+            if preset.name in chosen:
+                raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
+            chosen[preset.name] = preset
+        return {name: self.search(query, preset=preset, **options) for name, preset in chosen.items()}
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
         """Search for each of several queries, with the options of :meth:`search`."""
