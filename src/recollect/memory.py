@@ -22,7 +22,7 @@ from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
 from recollect.rerankers import RerankerSpec
-from recollect.retrieval import PresetSpec, Retrieval, SearchResult, preset_from
+from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
 from recollect.stores import open_store
 from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats
@@ -269,12 +269,13 @@ class Memory:
     ) -> dict[str, SearchResult]:
         """Search for the same query under several presets, by default all there are, and return the results by name."""
         wanted = known_presets() if presets is None else arguments.sequence("presets", presets)
-        chosen = [preset_from(spec) for spec in wanted]
-        names = [preset.name for preset in chosen]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ArgumentError("presets", f"{twice!r} is there twice; give one of them another name")
-        return {preset.name: self._retrieval.search(query, preset=preset, **options) for preset in chosen}
+        chosen: dict[str, Preset] = {}
+        for spec in wanted:
+            preset = preset_from(spec)
+            if preset.name in chosen:
+                raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
+            chosen[preset.name] = preset
+        return {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
         """Search for each of several queries, with the options of :meth:`search`."""

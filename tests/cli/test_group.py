@@ -16,7 +16,8 @@ from recollect.cli import recollect as commands
 from recollect.cli.group import COMMANDS
 from tests.cli.conftest import Run, error_of
 
-READING = [["search", "tea"], ["get", "n1"], ["stats"], ["export"], ["doctor"], ["backup", "copy.db"]]
+READING = [["search", "tea"], ["explain", "tea"], ["compare", "tea"], ["get", "n1"], ["stats"], ["export"], ["doctor"]]
+READING += [["backup", "copy.db"]]
 CHANGING = [["delete", "n1"], ["reindex"], ["doctor", "--repair"]]
 
 
@@ -36,7 +37,10 @@ def test_no_command_shows_the_help_and_is_wrong_use(run: Run) -> None:
     assert result.stderr.startswith("Usage: recollect")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["search", "--help"], ["completion", "fish"]])
+LIGHT = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS), ["completion", "fish"]]
+
+
+@pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)
 def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
     program = (
         "import sys\nfrom recollect.cli import recollect\n"

@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import recollect
+from recollect import Memory, SearchResult
 from recollect.cli import recollect as commands
+from recollect.cli.drawing import bar
 from recollect.embedders import choose_embedder
 from tests.cli.conftest import NOTES, Run, error_of
+
+PLAIN = ("--preset", "trovella")
+"""Words and meaning alone: no connections, no stages."""
 
 
 def ids(run: Run, *arguments: str) -> list[str]:
@@ -21,11 +29,15 @@ def ids(run: Run, *arguments: str) -> list[str]:
 
 @pytest.mark.usefixtures("filled")
 def test_hits_for_a_person(run: Run) -> None:
-    result = run("search", "green", "tea", "-k", "1")
+    result = run("search", "green", "tea", "-k", "1", *PLAIN)
     assert (result.exit_code, result.stderr) == (0, "")
     title, facts, snippet, blank, summary = result.stdout.splitlines()
     assert title == " 1  Tea"
-    assert facts == "    1.00 ████████  2026-01-10  words 1  memory/tea.md"
+    sure, drawn, rest = re.findall(r"    (0\.\d\d) (.{8})  (.*)", facts)[0]
+    with recollect.open("recollect.db", embedder=None) as memory:
+        assert sure == f"{memory.search('green tea')[0].confidence:.2f}"
+    assert drawn == bar(float(sure))
+    assert rest == "2026-01-10  words 1  memory/tea.md"
     assert snippet == "    Prefers green tea."
     assert blank == ""
     assert summary.startswith("1 of 2 · 2 by words · ")
@@ -35,8 +47,8 @@ def test_what_names_a_note_without_title_or_path(run: Run) -> None:
     run("add", "", "--path", "tea.md")
     run("add", "tea", "--id", "n9")
     shown = run("search", "tea").stdout
-    assert re.search(r" 1  tea\.md\n    1\.00 ████████  \d{4}-\d\d-\d\d  words 1\n\n", shown)
-    assert re.search(r" 2  n9\n    0\.98 ███████▉  \d{4}-\d\d-\d\d  words 2\n    tea\n\n", shown)
+    assert re.search(r" 1  tea\.md\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words 1\n\n", shown)
+    assert re.search(r" 2  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words 2\n    tea\n\n", shown)
 
 
 @pytest.mark.usefixtures("filled")
@@ -51,7 +63,7 @@ def test_matches_are_highlighted_on_a_terminal(run: Run, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("filled")
 def test_an_output_without_unicode_gets_no_bars() -> None:
     shown = CliRunner(charset="ascii").invoke(commands, ["search", "green tea"]).stdout
-    assert "    1.00 2026-01-10  words 1  memory/tea.md\n" in shown
+    assert re.search(r"    0\.\d\d 2026-01-10  words 1  memory/tea\.md\n", shown)
 
 
 @pytest.mark.usefixtures("filled")
@@ -104,7 +116,7 @@ def test_a_query_that_begins_with_a_dash(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_the_words_are_one_query_with_its_operators(run: Run) -> None:
     assert ids(run, "tea", "NOT", "coffee") == ["n1"]
-    assert ids(run, '"green tea"') == ["n1"]
+    assert ids(run, '"green tea"', *PLAIN) == ["n1"]
     assert ids(run, "bicyc*") == ["n3"]
 
 
@@ -118,10 +130,61 @@ def test_nothing_found_is_told_aside(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_explain_draws_every_hit(run: Run) -> None:
-    shown = run("search", "tea", "--explain").stdout
-    assert " 1  Tea  (memory/tea.md)\n    lexical  rank 1" in shown
+def test_explain_is_that_of_the_command_explain(run: Run) -> None:
+    shown, same = (run(*arguments, "tea").stdout for arguments in (["search", "--explain"], ["explain"]))
+    assert shown.split("\n\n")[2:] == same.split("\n\n")[2:]
     assert " 2  Coffee  (memory/coffee.md)\n" in shown
+
+
+@pytest.mark.usefixtures("filled")
+def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+    opened: dict[str, Any] = {}
+    search, open_memory = Memory.search, recollect.memory.open
+
+    def searching(memory: Memory, query: str, **options: Any) -> SearchResult:
+        asked.update(options)
+        return search(memory, query, **options)
+
+    def opening(target: str, **options: Any) -> Memory:
+        opened.update(options)
+        return open_memory(target, **{**options, "reranker": None})
+
+    monkeypatch.setattr(Memory, "search", searching)
+    monkeypatch.setattr(recollect.memory, "open", opening)
+    options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--floor", "0.25"]
+    dates = ["--question-date", "2026/04/18 (Sat)", "--now", "2026-05-01", "--reranker", "tei:http://localhost:1"]
+    assert run("search", "tea", *options, *dates).exit_code == 0
+    expected = {"preset": "memini", "rerank": False, "rerank_top_n": 7, "skip_retry_ladder": True, "floor": 0.25}
+    assert {name: asked[name] for name in expected} == expected
+    assert asked["question_date"] == "2026/04/18 (Sat)"
+    assert asked["now"] == datetime(2026, 5, 1, tzinfo=UTC)
+    assert opened["reranker"] == "tei:http://localhost:1"
+    run("search", "tea")
+    assert (asked["preset"], asked["rerank"], asked["floor"]) == ("default", True, None)
+    assert opened["reranker"] is None
+    monkeypatch.setenv("RECOLLECT_RERANKER", "cohere:m")
+    run("search", "tea")
+    assert opened["reranker"] == "cohere:m"
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_floor_and_a_preset_of_ones_own(run: Run) -> None:
+    assert ids(run, "tea coffee rooibos", "--floor", "1") == []
+    Path("mine.toml").write_text('base = "memini"\n[fusion]\nk = 7\n')
+    told = json.loads(run("search", "tea", "--json", "--preset", "mine.toml").stdout)
+    assert told["trace"]["preset"] == "mine"
+    assert told["trace"]["rrfK"] == 7
+
+
+def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
+    with recollect.open("recollect.db", embedder=None) as memory:
+        memory.add("Sencha.", path="memory/kubernetes.md", title="Kubernetes")
+    found = run("search", "sencha cups", "--preset", "weighted-graph")
+    assert found.stderr == "nothing matched all words; shown are notes that match any of them\n"
+    assert " 1  Kubernetes\n" in found.stdout
+    assert run("search", "sencha cups", "--preset", "weighted-graph", "-q").stderr == ""
+    assert run("search", "sencha").stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -136,6 +199,11 @@ def test_explain_draws_every_hit(run: Run) -> None:
         (["tea", "--mode", "fast"], "'fast' is not one of"),
         (["tea", "-k", "0"], "0 is not in the range"),
         (["tea", "-k", "many"], "'many' is not a valid integer"),
+        (["tea", "--floor", "2"], "2.0 is not in the range"),
+        (["tea", "--question-date", "some day"], "must be a date such as 2026-04-18, got 'some day'"),
+        (["tea", "--now", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
+        (["tea", "--preset", "best"], "preset: must be one of default, "),
+        (["tea", "--preset", "none.toml"], "preset: none.toml cannot be read"),
         (["tea", "--tag", ""], "filters.tags[0]: must not be empty"),
     ],
 )
@@ -158,12 +226,12 @@ def test_by_meaning_with_a_real_model(run: Run) -> None:
         pytest.skip("no model is installed")
     with recollect.open("recollect.db") as memory:
         memory.add_many(NOTES)
-    found = run("search", "two wheels and a saddle", "--embedder", "auto", "--mode", "semantic", "-k", "1")
+    found = run("search", "two wheels and a saddle", "--embedder", "auto", "--mode", "semantic", "-k", "1", *PLAIN)
     assert " 1  n3\n" in found.stdout
     assert "  meaning 1\n" in found.stdout
     assert "1 of 3 · 3 by meaning · " in found.stdout
-    hybrid = run("search", "bicycle", "--embedder", "auto")
-    assert " 1  n3\n    1.00 ████████  2026-03-01  words 1 · meaning 1\n" in hybrid.stdout
+    hybrid = run("search", "bicycle", "--embedder", "auto", *PLAIN)
+    assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  words 1 · meaning 1\n", hybrid.stdout)
     other = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
     assert other.stderr.count("warning: ") == 1
     assert "so the search was by words alone; reindex re-embeds" in other.stderr

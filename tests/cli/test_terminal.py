@@ -42,7 +42,8 @@ def test_hostile_notes_reach_the_terminal_disarmed(run: Run, monkeypatch: pytest
         memory.add(f"tea {HOSTILE}", id="n1", title=HOSTILE, summary=HOSTILE, metadata={HOSTILE: HOSTILE})
     if colour:
         monkeypatch.setenv("FORCE_COLOR", "1")
-    for arguments in (["search", "tea"], ["search", "tea", "--explain"], ["get", "n1"], ["get", "n1", "-q"]):
+    monkeypatch.setenv("COLUMNS", "300")
+    for arguments in (["search", "tea"], ["explain", "tea"], ["compare", "tea"], ["get", "n1"], ["get", "n1", "-q"]):
         shown = run(*arguments).stdout
         assert "[bold red]markup" in shown.replace("\n", " ")
         assert "red" in shown

@@ -89,12 +89,24 @@ class TestUsingLoans:
         assert [(note.id, round(note.score, 6)) for note in found] == [("a", 0.8), ("d", 0.5), ("b", 0.4)]
         (step,) = found[1].steps
         assert (step.stage, step.addend, step.rank_before, step.rank_after) == ("graph", 0.4, 3, 2)
-        assert step.reason == "after 'a', named together with 'b'"
+        assert step.reason == "after 'a', named by 'b'"
 
     def test_many_lenders_are_told_in_short(self) -> None:
         lent = [Loan("a", "wikilink", 0.1), Loan("b", "entity", 0.3), Loan("s", "session", 0.2)]
         (found,) = add_loans([Candidate("d", title="A very long title that goes on and on for ever")], {"d": lent})
         assert found.steps[0].reason == "about the same as 'b', in the session 's' and 1 more"
+
+    @pytest.mark.parametrize(
+        ("kind", "direction", "reason"),
+        [
+            ("mention", "in", "names 'a'"),
+            ("supersedes", "in", "links to 'a' (supersedes)"),
+            ("supersedes", "out", "linked by 'a' (supersedes)"),
+        ],
+    )
+    def test_both_ways_are_told(self, kind: str, direction: str, reason: str) -> None:
+        (found,) = add_loans([D], {"d": [Loan("a", kind, 0.1, direction)]})
+        assert found.steps[0].reason == reason
 
     def test_long_names_are_cut(self) -> None:
         long = Candidate("a", score=1.0, title="A very long title that goes on and on for ever")
@@ -113,4 +125,4 @@ class TestUsingLoans:
     def test_nothing_lent(self) -> None:
         assert [note.score for note in multiply_by_loans([A, B], {})] == [0.8, 0.4]
         assert multiply_by_loans([], {}) == add_loans([], {}) == []
-        assert Loan("a", "next", 0.5).to_dict() == {"from": "a", "kind": "next", "share": 0.5}
+        assert Loan("a", "next", 0.5).to_dict() == {"from": "a", "kind": "next", "direction": "out", "share": 0.5}

@@ -24,7 +24,7 @@ def test_one_line_is_one_line(text: str, longest: int) -> None:
         (0.0, 1e-9, "▏"),
         (1.0, 1.1, "         █"),  # what lies beyond the scale is drawn at its end
         (-1.0, 0.25, "██▌"),
-        (0.37, 0.5, "   ██"),  # from the whole cell in which it begins
+        (0.37, 0.5, "    █"),  # from the nearest whole cell
     ],
 )
 def test_bars(start: float, end: float, drawn: str) -> None:

@@ -234,7 +234,9 @@ class TestGraph:
         assert {hit.id: hit.score for hit in result} == pytest.approx(expected)
         assert (result.trace.graph_count, result.trace.fused_count) == (3, 4)
         assert result[3].candidate.contributions == ()
-        assert result.trace.to_dict()["results"][3]["loans"] == [{"from": "a", "kind": "next", "share": 0.5 / 61}]
+        assert result.trace.to_dict()["results"][3]["loans"] == [
+            {"from": "a", "kind": "next", "direction": "out", "share": 0.5 / 61}
+        ]
 
     def test_reach(self) -> None:
         assert "y" in ids(self.search(use="addition", reach=2))
@@ -551,4 +553,11 @@ class TestTrigramChunks:
         result = retrieval(index, preset="default").search("kubernets x clustr")
         assert [attempt.strategy for attempt in result.trace.attempts][-2:] == ["did_you_mean", "trigram_fuzzy"]
         index.words = {"kubernetes": ["a"]}
-        assert ids(retrieval(index, preset="default").search("kubernets x clustr")) == ["a"]
+        index.notes = {"a": Candidate("a", content="about kubernetes")}
+        (hit,) = retrieval(index, preset="default").search("kubernets x clustr", floor=0.5)
+        assert hit.snippet[slice(*hit.highlights[0])] == "kubernetes"
+
+    def test_names_that_are_spelt_alike_are_as_sure_as_they_are_alike(self) -> None:
+        (hit,) = retrieval(BareIndex(Index()), preset="jeffs-brain", trigram_chunks=self.CHUNKS).search("kubernetes")
+        (typo,) = retrieval(BareIndex(Index()), preset="jeffs-brain", trigram_chunks=self.CHUNKS).search("kubarnetes")
+        assert (hit.confidence or 0) > (typo.confidence or 0) > 0.5

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.cli import opening, options, search, terminal
+from recollect.cli import asking, opening, options, search, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,7 +143,7 @@ def _find(memory: Memory, path: str, stop: Stop) -> SearchResult:
     """Search with the arguments of the stop, read as ``recollect search`` reads them."""
     arguments = ["--top-k", str(SHOWN), "--db", path, *stop.arguments]
     with search.command.make_context("search", arguments) as context:
-        return search.find(memory, context.params)
+        return asking.find(memory, context.params)
 
 
 def _why(stop: Stop) -> str:
@@ -172,10 +172,11 @@ def _draw_opening(console: Console, memory: Memory, seconds: float) -> None:
 def _draw_tour(console: Console, memory: Memory, path: str) -> None:
     for stop in TOUR:
         _draw_search(console, memory, path, stop)
-    _draw_heading(console, EXPLAINED, "Every result can say why it stands where it stands.", "--explain")
+    _draw_heading(console, EXPLAINED, "Every result can say why it stands where it stands.", "explain")
     from recollect.cli import drawing  # noqa: PLC0415 (heavy, as all of rich)
 
     drawing.draw_explanation(console, _find(memory, path, EXPLAINED), limit=SHOWN)
+    console.print()
 
 
 def _draw_search(console: Console, memory: Memory, path: str, stop: Stop) -> bool:
@@ -186,19 +187,20 @@ def _draw_search(console: Console, memory: Memory, path: str, stop: Stop) -> boo
     result = _find(memory, path, stop)
     for warning in result.warnings:
         terminal.warn(warning)
+    drawing.draw_retry(result)
     drawing.draw_hits(console, result)
     if not result:
         terminal.say_aside(f"nothing was found for {result.query!r}; try other words")
     return bool(result)
 
 
-def _draw_heading(console: Console, stop: Stop, why: str, *more: str) -> None:
+def _draw_heading(console: Console, stop: Stop, why: str, command: str = "search") -> None:
     from rich.text import Text  # noqa: PLC0415 (heavy, as all of rich)
 
     console.print(Text("─" * min(console.width, WIDTH), "dim"))
     if why:
         console.print(Text(why, "bold"))
-    asked = shlex.join(["recollect", "search", *more, *stop.arguments])
+    asked = shlex.join(["recollect", command, *stop.arguments])
     console.print(Text.assemble(("$ ", "dim"), (terminal.line(asked), "green")))
     console.print()
 
@@ -209,7 +211,8 @@ def _draw_next(console: Console, path: str) -> None:
     kept = shlex.quote(path or "demo.db")
     lines = [] if path else [("recollect demo --db demo.db", "keep the sample to play with")]
     lines += [
-        (f"recollect search --db {kept} --explain 'does Maren like coriander?'", "and see why"),
+        (f"recollect explain --db {kept} 'does Maren like coriander?'", "and see why"),
+        (f"recollect compare --db {kept} 'what does Maren drink?'", "see where presets differ"),
         ("recollect add 'Prefers green tea.' --path memory/tea.md", "begin a memory of your own"),
         ("recollect ingest ~/notes", "or fill it from a folder"),
     ]

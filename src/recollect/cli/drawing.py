@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -16,45 +16,71 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.retrieval import SearchResult
 
-__all__ = ["bar", "draw_explanation", "draw_hits", "draw_summary"]
+__all__ = ["bar", "draw_explanation", "draw_hits", "draw_retry", "draw_summary"]
 
 CELLS = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BARS = "[█▏▎▍▌▋▊▉]+"
 _LEGS = {"lexical": "words", "vector": "meaning"}
+_PLAIN = str.maketrans({"█": "#", "▓": "+", "░": "-", "·": "|", "×": "x", "−": "-", "–": "-", "→": ">", "↳": ">"})
+_PLAIN |= dict.fromkeys(map(ord, "▏▎▍▌▋▊▉"), "#")
+"""What an output without Unicode gets instead."""
+WIDEST = 110
+"""How wide an explanation is at most: longer lines are hard to follow."""
 
 
 def draw_hits(console: Console, hits: Iterable[Hit], *, indent: int = 0) -> None:
     """Draw each hit in three lines: what it is, how it was found, and the piece that fits the query."""
-    for hit in hits:
+    shown = list(hits)
+    places = {hit.id: terminal.line(hit.path) for hit in shown}
+    for hit in shown:
         # The first line is what the eye jumps to; the rank hangs to its left.
         title = Text.assemble((f"{hit.rank:>2}  ", "dim"), (terminal.line(hit.title or hit.path or hit.id), "bold"))
         console.print(Padding(title, (0, 0, 0, indent), expand=False))
-        console.print(Padding(_facts(hit, blocks=_knows_blocks(console)), (0, 0, 0, indent + 4), expand=False))
+        console.print(Padding(_facts(hit, places, blocks=_knows_blocks(console)), (0, 0, 0, indent + 4), expand=False))
         if hit.snippet:
             console.print(Padding(_snippet(hit), (0, 0, 0, indent + 4), expand=False))
         console.print()
 
 
 def draw_explanation(console: Console, result: SearchResult, *, limit: int | None = None) -> None:
-    """Draw what each leg gave to each hit and what each stage did to it."""
-    drawing = Text(terminal.page(result.explain(limit=limit)))
-    drawing.highlight_regex(r"(?m)^ *\d+  .*$", "bold")
+    """Draw what each part of the search did, and how each hit came by its score."""
+    page = terminal.page(result.explain(limit=limit, width=min(console.width, WIDEST)))
+    drawing = Text(page if _knows_blocks(console) else page.translate(_PLAIN))
+    drawing.highlight_regex(r"(?m)^[a-z]+( [a-z]+)?(?=  )", "dim")
+    drawing.highlight_regex(r"(?m)^warning.*$", "yellow")
+    drawing.highlight_regex(r"(?m)^failed.*$", "red")
+    drawing.highlight_regex(r"(?m)^ ?\d+  .*$", "bold")
     drawing.highlight_regex(_BARS, "cyan")
+    drawing.highlight_regex("▓+", "green")
+    drawing.highlight_regex("░+", "red")
     console.print(drawing, soft_wrap=True)
-    console.print()
+
+
+def draw_retry(result: SearchResult) -> None:
+    """Say what was done where the query's words found nothing."""
+    from recollect.retrieval.wording import retry_in_words  # noqa: PLC0415 (brings numpy)
+
+    told = retry_in_words(result.trace)
+    if told:
+        terminal.say_aside(told)
 
 
 def draw_summary(console: Console, result: SearchResult) -> None:
     """Draw in one line what was searched, and how long it took."""
     trace = result.trace
     ways = {
-        "hybrid": f"{trace.bm25_count} by words, {trace.vector_count} by meaning",
-        "bm25": f"{trace.bm25_count} by words",
-        "semantic": f"{trace.vector_count} by meaning",
+        "words": trace.bm25_count if trace.mode != "semantic" else None,
+        "meaning": trace.vector_count if trace.mode != "bm25" else None,
+        "connections": trace.graph_count or None,
     }
-    summary = f"{len(result)} of {trace.fused_count} · {ways[trace.mode]} · {trace.total_elapsed:.0f} ms"
-    console.print(Text(summary, "dim"))
+    told = [
+        f"{len(result)} of {trace.fused_count}",
+        ", ".join(f"{count} by {way}" for way, count in ways.items() if count is not None),
+        f"reranked by {terminal.line(trace.rerank_provider)}" if trace.reranked else "",
+        f"{trace.total_elapsed:.0f} ms",
+    ]
+    console.print(Text(" · ".join(part for part in told if part), "dim"))
 
 
 def bar(share: float) -> str:
@@ -68,20 +94,32 @@ def bar(share: float) -> str:
     return (full + _EIGHTHS[eighths % 8]).ljust(CELLS)[:CELLS]
 
 
-def _facts(hit: Hit, *, blocks: bool) -> Text:
+def _facts(hit: Hit, places: Mapping[str, str], *, blocks: bool) -> Text:
     facts = Text()
-    if hit.relevance is not None:
-        facts.append(f"{hit.relevance:.2f} ")
+    sure = hit.relevance if hit.confidence is None else hit.confidence
+    if sure is not None:
+        facts.append(f"{sure:.2f} ")
         if blocks:
-            facts.append(bar(hit.relevance), "cyan")
+            facts.append(bar(sure), "cyan")
             facts.append("  ")
-    ways = [f"{_LEGS.get(part.leg, part.leg)} {part.rank}" for part in hit.candidate.contributions]
     told = [
         hit.created_at.date().isoformat() if hit.created_at else "",
-        " · ".join(ways),
+        _ways(hit),
         terminal.line(hit.path or hit.id) if hit.title else "",
     ]
-    return facts.append("  ".join(part for part in told if part), "dim")
+    facts.append("  ".join(part for part in told if part), "dim")
+    if hit.superseded_by:
+        heirs = ", ".join(places.get(heir) or terminal.line(heir) for heir in hit.superseded_by)
+        facts.append(f"  replaced by {heirs}", "yellow")
+    return facts
+
+
+def _ways(hit: Hit) -> str:
+    """Return the place that each leg gave a hit; one that no leg found by itself came by connections."""
+    parts = hit.candidate.contributions
+    if (parts and all(part.leg == "graph" for part in parts)) or (not parts and hit.candidate.steps):
+        return "by connections"
+    return " · ".join(f"{_LEGS.get(part.leg, part.leg)} {part.rank}" for part in parts)
 
 
 def _snippet(hit: Hit) -> Text:

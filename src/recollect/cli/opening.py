@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,7 +29,13 @@ def open_existing(db: str, embedder: str) -> Memory:
     return _open(db, embedder)
 
 
-def open_for_reading(db: str, embedder: str = "none", *, aliases: Mapping[str, Sequence[str]] | None = None) -> Memory:
+def open_for_reading(
+    db: str,
+    embedder: str = "none",
+    *,
+    aliases: Mapping[str, Sequence[str]] | None = None,
+    reranker: str | None = None,
+) -> Memory:
     """Open a memory to read it, also where nothing may be written.
 
     Where writing is possible, SQLite's own files beside the memory are tidied up at the end, and a memory of an older
@@ -38,7 +44,7 @@ def open_for_reading(db: str, embedder: str = "none", *, aliases: Mapping[str, S
     _require(db)
     path = Path(db).expanduser()
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return _open(db, embedder, aliases=aliases, read_only=not writable)
+    return _open(db, embedder, aliases=aliases, reranker=reranker, read_only=not writable)
 
 
 def free_target(path: Path, *, force: bool) -> Path:
@@ -64,13 +70,11 @@ def _require(db: str) -> None:
         raise click.UsageError(f"there is no memory at {db}; add a note to create one, or name another with --db")
 
 
-def _open(
-    db: str, embedder: str, *, aliases: Mapping[str, Sequence[str]] | None = None, read_only: bool = False
-) -> Memory:
+def _open(db: str, embedder: str, **more: Any) -> Memory:
     from recollect.memory import open as open_memory  # noqa: PLC0415 (brings SQLite and numpy)
 
     try:
-        return open_memory(db, embedder=embedder, aliases=aliases, read_only=read_only)
+        return open_memory(db, embedder=embedder, **more)
     except ArgumentError as error:
         if error.argument == "target":
             raise ArgumentError("--db", error.problem) from None

@@ -20,6 +20,7 @@ __all__ = [
     "parsed_date",
     "parsed_end",
     "parsed_pairs",
+    "parsed_question_date",
     "parsed_values",
     "quiet",
 ]
@@ -74,6 +75,15 @@ def parsed_end(context: click.Context, param: click.Parameter, value: str | None
         return moment + timedelta(days=1)
     except OverflowError:
         raise click.BadParameter(f"lies too far in the future: {value}", param=param) from None
+
+
+def parsed_question_date(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return a date in any of the forms in which a question's date may be written."""
+    from recollect.query import parse_question_date  # noqa: PLC0415 (as above)
+
+    if value is not None and parse_question_date(value) is None:
+        raise click.BadParameter(f"must be a date such as 2026-04-18, got {value!r}", param=param)
+    return value
 
 
 def parsed_values(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:

@@ -35,10 +35,12 @@ class Loan(NamedTuple):
     """The id of the note that lent; for a session, its name."""
     kind: str
     share: float
+    direction: str = "out"
+    """Whether the connection leads from the note that lent, or to it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the loan as JSON-ready data."""
-        return {"from": self.source, "kind": self.kind, "share": self.share}
+        return {"from": self.source, "kind": self.kind, "direction": self.direction, "share": self.share}
 
 
 Loans = dict[str, list[Loan]]
@@ -67,7 +69,8 @@ def one_hop(
     for edge in edges:
         weight = _weight(edge, weights)
         if weight and edge.source in scores:
-            loans.setdefault(edge.target, []).append(Loan(edge.source, edge.kind, scores[edge.source] * weight))
+            loan = Loan(edge.source, edge.kind, scores[edge.source] * weight, edge.direction)
+            loans.setdefault(edge.target, []).append(loan)
     share = weights.get("session", 0.0)
     if share:
         for note, session, mass in _shared_sessions(seeds, pool):
@@ -181,21 +184,30 @@ def _shared_sessions(seeds: Sequence[Candidate], pool: Sequence[Candidate]) -> I
 
 
 _WORDS = {
-    "next": "after",
-    "previous": "before",
-    "session": "in the session",
-    "mention": "named together with",
-    "entity": "about the same as",
+    "next": "after {}",
+    "previous": "before {}",
+    "session": "in the session {}",
+    "entity": "about the same as {}",
+    "mention": "named by {}",
 }
+"""How a note that was lent something is connected with the one that lent."""
+_BACKWARDS = {"mention": "names {}"}
+"""The same where the connection leads to the one that lent."""
 
 
 def _reason(loans: Sequence[Loan], names: Mapping[str, str]) -> str:
     if loans[0].kind == "walk":
         return "reached on a walk from the best"
     largest = sorted(loans, key=lambda loan: (-loan.share, loan.source, loan.kind))
-    told = [f"{_WORDS.get(loan.kind, loan.kind)} {names.get(loan.source, loan.source)!r}" for loan in largest[:2]]
+    told = dict.fromkeys(_connection(loan).format(repr(names.get(loan.source, loan.source))) for loan in largest[:2])
     more = f" and {len(loans) - 2} more" if len(loans) > 2 else ""
-    return ", ".join(dict.fromkeys(told)) + more
+    return ", ".join(told) + more
+
+
+def _connection(loan: Loan) -> str:
+    if loan.direction == "in":
+        return _BACKWARDS.get(loan.kind, f"links to {{}} ({loan.kind})")
+    return _WORDS.get(loan.kind, f"linked by {{}} ({loan.kind})")
 
 
 def _name(candidate: Candidate) -> str:

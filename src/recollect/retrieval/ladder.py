@@ -13,7 +13,10 @@ from recollect.model import Candidate
 from recollect.query import query_tokens, sanitise, strongest_term
 from recollect.retrieval.trace import Attempt
 
-__all__ = ["Rung", "climb", "rungs"]
+__all__ = ["BY_NAME", "Rung", "climb", "rungs"]
+
+BY_NAME = "trigram_fuzzy"
+"""The rung that compares names."""
 
 Rung = tuple[str, str]
 """The name of a rung, and the text that it searches for."""
@@ -65,5 +68,5 @@ def climb(
     if not tokens:
         return []
     found = names(tokens)
-    attempts.append(Attempt("trigram_fuzzy", " ".join(tokens), len(found)))
+    attempts.append(Attempt(BY_NAME, " ".join(tokens), len(found)))
     return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.model import Candidate, as_candidates
 from recollect.query import Query, compile_fts5, trigram_search
-from recollect.retrieval.ladder import climb
+from recollect.retrieval.ladder import BY_NAME, climb
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, wanted
 from recollect.retrieval.trace import Attempt
 
@@ -16,9 +16,19 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.base import SearchIndex
 
-__all__ = ["LexicalLeg"]
+__all__ = ["Chunks", "LexicalLeg", "Worded"]
 
 Chunks = Iterable[Candidate | Mapping[str, Any]]
+
+
+class Worded(NamedTuple):
+    """What the lexical leg came to."""
+
+    found: list[Candidate]
+    tree: Query
+    """The words that found it: the query's own, or a rung's."""
+    by_name: bool = False
+    """Whether it was found by names that are spelt alike, and not by words at all."""
 
 
 class LexicalLeg:
@@ -33,7 +43,7 @@ class LexicalLeg:
         self._aliases = aliases
         self._chunks = trigram_chunks
 
-    def search(self, request: Request, place: Place, attempts: list[Attempt], *, retry: bool) -> list[Candidate]:
+    def search(self, request: Request, place: Place, attempts: list[Attempt], *, retry: bool) -> Worded:
         """Return what the words find, the best first, and write down each try."""
         if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
             every = _all_words(request.tree)
@@ -46,14 +56,23 @@ class LexicalLeg:
             found = self._ask(request.tree, place)
             attempts.append(Attempt("initial", request.compiled, len(found)))
         if found or not retry or not self._preset.ladder.on:
-            return found
-        return climb(
+            return Worded(found, request.tree)
+        tried = [request.tree]
+
+        def search(text: str) -> list[Candidate]:
+            tried.append(self._rung(text, request))
+            return self._ask(tried[-1], place)
+
+        found = climb(
             request.query if request.excluding is None else wanted(request.excluding),
             attempts,
-            search=lambda text: self._ask(self._rung(text, request), place),
+            search=search,
             names=lambda words: self._names(words, request, place),
             spelt=(lambda words: self._spelt(words, place)) if self._preset.ladder.vocabulary else None,
         )
+        if found and attempts[-1].strategy == BY_NAME:
+            return Worded(found, request.tree, by_name=True)
+        return Worded(found, tried[-1] if found else request.tree)
 
     def _ask(self, tree: Query, place: Place) -> list[Candidate]:
         if not tree.tokens:

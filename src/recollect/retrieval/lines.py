@@ -48,14 +48,14 @@ def hanging(beginning: str, text: str, width: int) -> list[str]:
 def bar(start: float, end: float, cells: int) -> str:
     """Return a bar from ``start`` to ``end`` on a scale from 0 to 1 that is so many cells long.
 
-    It begins with a whole cell and ends at an eighth of one; what is too little for an eighth is drawn as one.
+    It begins with the nearest whole cell and ends at an eighth of one; what is less than an eighth is drawn as one.
 
     >>> bar(0.5, 0.8, 10), bar(0.0, 0.5, 3), bar(0.9, 0.9, 10)
     ('     ███', '█▌', '')
     """
     if end <= start:
         return ""
-    first = min(int(_clamped(start) * cells), cells - 1)
+    first = min(round(_clamped(start) * cells), cells - 1)
     eighths = max(1, round(_clamped(end) * cells * 8) - first * 8)
     return " " * first + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 

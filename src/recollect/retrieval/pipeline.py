@@ -19,7 +19,7 @@ from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.deadlines import Task
 from recollect.retrieval.dense import DenseLeg, Nearest
 from recollect.retrieval.graph import explore, lend
-from recollect.retrieval.lexical import Chunks, LexicalLeg
+from recollect.retrieval.lexical import Chunks, LexicalLeg, Worded
 from recollect.retrieval.matching import coverage
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.presets import PresetSpec, preset_from
@@ -166,15 +166,15 @@ class Retrieval:
         dense = None if trace.mode == "bm25" else self._begin(walk, vector)
         # The source documents search by words even where only meaning counts; there it costs time and changes nothing.
         words = trace.mode != "semantic" or walk.preset.query.reading == "literal"
-        worded, failure = self._lexical(walk, retry=retry) if words else ([], None)
+        failure = self._lexical(walk, retry=retry) if words else None
         nearest = self._await(dense, walk) if dense else None
         if trace.mode == "semantic" and nearest is not None and nearest.found is None:
             trace.mode, trace.fell_back_to_bm25 = "bm25", True
-            worded, failure = (worded, failure) if words else self._lexical(walk, retry=retry)
+            failure = failure if words else self._lexical(walk, retry=retry)
         if isinstance(failure, StoreError) and not (nearest and nearest.found is not None):
             raise failure  # nothing could be searched at all: an empty answer would be a lie
-        trace.bm25_count = len(worded)
-        lists = {"lexical": worded, "vector": (nearest.found if nearest else None) or []}
+        trace.bm25_count = len(walk.worded.found)
+        lists = {"lexical": walk.worded.found, "vector": (nearest.found if nearest else None) or []}
         trace.vector_count = len(lists["vector"])
         return lists
 
@@ -209,18 +209,20 @@ class Retrieval:
             trace.warnings.append(nearest.warning)
         return nearest
 
-    def _lexical(self, walk: _Walk, *, retry: bool) -> tuple[list[Candidate], Exception | None]:
+    def _lexical(self, walk: _Walk, *, retry: bool) -> Exception | None:
+        """Search by words, and return what went wrong, if anything did."""
         started = perf_counter()
         leg = LexicalLeg(self._index, walk.preset, self._aliases, self._chunks)
         try:
-            return leg.search(walk.request, walk.place, walk.trace.attempts, retry=retry), None
+            walk.worded = leg.search(walk.request, walk.place, walk.trace.attempts, retry=retry)
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             told = collapse_whitespace(str(error)) or type(error).__name__
             walk.trace.error_stage, walk.trace.error_detail = "bm25", told
             walk.trace.warnings.append(f"the search by words failed: {told}")
-            return [], error
+            return error
         finally:
             walk.trace.bm25_elapsed = (perf_counter() - started) * 1000
+        return None
 
     def _ranked(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> list[Candidate]:
         """Return one list: the legs fused, connections followed, and each stage of the preset applied."""
@@ -278,7 +280,7 @@ class Retrieval:
         led_to: set[str] = set()
         for candidate in fused:
             texts = candidate.title, candidate.summary, candidate.path, candidate.content
-            if self._confidence(walk, candidate, lists, coverage(texts, walk.request.tree)) >= floor:
+            if self._confidence(walk, candidate, lists, coverage(texts, walk.worded.tree)) >= floor:
                 sure.add(candidate.id)
                 led_to.update(candidate.superseded_by)
         lenders = walk.trace.loans
@@ -294,7 +296,7 @@ class Retrieval:
 
     def _hit(self, walk: _Walk, rank: int, candidate: Candidate, lists: dict[str, list[Candidate]]) -> Hit:
         """Return a candidate as a hit: with the piece of its text that fits, and how sure one can be of it."""
-        tree = walk.request.tree
+        tree = walk.worded.tree
         shown = snippet(candidate.content, tree)
         held = coverage((candidate.title, candidate.summary, candidate.path), tree, held=shown.words)
         candidate.confidence = self._confidence(walk, candidate, lists, held)
@@ -308,19 +310,22 @@ class Retrieval:
         similarity = candidate.vector_similarity
         if similarity is None and lists["vector"]:
             similarity = lists["vector"][-1].score  # no nearer than the farthest of those that are near
+        if walk.worded.by_name and candidate.lexical_score is not None:
+            held = max(held, candidate.lexical_score)  # how alike the names are spelt
         return confidence(similarity, held, calibration_of(walk.trace.embedder))
 
 
 class _Walk:
     """One search on its way: what was asked, under which rules, and what is written down of it."""
 
-    __slots__ = ("place", "preset", "request", "trace")
+    __slots__ = ("place", "preset", "request", "trace", "worded")
 
     def __init__(self, preset: Preset, request: Request, place: Place, trace: Trace) -> None:
         self.preset = preset
         self.request = request
         self.place = place
         self.trace = trace
+        self.worded = Worded([], request.tree)
 
 
 _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}

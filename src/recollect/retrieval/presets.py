@@ -24,11 +24,11 @@ _NO_RERANK = RerankRules(on=False)
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections; exclusion means exclusion; what was replaced steps back",
-    fusion=FusionRules(k=20),
+    fusion=FusionRules(method="convex", weights={"lexical": 0.6, "vector": 0.4}),
     graph=GraphRules(
         use="addition",
-        seeds=10,
-        edges={"previous": 0.2, "next": 0.2, "session": 0.02, "mention": 0.2, "link": 0.2, "entity": 0.0},
+        seeds=20,
+        edges={"previous": 0.3, "next": 0.3, "session": 0.03, "mention": 0.2, "link": 0.2, "entity": 0.0},
     ),
     stages=(
         StageRules("intent"),

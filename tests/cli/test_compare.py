@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import recollect
+from recollect import Candidate, Hit, SearchResult, Trace
+from recollect.cli.comparison import draw_places, draw_summaries
+from recollect.retrieval import presets
+from tests.cli.conftest import Run, error_of
+
+
+def result(*titles: str, **fields: object) -> SearchResult:
+    hits = tuple(Hit(rank, Candidate(title, title=title, path=f"p/{title}")) for rank, title in enumerate(titles, 1))
+    trace = Trace(mode="bm25", original_query="tea", fusion={"method": "rrf", "k": 60.0})
+    for name, value in fields.items():
+        setattr(trace, name, value)
+    return SearchResult("tea", hits, trace)
+
+
+def drawn(results: dict[str, SearchResult], width: int = 80) -> list[str]:
+    console = Console(file=StringIO(), width=width)
+    draw_places(console, results)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def test_places_and_moves() -> None:
+    results = {"one": result("a", "b", "c"), "two": result("d", "c", "a"), "three": result("e", "b", "f")}
+    assert drawn(results) == [
+        "   one     two     three",
+        "a   1       3 ▼2    –",
+        "b   2       –       2",
+        "c   3       2 ▲1    –",
+        "d   –       1 new   –",
+        "e   –       –       1 new",
+        "f   –       –       3 new",
+        "",
+    ]
+
+
+def test_a_narrow_terminal_shortens_titles_then_names() -> None:
+    long = "The tea that is drunk before ten o'clock"
+    results = {name: result(long, "日本のお茶" * 4) for name in presets()}
+    for width in (120, 80, 60, 50):
+        lines = drawn(results, width)
+        assert max(map(len, lines)) <= width
+        assert all(line.count(" 1") == 5 for line in lines[1:2])
+    assert long in drawn(results, 120)[1]
+    assert drawn(results, 80)[1].startswith("The tea that is drunk b…   1 ")
+    assert drawn(results, 50)[0].split() == ["defau…", "jeffs…", "trove…", "memini", "weigh…"]
+    assert drawn(results, 10)[1].startswith("The tea t…   1 ")  # what does not fit at all is left to the terminal
+
+
+def test_notes_of_the_same_title_go_by_their_paths() -> None:
+    hits = tuple(Hit(rank, Candidate(f"n{rank}", title="Maren", path=f"talk/{'x' * 30}#{rank}")) for rank in (1, 2))
+    lines = drawn({"one": SearchResult("tea", hits, Trace(mode="bm25", original_query="tea"))}, 30)
+    assert lines[1:3] == ["…" + "x" * 19 + "#1   1", "…" + "x" * 19 + "#2   2"]
+
+
+def test_summaries() -> None:
+    console = Console(file=StringIO(), width=80)
+    reranked = result("a", fused_count=7, total_elapsed=9.4, reranked=True, rerank_provider="tei:\x1b[31m")
+    draw_summaries(console, {"default": reranked, "two": result(fused_count=1)})
+    assert isinstance(console.file, StringIO)
+    assert console.file.getvalue().splitlines() == [
+        "default  rrf, k 60 · 7 candidates · reranked by tei:�[31m · 9 ms",
+        "two      rrf, k 60 · 1 candidate · 0 ms",
+    ]
+
+
+@pytest.mark.usefixtures("filled")
+def test_all_presets_by_default(run: Run) -> None:
+    found = run("compare", "tea")
+    assert (found.exit_code, found.stderr) == (0, "")
+    head, tea, coffee, blank, *summaries = found.stdout.splitlines()
+    assert head.split() == list(presets())
+    assert tea.split() == ["Tea", *"11111"]
+    assert coffee.split() == ["Coffee", *"22222"]
+    assert blank == ""
+    assert [line.split()[0] for line in summaries] == list(presets())
+    assert len(run("compare", "tea", "-q").stdout.splitlines()) == 4
+
+
+@pytest.mark.usefixtures("filled")
+def test_some_presets_and_ones_own_as_json(run: Run) -> None:
+    Path("mine.toml").write_text(run("presets", "memini", "--toml").stdout)
+    told = json.loads(run("compare", "tea", "--json", "--preset", "memini", "--preset", "mine.toml", "-k", "1").stdout)
+    assert list(told) == ["memini", "mine"]
+    assert [hit["id"] for hit in told["mine"]["hits"]] == ["n1"]
+    assert told["mine"]["trace"]["preset"] == "mine"
+
+
+@pytest.mark.usefixtures("filled")
+def test_what_cannot_be_compared(run: Run) -> None:
+    said = error_of(run("compare", "tea", "--preset", "memini", "--preset", "memini"), 2)
+    assert said == "presets: two of them are called 'memini'; give one another name"
+    assert "preset: must be one of default, " in error_of(run("compare", "tea", "--preset", "best"), 2)
+
+
+@pytest.mark.usefixtures("filled")
+def test_nothing_found_is_told_aside(run: Run) -> None:
+    nothing = run("compare", "rooibos")
+    assert (nothing.exit_code, nothing.stdout) == (1, "")
+    assert nothing.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
+    assert run("compare", "rooibos", "--json").exit_code == 1
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_warning_of_all_presets_is_told_once(run: Run) -> None:
+    found = run("compare", "tea", "--embedder", "openai:m@http://localhost:1/v1")
+    assert found.stderr.count("warning: no note has a vector yet") == 1
+
+
+def test_the_library_compares_by_name(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "m.db", embedder=None) as memory:
+        memory.add("tea")
+        assert list(memory.compare("tea", ["trovella", "default"])) == ["trovella", "default"]

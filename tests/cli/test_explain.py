@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+import pytest
+from click.testing import CliRunner
+
+import recollect
+from recollect import Memory, SearchResult
+from recollect.cli import recollect as commands
+from tests.cli.conftest import Run, error_of
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_drawing_is_the_librarys(run: Run) -> None:
+    result = run("explain", "green", "tea")
+    assert (result.exit_code, result.stderr) == (0, "")
+    with recollect.open("recollect.db", embedder=None) as memory:
+        drawn = memory.search("green tea").explain()
+    assert result.stdout.split("\n\n")[0] == drawn.split("\n\n")[0]
+    assert result.stdout.split("\n\n")[2:] == (drawn + "\n").split("\n\n")[2:]
+
+
+@pytest.mark.usefixtures("filled")
+def test_every_hit_is_drawn(run: Run) -> None:
+    with recollect.open("recollect.db", embedder=None) as memory:
+        memory.add_many(f"tea {number}" for number in range(12))
+    assert "\n12  " in run("explain", "tea", "-k", "12").stdout
+
+
+@pytest.mark.usefixtures("filled")
+def test_as_json_it_is_the_result_with_its_trace(run: Run) -> None:
+    told = json.loads(run("explain", "tea", "--json").stdout)
+    assert [hit["id"] for hit in told["hits"]] == [each["id"] for each in told["trace"]["results"]] == ["n1", "n2"]
+
+
+@pytest.mark.usefixtures("filled")
+def test_where_nothing_is_found_the_walk_is_told(run: Run) -> None:
+    result = run("explain", "rooibos")
+    assert result.exit_code == 1
+    assert "tried        initial " in result.stdout
+    assert result.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
+    told = run("explain", "rooibos", "--json")
+    assert (told.exit_code, told.stderr, json.loads(told.stdout)["hits"]) == (1, "", [])
+
+
+@pytest.mark.usefixtures("filled")
+def test_warnings_are_told_once(run: Run) -> None:
+    arguments = ["explain", "tea", "--embedder", "openai:m@http://localhost:1/v1"]
+    result = run(*arguments)
+    assert result.stderr == ""
+    assert "\nwarning      no note has a vector yet" in result.stdout
+    assert run(*arguments, "--json").stderr.startswith("warning: no note has a vector yet")
+
+
+@pytest.mark.usefixtures("filled")
+def test_it_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for columns in (80, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = re.sub(r"\x1b\[[\d;]*m", "", run("explain", "what tea should I buy?").stdout).splitlines()
+        assert max(map(len, lines)) <= min(columns, 110)
+
+
+@pytest.mark.usefixtures("filled")
+def test_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with recollect.open("recollect.db", embedder=None) as memory:
+        memory.add("Prefers oolong.", path="memory/global/user-preference-oolong.md")
+        memory.add("Tips for oolong.", path="wiki/oolong.md")
+    shown = run("explain", "recommend an oolong").stdout
+    assert "\x1b[2mquery\x1b[0m  " in shown
+    assert "\x1b[32m▓" in shown
+    assert "\x1b[31m░" in shown
+    assert "\x1b[1m 1  memory/global/user-preference-oolong.md" in shown
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_output_without_unicode_gets_plain_bars() -> None:
+    shown = CliRunner(charset="ascii").invoke(commands, ["explain", "green tea", "--preset", "trovella"]).stdout
+    assert "  ######################  rank 1 | raw " in shown
+    assert "?" not in shown
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_reranker_that_cannot_be_asked_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        name = "broken"
+
+        def rerank(self, query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
+            raise ConnectionError(f"{query}, {len(documents)}: refused")
+
+    opened = recollect.memory.open
+
+    def opening(target: str, **options: object) -> Memory:
+        return opened(target, embedder=None, reranker=Broken() if options["reranker"] else None)
+
+    monkeypatch.setattr(recollect.memory, "open", opening)
+    shown = run("explain", "tea", "--reranker", "broken").stdout
+    assert "\nwarning      the results were not reranked: tea, 2: refused\n" in shown
+    assert re.search(r"\nrerank .* ms  failed\n", shown)
+
+
+def test_wrong_use(run: Run) -> None:
+    assert error_of(run("explain"), 2) == "Missing argument 'QUERY...'; see recollect explain --help"
+    assert error_of(run("explain", "tea"), 2).startswith("there is no memory at recollect.db")
+
+
+def test_a_result_knows_how_to_draw_itself() -> None:
+    assert "limit" in (SearchResult.explain.__doc__ or "")

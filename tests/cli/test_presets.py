@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from recollect.retrieval import preset_from, presets
+from tests.cli.conftest import Run, error_of
+
+
+def test_all_of_them(run: Run) -> None:
+    result = run("presets")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[0].split() == list(presets())
+    assert [line.split()[0] for line in lines[1:5]] == ["query", "fusion", "graph", "stages"]
+    assert "  literal, all words, then any" in lines[1]
+    assert "  rrf, k 5, ranks from 0  " in lines[2]
+    assert lines[-5:] == [f"{name:<14}  {preset.about}" for name, preset in presets().items()]
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_they_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for arguments in ([], ["memini"]):
+        shown = run("presets", *arguments).stdout.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
+        assert max(map(len, shown.splitlines())) <= columns
+        assert "…" not in shown
+        assert "temporal_boost" in shown
+
+
+def test_one_of_them_says_where_it_differs(run: Run) -> None:
+    shown = run("presets", "memini").stdout
+    assert shown.startswith("memini\nsteep reciprocal rank fusion")
+    settings = {line.split("  ")[0]: line.split("  ", 1)[1].split() for line in shown.splitlines()[3:] if "  " in line}
+    assert settings["fusion.k"] == ["5", "default:", "20"]
+    assert settings["fusion.method"] == ["rrf"]
+    assert settings["fusion.weights"] == ["–"]
+    assert settings["ladder.on"] == ["off", "default:", "on"]
+    assert "default:" not in run("presets", "default").stdout
+
+
+def test_one_of_ones_own(run: Run) -> None:
+    changes = "floor = 0.25\nstages = []\n[rerank]\nagree_min = 0\n[ladder]\nvocabulary = false\n"
+    Path("mine.toml").write_text(f"{changes}[fusion.weights]\ngraph = 0.5\n")
+    shown = run("presets", "mine.toml").stdout
+    assert shown.startswith("mine\n\nfloor")
+    for part in ("0.25", "graph 0.5", "none"):
+        assert f"  {part}  " in shown
+
+
+def test_toml_is_where_ones_own_begins(run: Run) -> None:
+    for name, preset in presets().items():
+        printed = run("presets", name, "--toml").stdout
+        assert "name" not in tomllib.loads(printed)
+        Path(f"{name}.toml").write_text(printed)
+        assert preset_from(f"{name}.toml") == preset
+
+
+def test_as_json(run: Run) -> None:
+    told = json.loads(run("presets", "--json").stdout)
+    assert told == [preset.to_dict() for preset in presets().values()]
+    assert json.loads(run("presets", "trovella", "--json").stdout) == told[2]
+
+
+def test_wrong_use(run: Run) -> None:
+    assert error_of(run("presets", "--toml"), 2).startswith("which preset? --toml needs a NAME")
+    assert error_of(run("presets", "best"), 2).startswith("preset: must be one of default, ")
