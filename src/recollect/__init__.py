@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from recollect.asynchronous import AsyncMemory, open_async
     from recollect.memory import Memory, MemoryStats, open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
-    from recollect.retrieval import Retrieval, SearchResult, Trace
+    from recollect.retrieval import Preset, Retrieval, SearchResult, Trace, presets
 
 __version__ = "0.1.0"
 
@@ -60,6 +60,7 @@ __all__ = [
     "MemoryStats",
     "Note",
     "NoteNotFoundError",
+    "Preset",
     "RecollectError",
     "RecollectWarning",
     "RerankerError",
@@ -79,6 +80,7 @@ __all__ = [
     "ingest",
     "open",
     "open_async",
+    "presets",
     "query",
     "ranking",
     "rerankers",
@@ -91,7 +93,7 @@ _HOMES = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
     **dict.fromkeys(("Memory", "MemoryStats", "open"), "recollect.memory"),
     **dict.fromkeys(("Candidate", "Contribution", "Filters", "Hit", "Link", "Note", "Step"), "recollect.model"),
-    **dict.fromkeys(("Retrieval", "SearchResult", "Trace"), "recollect.retrieval"),
+    **dict.fromkeys(("Preset", "Retrieval", "SearchResult", "Trace", "presets"), "recollect.retrieval"),
 }
 """Where a public name lives that is loaded when it is first used."""
 
