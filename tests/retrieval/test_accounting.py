@@ -99,7 +99,13 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             match=st.sampled_from(["any", "all_then_any"]),
             most_words=st.sampled_from([0, 2, 128]),
         ),
-        ladder=st.builds(LadderRules, on=st.booleans(), titles=st.booleans(), vocabulary=st.booleans()),
+        ladder=st.builds(
+            LadderRules,
+            on=st.booleans(),
+            titles=st.booleans(),
+            vocabulary=st.booleans(),
+            trust=st.sampled_from([0.3, 1.0]),
+        ),
         fusion=st.builds(
             FusionRules,
             method=st.sampled_from(["rrf", "convex"]),

@@ -557,6 +557,13 @@ class TestTrigramChunks:
         (hit,) = retrieval(index, preset="default").search("kubernets x clustr", floor=0.5)
         assert hit.snippet[slice(*hit.highlights[0])] == "kubernetes"
 
+    def test_a_guess_counts_less_beside_meaning(self) -> None:
+        index = Index(words={"kubernetes": ["a"]}, nearest=["b"], spellings={"kubernets": ["kubernetes"]})
+        preset = replace(PLAIN, ladder=LadderRules(trust=0.25))
+        result = retrieval(index, preset=preset, embedder=Embedder()).search("kubernets")
+        assert [(hit.id, hit.score) for hit in result] == [("b", 1 / 61), ("a", 0.25 / 61)]
+        assert result.trace.to_dict()["fusion"]["weights"] == {"lexical": 0.25}
+
     def test_names_that_are_spelt_alike_are_as_sure_as_they_are_alike(self) -> None:
         (hit,) = retrieval(BareIndex(Index()), preset="jeffs-brain", trigram_chunks=self.CHUNKS).search("kubernetes")
         (typo,) = retrieval(BareIndex(Index()), preset="jeffs-brain", trigram_chunks=self.CHUNKS).search("kubarnetes")

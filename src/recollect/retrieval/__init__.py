@@ -1,9 +1,9 @@
 """The walk from a query to a ranked list, the presets that steer it, and the drawing of what happened on it."""
 
+from recollect.retrieval.catalogue import PresetSpec, preset_from, presets
 from recollect.retrieval.explanation import explain
 from recollect.retrieval.pipeline import Retrieval
 from recollect.retrieval.preset import Preset
-from recollect.retrieval.presets import PresetSpec, preset_from, presets
 from recollect.retrieval.result import SearchResult
 from recollect.retrieval.rules import FusionRules, GraphRules, LadderRules, QueryRules, RerankRules, StageRules
 from recollect.retrieval.trace import Attempt, StageRun, Trace, recomputed_score

@@ -13,10 +13,10 @@ from recollect.model import Candidate
 from recollect.query import query_tokens, sanitise, strongest_term
 from recollect.retrieval.trace import Attempt
 
-__all__ = ["BY_NAME", "Rung", "climb", "rungs"]
+__all__ = ["BY_NAME", "GUESSES", "Rung", "climb", "rungs"]
 
-BY_NAME = "trigram_fuzzy"
-"""The rung that compares names."""
+BY_SPELLING, BY_NAME = GUESSES = "did_you_mean", "trigram_fuzzy"
+"""The rungs that guess what was meant: words that are spelt alike, and names that are."""
 
 Rung = tuple[str, str]
 """The name of a rung, and the text that it searches for."""
@@ -62,7 +62,7 @@ def climb(
     corrected = spelt(tokens) if spelt and tokens else ""
     if corrected:
         found = search(corrected)
-        attempts.append(Attempt("did_you_mean", corrected, len(found)))
+        attempts.append(Attempt(BY_SPELLING, corrected, len(found)))
         if found:
             return found
     if not tokens:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.model import Candidate, as_candidates
 from recollect.query import Query, compile_fts5, trigram_search
-from recollect.retrieval.ladder import BY_NAME, climb
+from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, wanted
 from recollect.retrieval.trace import Attempt
 
@@ -29,6 +29,8 @@ class Worded(NamedTuple):
     """The words that found it: the query's own, or a rung's."""
     by_name: bool = False
     """Whether it was found by names that are spelt alike, and not by words at all."""
+    guessed: bool = False
+    """Whether it was a guess which words, or names, were meant."""
 
 
 class LexicalLeg:
@@ -70,9 +72,10 @@ class LexicalLeg:
             names=lambda words: self._names(words, request, place),
             spelt=(lambda words: self._spelt(words, place)) if self._preset.ladder.vocabulary else None,
         )
-        if found and attempts[-1].strategy == BY_NAME:
-            return Worded(found, request.tree, by_name=True)
-        return Worded(found, tried[-1] if found else request.tree)
+        if not found:
+            return Worded(found, request.tree)
+        by_name, guessed = attempts[-1].strategy == BY_NAME, attempts[-1].strategy in GUESSES
+        return Worded(found, request.tree if by_name else tried[-1], by_name, guessed)
 
     def _ask(self, tree: Query, place: Place) -> list[Candidate]:
         if not tree.tokens:

@@ -15,6 +15,7 @@ from recollect.model import Candidate, Filters, Hit
 from recollect.query.dates import QuestionDate
 from recollect.ranking import calibration_of, confidence
 from recollect.rerankers import RerankerSpec, reranker_from
+from recollect.retrieval.catalogue import PresetSpec, preset_from
 from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.deadlines import Task
 from recollect.retrieval.dense import DenseLeg, Nearest
@@ -22,7 +23,6 @@ from recollect.retrieval.graph import explore, lend
 from recollect.retrieval.lexical import Chunks, LexicalLeg, Worded
 from recollect.retrieval.matching import coverage
 from recollect.retrieval.preset import Preset
-from recollect.retrieval.presets import PresetSpec, preset_from
 from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
 from recollect.retrieval.result import SearchResult
 from recollect.retrieval.rules import FusionRules, number_between
@@ -131,7 +131,6 @@ class Retrieval:
                 rrf_k=chosen.fusion.k,
                 preset=chosen.name,
                 embedder=self._dense.name,
-                fusion=chosen.fusion.to_dict(),
                 date_hints=request.date_hints,
                 warnings=list(request.warnings),
             ),
@@ -229,7 +228,8 @@ class Retrieval:
         started = perf_counter()
         trace, rules = walk.trace, walk.preset.graph
         fusing = {leg: found for leg, found in lists.items() if leg in _LEGS_OF[trace.mode]}
-        fused = fuse(fusing, walk.preset.fusion)
+        fused = fuse(fusing, walk.fusion)
+        trace.fusion = walk.fusion.to_dict()
         trace.fused_count = len(fused)
         connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
         if rules.use != "off":
@@ -265,7 +265,7 @@ class Retrieval:
         trace.loans, trace.graph_count = found.loans, len(found.loans)
         if rules.use == "source":
             graph = found.as_list(fused[: rules.seeds], fused, walk.place.depth)
-            connected = fuse({**lists, "graph": graph}, walk.preset.fusion)
+            connected = fuse({**lists, "graph": graph}, walk.fusion)
         else:
             connected = lend(fused, found, rules)
         trace.fused_count = len(connected)
@@ -326,6 +326,14 @@ class _Walk:
         self.place = place
         self.trace = trace
         self.worded = Worded([], request.tree)
+
+    @property
+    def fusion(self) -> FusionRules:
+        """The rules of the fusion, in which a guess of the lexical leg counts less."""
+        rules, trust = self.preset.fusion, self.preset.ladder.trust
+        if not self.worded.guessed or trust == 1:
+            return rules
+        return rules.changed({"weights": {**rules.weights, "lexical": rules.weights.get("lexical", 1.0) * trust}})
 
 
 _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}

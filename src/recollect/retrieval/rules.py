@@ -143,6 +143,8 @@ class LadderRules(Section):
     """Whether the last rung compares titles, too, and not only the last part of paths."""
     vocabulary: bool = checked(True, flag)  # noqa: FBT003
     """Whether misspelt words are replaced by those of the index that are most like them."""
+    trust: float = checked(1.0, number_between(0, 1))
+    """What the lexical leg counts, as a share of its weight, where it could only guess which words were meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -182,8 +182,8 @@ class SearchIndex(Protocol):
         """Return for each word that no note holds the words that notes hold and that are spelt most like it.
 
         Best first, three at most; what is held, or like nothing that is, is left out. A word of four to seven letters
-        may be one edit away, a longer one two, in whole or from stem to stem; where several are as near, those that
-        more notes hold come first. :meth:`search_text` finds every word that is returned.
+        may be one edit away, a longer one two; where several are as near, those that more notes hold come first.
+        :meth:`search_text` finds every word that is returned.
         """
         ...
 

@@ -103,11 +103,12 @@ def _suggestions(index: _Index, vocabulary: Vocabulary, word: str) -> list[_Sugg
             near[each] = min((edits, -notes), near.get(each, (edits, -notes)))
     nearest = sorted((edits, rarity, each) for each, (edits, rarity) in near.items())
     suggested = []
-    for edits, rarity, each in nearest[:STEMS_LOOKED_UP]:
+    for _, rarity, each in nearest[:STEMS_LOOKED_UP]:
         spelt = index.spellings(each)
         if spelt:
-            best = min((distance(plain, index.plain(form)), -count, form) for form, count in spelt.items())
-            suggested.append(_Suggestion(min(edits, best[0]), rarity, best[2]))
+            edits, _, form = min((distance(plain, index.plain(form)), -count, form) for form, count in spelt.items())
+            if edits <= most:  # near stems alone are not enough: "medicine" is no misspelt "medical"
+                suggested.append(_Suggestion(edits, rarity, form))
     return sorted(suggestion for suggestion in suggested if index.finds(suggestion.word))
 
 

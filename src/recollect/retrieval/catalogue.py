@@ -24,6 +24,7 @@ _NO_RERANK = RerankRules(on=False)
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections; exclusion means exclusion; what was replaced steps back",
+    ladder=LadderRules(trust=0.5),
     fusion=FusionRules(method="convex", weights={"lexical": 0.6, "vector": 0.4}),
     graph=GraphRules(
         use="addition",
