@@ -70,7 +70,7 @@ def test_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add("Prefers oolong.", path="memory/global/user-preference-oolong.md")
         memory.add("Tips for oolong.", path="wiki/oolong.md")
-    shown = run("explain", "recommend an oolong").stdout
+    shown = run("explain", "recommend an oolong", "--preset", "jeffs-brain").stdout
     assert "\x1b[2mquery\x1b[0m  " in shown
     assert "\x1b[32m▓" in shown
     assert "\x1b[31m░" in shown

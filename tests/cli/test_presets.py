@@ -38,9 +38,9 @@ def test_one_of_them_says_where_it_differs(run: Run) -> None:
     shown = run("presets", "memini").stdout
     assert shown.startswith("memini\nsteep reciprocal rank fusion")
     settings = {line.split("  ")[0]: line.split("  ", 1)[1].split() for line in shown.splitlines()[3:] if "  " in line}
-    assert settings["fusion.k"] == ["5", "default:", "20"]
-    assert settings["fusion.method"] == ["rrf"]
-    assert settings["fusion.weights"] == ["–"]
+    assert settings["fusion.k"] == ["5", "default:", "60"]
+    assert settings["fusion.method"] == ["rrf", "default:", "convex"]
+    assert settings["fusion.weights"][:2] == ["–", "default:"]
     assert settings["ladder.on"] == ["off", "default:", "on"]
     assert "default:" not in run("presets", "default").stdout
 

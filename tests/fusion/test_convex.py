@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,3 +90,33 @@ def test_a_score_that_is_no_number_is_named() -> None:
     notes[1].score = float("nan")
     with pytest.raises(ArgumentError, match=r"^lists\[0\]\[1\].score: must be a finite number, got nan"):
         convex_combination([notes])
+
+
+class TestLeast:
+    LISTS = (
+        [{"id": "a", "score": 8.0}, {"id": "b", "score": 6.0}],
+        [{"id": "b", "score": 0.9}, {"id": "c", "score": 0.5}],
+    )
+
+    def scores(self, least: Any) -> dict[str, float]:
+        return {found.id: round(found.score, 6) for found in convex_combination(self.LISTS, least=least)}
+
+    def test_the_score_that_counts_as_nothing_can_be_given(self) -> None:
+        assert self.scores(None) == {"a": 1.0, "b": 1.0, "c": 0.0}
+        assert self.scores([0.0, None]) == {"a": 1.0, "b": 1.75, "c": 0.0}
+        assert self.scores([0.0, 0.1]) == {"a": 1.0, "b": 1.75, "c": 0.5}
+
+    def test_what_lies_below_counts_for_nothing(self) -> None:
+        assert self.scores([7.0, None]) == {"a": 1.0, "b": 1.0, "c": 0.0}
+        assert self.scores([9.0, None]) == {"a": 1.0, "b": 1.0, "c": 0.0}
+
+    @pytest.mark.parametrize(
+        ("least", "problem"),
+        [
+            ([0.0], "least: must hold a score or None for each list: 1 for 2 lists"),
+            (["low", 0], "least.0.: must be a number"),
+        ],
+    )
+    def test_wrong_ones(self, least: Any, problem: str) -> None:
+        with pytest.raises(ArgumentError, match=problem):
+            self.scores(least)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect import arguments
+from recollect.errors import ArgumentError
 from recollect.fusion.pool import RankedLists, finite_ceiling, fuse, read_legs, read_lists, read_weights
 from recollect.model import Candidate
 
@@ -21,8 +22,12 @@ def convex_combination(
     weights: Sequence[float] | None = None,
     limit: int | None = None,
     legs: Sequence[str] | None = None,
+    least: Sequence[float | None] | None = None,
 ) -> list[Candidate]:
     """Return the candidates of all lists by the weighted sum of their scores, each list's scaled to 0–1.
+
+    A list's best score becomes 1 and its worst 0; with ``least``, the score that becomes 0 is given for each list
+    instead (``None``: the worst), so that the last of a list that is good throughout does not count for nothing.
 
     A list whose scores are all equal gives 1 to each of its candidates; a list that lacks a candidate gives it
     nothing; a list of weight 0 still brings its candidates in. A missing weight is 1. Equal scores stay in the order
@@ -35,9 +40,13 @@ def convex_combination(
     """
     read = read_lists(lists)
     shares = read_weights(weights, len(read))
+    zeros = _read_least(least, len(read))
     return fuse(
         read,
-        [_scaled(number, each, share) for number, (each, share) in enumerate(zip(read, shares, strict=True))],
+        [
+            _scaled(number, each, share, zero)
+            for number, (each, share, zero) in enumerate(zip(read, shares, zeros, strict=True))
+        ],
         legs=read_legs(legs, len(read)),
         ceiling=finite_ceiling([share for share, each in zip(shares, read, strict=True) if each]),
         ties="first_seen",
@@ -45,15 +54,28 @@ def convex_combination(
     )
 
 
-def _scaled(number: int, candidates: Sequence[Candidate], share: float) -> list[float]:
-    """Return each candidate's score scaled between the list's worst and best, times the list's share."""
+def _read_least(least: Sequence[float | None] | None, count: int) -> list[float | None]:
+    if least is None:
+        return [None] * count
+    given = [
+        None if score is None else arguments.number(f"least[{number}]", score)
+        for number, score in enumerate(arguments.sequence("least", least))
+    ]
+    if len(given) != count:
+        raise ArgumentError("least", f"must hold a score or None for each list: {len(given)} for {count} lists")
+    return given
+
+
+def _scaled(number: int, candidates: Sequence[Candidate], share: float, zero: float | None) -> list[float]:
+    """Return each candidate's score scaled between the list's zero and its best, times the list's share."""
     scores = [
         arguments.number(f"lists[{number}][{place}].score", candidate.score)
         for place, candidate in enumerate(candidates)
     ]
     halves = [score / 2 for score in scores]  # the span of two very large scores would overflow
-    worst, best = min(halves, default=0.0), max(halves, default=0.0)
+    best = max(halves, default=0.0)
+    worst = min(halves, default=0.0) if zero is None else zero / 2
     span = best - worst
     if span <= 0:
-        return [share] * len(scores)
-    return [share * ((half - worst) / span) for half in halves]
+        return [share if half >= best else 0.0 for half in halves]
+    return [share * max(0.0, (half - worst) / span) for half in halves]

@@ -25,7 +25,7 @@ DEFAULT = Preset(
     name="default",
     about="words, meaning and connections; exclusion means exclusion; what was replaced steps back",
     ladder=LadderRules(trust=0.5),
-    fusion=FusionRules(method="convex", weights={"lexical": 0.6, "vector": 0.4}),
+    fusion=FusionRules(method="convex", weights={"lexical": 0.6, "vector": 0.4}, least={"lexical": 0.0}),
     graph=GraphRules(
         use="addition",
         seeds=20,

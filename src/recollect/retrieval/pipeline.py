@@ -344,7 +344,8 @@ def fuse(lists: Mapping[str, Sequence[Candidate]], rules: FusionRules) -> list[C
     legs, found = list(lists), list(lists.values())
     weights = [rules.weights.get(leg, 1.0) for leg in legs]
     if rules.method == "convex":
-        return convex_combination(found, weights=weights, legs=legs)
+        least = [rules.least.get(leg) for leg in legs]
+        return convex_combination(found, weights=weights, legs=legs, least=least)
     return reciprocal_rank_fusion(
         found, k=rules.k, weights=weights, rank_base=rules.rank_base, ties=rules.ties, legs=legs
     )

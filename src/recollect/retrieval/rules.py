@@ -162,6 +162,8 @@ class FusionRules(Section):
     ties: Ties = checked("path", _one_of("path", "id", "first_seen"))  # noqa: RUF009
     weights: Mapping[str, float] = _table_of(_weights(*LEGS))
     """What each leg counts; 1 for those that are not named."""
+    least: Mapping[str, float] = _table_of(_weights(*LEGS))
+    """In a convex combination, the raw score of a leg that counts as 0; the worst in its list where none is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
