@@ -5,10 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from recollect.model import Candidate, Step
+from recollect.ranking import Loan
+from recollect.retrieval import Attempt, FusionRules, StageRun, Trace
 from tests.test_public_surface import SURFACE
 
 ROOT = Path(__file__).parent.parent
@@ -66,3 +72,53 @@ def test_every_script_is_described() -> None:
     for script in (ROOT / "scripts").iterdir():
         if "." not in script.name:
             assert f"scripts/{script.name}" in contributing
+
+
+def test_the_figures_of_the_drawn_example_are_those_of_the_code_on_its_page() -> None:
+    drawing = (ROOT / "docs/pipeline-example.svg").read_text(encoding="utf-8")
+    examples = "\n".join(re.findall(r"```python\n(.*?)```", _page("pipeline.md"), flags=re.DOTALL))
+    drawn = re.findall(r">([0-9]+\.[0-9]+)<", drawing)
+    assert len(drawn) > 40
+    assert [number for number in drawn if number not in examples] == []
+
+
+def test_every_field_of_a_trace_is_described() -> None:
+    step = Step("importance", "why", 0.94, 0.0, 0.5, 0.47, 2, 1)
+    found = Candidate("n1", evidence=("lexical", 1, 7.0, 0.5), ceiling=1.0, superseded_by=("n2",), rerank_score=1.0)
+    told = Trace(
+        mode="hybrid",
+        original_query="tea",
+        attempts=[Attempt("initial", "tea", 1)],
+        rerank_skipped_reason="unanimity",
+        rerank_provider="turner",
+        unanimity=2,
+        error_stage="bm25",
+        error_detail="gone",
+        preset="default",
+        embedder="topics",
+        fusion=FusionRules().to_dict(),
+        date_hints=("2026/04/04",),
+        graph_elapsed=1.0,
+        graph_count=1,
+        graph_skipped_reason="none",
+        loans={"n1": [Loan("n2", "next", 0.1)]},
+        stages=[StageRun("importance", 1, 0.1)],
+        below_floor=1,
+        warnings=["so"],
+        results=[replace(found, steps=(step,))],
+    ).to_dict()
+    page = _page("pipeline.md").partition("## The trace, field by field")[2]
+    assert [name for name in _names(told) if f"`{name}`" not in page] == []
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def _names(told: Any) -> Iterator[str]:
+    """Yield the names in JSON-ready data, and in what it holds."""
+    if isinstance(told, dict):
+        yield from told
+        told = list(told.values())
+    for each in told if isinstance(told, list) else ():
+        yield from _names(each)
