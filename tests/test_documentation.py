@@ -5,10 +5,19 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from recollect.errors import ArgumentError
+from recollect.model import Candidate, Step
+from recollect.ranking import Loan
+from recollect.retrieval import Attempt, FusionRules, Preset, StageRules, StageRun, Trace, presets
+from recollect.retrieval.rules import Section
+from recollect.retrieval.stages import STAGES
 from tests.test_public_surface import SURFACE
 
 ROOT = Path(__file__).parent.parent
@@ -66,3 +75,139 @@ def test_every_script_is_described() -> None:
     for script in (ROOT / "scripts").iterdir():
         if "." not in script.name:
             assert f"scripts/{script.name}" in contributing
+
+
+def test_the_figures_of_the_drawn_example_are_those_of_the_code_on_its_page() -> None:
+    drawing = (ROOT / "docs/pipeline-example.svg").read_text(encoding="utf-8")
+    examples = "\n".join(re.findall(r"```python\n(.*?)```", _page("pipeline.md"), flags=re.DOTALL))
+    drawn = re.findall(r">([0-9]+\.[0-9]+)<", drawing)
+    assert len(drawn) > 40
+    assert [number for number in drawn if number not in examples] == []
+
+
+def test_every_field_of_a_trace_is_described() -> None:
+    step = Step("importance", "why", 0.94, 0.0, 0.5, 0.47, 2, 1)
+    found = Candidate("n1", evidence=("lexical", 1, 7.0, 0.5), ceiling=1.0, superseded_by=("n2",), rerank_score=1.0)
+    told = Trace(
+        mode="hybrid",
+        original_query="tea",
+        attempts=[Attempt("initial", "tea", 1)],
+        rerank_skipped_reason="unanimity",
+        rerank_provider="turner",
+        unanimity=2,
+        error_stage="bm25",
+        error_detail="gone",
+        preset="default",
+        embedder="topics",
+        fusion=FusionRules().to_dict(),
+        date_hints=("2026/04/04",),
+        graph_elapsed=1.0,
+        graph_count=1,
+        graph_skipped_reason="none",
+        loans={"n1": [Loan("n2", "next", 0.1)]},
+        stages=[StageRun("importance", 1, 0.1)],
+        below_floor=1,
+        warnings=["so"],
+        results=[replace(found, steps=(step,))],
+    ).to_dict()
+    page = _page("pipeline.md").partition("## The trace, field by field")[2]
+    assert [name for name in _names(told) if f"`{name}`" not in page] == []
+
+
+SECTIONS = [each for each in fields(Preset) if isinstance(getattr(Preset(name="plain"), each.name), Section)]
+SETTINGS = [
+    (section.name, each.name) for section in SECTIONS for each in fields(getattr(Preset(name="plain"), section.name))
+]
+CONSTANTS = [
+    (stage, name, parameter.default)
+    for stage, function in STAGES.items()
+    for name, parameter in list(inspect.signature(function).parameters.items())[2:]
+]
+
+
+class TestThePageOfPresets:
+    @pytest.mark.parametrize(("section", "setting"), SETTINGS)
+    def test_every_setting_is_there_with_its_default_and_its_range(self, section: str, setting: str) -> None:
+        _, default, values, meaning = _row("presets.md", f"`{section}.{setting}`", columns=4)
+        rules = getattr(Preset(name="plain"), section)
+        assert default == _told(getattr(rules, setting), empty="empty")
+        assert meaning
+        if found := re.fullmatch(r"(\d+) to (\d+)", values):
+            least, most = map(int, found.groups())
+            for allowed in (least, most):
+                assert getattr(rules.changed({setting: allowed}), setting) == allowed
+            for outside in (least - 1, most + 1):
+                with pytest.raises(ArgumentError, match=f"{section}.{setting}"):
+                    rules.changed({setting: outside})
+        elif values.startswith("a table"):
+            assert values.endswith("each 0 to 1000")
+        else:
+            for choice in values.split(", "):
+                value = {"true": True, "false": False}.get(choice, choice)
+                assert getattr(rules.changed({setting: value}), setting) == value
+
+    def test_there_is_no_setting_that_is_not_described(self) -> None:
+        for part in fields(Preset):
+            assert part in SECTIONS or _row("presets.md", f"`{part.name}`", columns=4)
+
+    @pytest.mark.parametrize(("section", "setting"), SETTINGS)
+    def test_where_presets_differ_the_page_says_so(self, section: str, setting: str) -> None:
+        told = [_told(getattr(getattr(preset, section), setting)) for preset in presets().values()]
+        if len(set(told)) > 1:
+            assert _row("presets.md", f"`{section}.{setting}`", columns=6)[1:] == told
+
+    def test_so_it_does_of_their_stages(self) -> None:
+        told = ["; ".join(map(_stage, preset.stages)) or "–" for preset in presets().values()]
+        assert _row("presets.md", "`stages`", columns=6)[1:] == told
+        assert _row("presets.md", "", columns=6)[1:] == [f"`{name}`" for name in presets()]
+        assert {preset.floor for preset in presets().values()} == {0.0}
+
+    def test_every_stage_and_constant_is_there(self) -> None:
+        table = _page("presets.md").partition("| stage | constant |")[2]
+        described: list[tuple[str, str, str]] = []
+        stage = ""
+        for line in table.splitlines()[2:]:
+            first, constant, default, _ = _cells(line)
+            stage = first.strip("`") or stage
+            described.append((stage, constant.strip("`"), default))
+        with_constants = [(stage, name, _told(default)) for stage, name, default in CONSTANTS]
+        assert [row for row in described if row[1]] == with_constants
+        assert list(dict.fromkeys(row[0] for row in described)) == list(STAGES)
+
+
+def _row(page: str, first: str, *, columns: int) -> list[str]:
+    """Return the cells of the one row of a page's tables that has so many columns and begins so."""
+    rows = [_cells(line) for line in _page(page).splitlines() if line.startswith("|")]
+    (found,) = [row for row in rows if len(row) == columns and row[0] == first]
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _stage(rules: StageRules) -> str:
+    constants = ", ".join(f"{name} {_told(value)}" for name, value in rules.settings.items())
+    return f"{rules.stage}: {constants}" if constants else rules.stage
+
+
+def _told(value: Any, *, empty: str = "–") -> str:
+    """Return a setting's value as the page writes it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {held:g}" for name, held in value.items()) or empty
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def _names(told: Any) -> Iterator[str]:
+    """Yield the names in JSON-ready data, and in what it holds."""
+    if isinstance(told, dict):
+        yield from told
+        told = list(told.values())
+    for each in told if isinstance(told, list) else ():
+        yield from _names(each)
