@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from recollect.model import Candidate, Edge, Filters
+from recollect.characters import collapse_whitespace
+from recollect.model import Candidate, Edge
 from recollect.retrieval.request import Place, Request
 
 if TYPE_CHECKING:
@@ -27,33 +28,46 @@ class IndexConnections:
         self._place = place
         self._reach = reach
         self._edges: dict[str, list[Edge]] = {}
+        self.failure = ""
+        """What went wrong when the index was asked; from then on there are no edges."""
 
     @property
     def known(self) -> bool:
         """Whether the index can tell edges at all."""
-        return hasattr(self._index, "edges") and hasattr(self._index, "candidates")
+        return not self.failure and hasattr(self._index, "edges") and hasattr(self._index, "candidates")
 
     def edges(self, notes: Iterable[str]) -> list[Edge]:
         """Return the edges of these notes."""
         asked = list(dict.fromkeys(notes))
         new = [note for note in asked if note not in self._edges]
         if new and self.known:
+            try:
+                found = self._index.edges(new, namespace=self._place.namespace, reach=self._reach)
+            except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+                found = self._failed(error)
             self._edges |= {note: [] for note in new}
-            for edge in self._index.edges(new, namespace=self._place.namespace, reach=self._reach):
+            for edge in found:
                 self._edges[edge.source].append(edge)
         return [edge for note in asked for edge in self._edges.get(note, ())]
 
-    def candidates(self, notes: Iterable[str], *, filters: Filters | None = None) -> list[Candidate]:
+    def candidates(self, notes: Iterable[str]) -> list[Candidate]:
         """Return those of these notes that may be found by the query at all."""
         asked = list(dict.fromkeys(notes))
-        if not asked:
+        if not asked or not self.known:
             return []
-        return self._index.candidates(
-            asked,
-            namespace=self._place.namespace,
-            filters=self._place.filters if filters is None else filters,
-            without=self._request.excluding,
-        )
+        try:
+            return self._index.candidates(
+                asked,
+                namespace=self._place.namespace,
+                filters=self._place.filters,
+                without=self._request.excluding,
+            )
+        except Exception as error:  # noqa: BLE001 (as above)
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> list[Any]:
+        self.failure = collapse_whitespace(str(error)) or type(error).__name__
+        return []
 
     def replacements(self, candidates: list[Candidate]) -> tuple[list[Candidate], Mapping[str, list[str]]]:
         """Return the candidates with what replaced any of them, and for each replaced one the ids of what did."""

@@ -61,6 +61,8 @@ class DenseLeg:
         """Return the nearest notes; whatever goes wrong is told in the answer, not raised, unless the caller erred."""
         started = perf_counter()
         used = False
+        if vector is None and not request.meaning:
+            return Nearest([])
         try:
             numbers, model = self._vector(request, vector)
             used = vector is None

@@ -20,7 +20,12 @@ class Neighbourhood(NamedTuple):
     newcomers: list[Candidate]
 
     def as_list(self, seeds: list[Candidate], pool: list[Candidate], limit: int) -> list[Candidate]:
-        """Return a ranked list: seeds by their own score and what they were lent, the others by what they were lent."""
+        """Return a ranked list: seeds by their own score and what they were lent, the others by what they were lent.
+
+        Where nothing is connected there is no list.
+        """
+        if not self.loans:
+            return []
         own = {seed.id: seed.score for seed in seeds}
         ranked = []
         for candidate in (*pool, *self.newcomers):

@@ -48,7 +48,7 @@ class LexicalLeg:
     def search(self, request: Request, place: Place, attempts: list[Attempt], *, retry: bool) -> Worded:
         """Return what the words find, the best first, and write down each try."""
         if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
-            every = _all_words(request.tree)
+            every = _all_words(request.words)
             found = self._ask(every, place)
             attempts.append(Attempt("initial", compile_fts5(every), len(found)))
             if not found:
@@ -70,7 +70,7 @@ class LexicalLeg:
             attempts,
             search=search,
             names=lambda words: self._names(words, request, place),
-            spelt=(lambda words: self._spelt(words, place)) if self._preset.ladder.vocabulary else None,
+            spelt=(lambda words: self._spelt(words, request, place)) if self._preset.ladder.vocabulary else None,
         )
         if not found:
             return Worded(found, request.tree)
@@ -97,29 +97,40 @@ class LexicalLeg:
     def _names(self, words: Sequence[str], request: Request, place: Place) -> list[Candidate]:
         """Return the notes whose names are spelt like one of the words."""
         if self._chunks is not None:
-            chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", self._chunks))}
-            matches = trigram_search(list(self._chunks), words, place.depth)
-            return [replace(chunks[match.id], score=match.similarity, lexical_rank=None) for match in matches]
+            return self._allowed(self._named_chunks(words, place), request, place)
         search_names = getattr(self._index, "search_names", None)
         if search_names is None:
             return []
+        titles = self._preset.ladder.titles
         found: list[Candidate] = search_names(
-            words,
-            place.depth,
-            namespace=place.namespace,
-            filters=place.filters,
-            titles=self._preset.ladder.titles,
+            words, place.depth, namespace=place.namespace, filters=place.filters, titles=titles
         )
-        if request.excluding is None or request.excluding.tokens == ():
+        return self._allowed(found, request, place)
+
+    def _named_chunks(self, words: Sequence[str], place: Place) -> list[Candidate]:
+        """Return those of the caller's own notes whose names are spelt like one of the words."""
+        chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", self._chunks or ()))}
+        matches = trigram_search(list(chunks.values())[::-1], words, place.depth)
+        return [replace(chunks[match.id], score=match.similarity, lexical_rank=None) for match in matches]
+
+    def _allowed(self, found: list[Candidate], request: Request, place: Place) -> list[Candidate]:
+        """Return those that the query does not exclude; of the caller's own notes also those that pass the filters."""
+        excluded = request.excluding is not None and any(token.operator == "NOT" for token in request.excluding.tokens)
+        if not found or not (excluded or (self._chunks is not None and place.filters)):
             return found
-        allowed = self._index.candidates(
+        candidates = getattr(self._index, "candidates", None)
+        if candidates is None:
+            return []  # nobody can tell, and what must not be found is not
+        allowed = candidates(
             [each.id for each in found], namespace=place.namespace, filters=place.filters, without=request.excluding
         )
         kept = {each.id for each in allowed}
         return [each for each in found if each.id in kept]
 
-    def _spelt(self, words: Sequence[str], place: Place) -> str:
-        """Return the words with those that the index does not know replaced by such as it does."""
+    def _spelt(self, tokens: Sequence[str], request: Request, place: Place) -> str:
+        """Return such words as the index knows in the place of those that it does not; stopwords are never misspelt."""
+        sought = {token.text for token in request.words.tokens}
+        words = [token for token in tokens if token in sought]
         similar_words = getattr(self._index, "similar_words", None)
         similar: Mapping[str, Sequence[str]] = (
             similar_words(words, namespace=place.namespace) if similar_words is not None else {}

@@ -239,6 +239,8 @@ class Retrieval:
             before = perf_counter()
             fused = run_stage(stage, settings, fused, scene)
             trace.stages.append(StageRun(stage, len(fused), (perf_counter() - before) * 1000))
+        if connections.failure:
+            trace.warnings.append(f"connections were not followed: {connections.failure}")
         trace.fusion_elapsed = (perf_counter() - started) * 1000 - trace.graph_elapsed
         return fused
 
@@ -255,12 +257,9 @@ class Retrieval:
         if not connections.known:
             trace.graph_skipped_reason = "the index knows no edges"
             return fused
-        try:
-            found = explore(fused, connections, rules)
-        except Exception as error:  # noqa: BLE001 (as for the other legs)
-            told = collapse_whitespace(str(error)) or type(error).__name__
-            trace.graph_skipped_reason = told
-            trace.warnings.append(f"connections were not followed: {told}")
+        found = explore(fused, connections, rules)
+        if connections.failure:
+            trace.graph_skipped_reason = connections.failure
             return fused
         trace.loans, trace.graph_count = found.loans, len(found.loans)
         if rules.use == "source":

@@ -43,11 +43,13 @@ class Request:
     query: str
     """What the person wrote."""
     tree: Query
-    """What the lexical leg looks for."""
+    """What the lexical leg looks for: the words, and the dates that they speak of."""
+    words: Query
+    """The words alone."""
     compiled: str
     """The canonical string that the trace shows."""
     meaning: str
-    """What the dense leg embeds."""
+    """What the dense leg embeds; nothing where a query says only what it does not want."""
     excluding: Query | None
     """Whose exclusions hold in every leg; ``None`` where the reading is literal."""
     now: datetime
@@ -72,17 +74,18 @@ def read_request(
     asked, warnings = _asked(question_date)
     hints = expand_temporal(query, question_date).date_hints if asked else ()
     own = read_tree(query, preset, aliases)
-    tree, shortened = _shortened(own, preset.query.most_words)
+    most = preset.query.most_words
+    words, shortened = _shortened(own, most)
     strict = preset.query.reading == "strict"
-    compiled = tree
-    if hints:
-        compiled = read_tree(augment_with_temporal(query, question_date), preset, aliases)
+    augmented = augment_with_temporal(query, question_date) if hints else query
+    compiled = _shortened(read_tree(augmented, preset, aliases), most)[0] if hints else words
     return Request(
         query=query,
-        tree=with_dates(tree, hints) if hints else tree,
+        tree=with_dates(words, hints) if hints else words,
+        words=words,
         compiled=compile_fts5(compiled),
-        meaning=wanted(tree) if strict else augment_with_temporal(query, question_date) if hints else query,
-        excluding=tree if strict else None,
+        meaning=wanted(own) if strict else augmented,
+        excluding=own if strict else None,
         now=arguments.instant("now", now) if now is not None else asked or datetime.now(UTC),
         date_hints=hints,
         warnings=(*own.warnings, *warnings, *shortened),

@@ -64,6 +64,11 @@ def _count_between(at_least: int, at_most: int) -> Callable[[str, Any], int]:
     return check
 
 
+def _damping(argument: str, value: Any) -> float:
+    """Return the constant of reciprocal ranks; 0 means the paper's, here as everywhere."""
+    return number_between(0, _MANY)(argument, value) or float(DEFAULT_K)
+
+
 def _weights(*known: str) -> Callable[[str, Any], Mapping[str, float]]:
     """Return a check of weights by name; where none is known, every name is."""
 
@@ -157,7 +162,7 @@ class FusionRules(Section):
 
     table: ClassVar[str] = "fusion"
     method: Literal["rrf", "convex"] = checked("rrf", _one_of("rrf", "convex"))
-    k: float = checked(DEFAULT_K, number_between(0, _MANY))
+    k: float = checked(DEFAULT_K, _damping)
     rank_base: int = checked(1, _count_between(0, 1))
     ties: Ties = checked("path", _one_of("path", "id", "first_seen"))  # noqa: RUF009
     weights: Mapping[str, float] = _table_of(_weights(*LEGS))
