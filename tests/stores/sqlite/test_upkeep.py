@@ -313,7 +313,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
 ) -> None:
     store.close()
     for end in ("", "ROLLBACK; "):  # SQLite may have undone the transaction by itself
-        broken = (*schema._MIGRATIONS[:1], f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608
+        broken = (*schema._MIGRATIONS[:2], f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608
         monkeypatch.setattr(schema, "_MIGRATIONS", broken)
         monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))
         with pytest.raises(StoreError, match="no such table: nowhere"):

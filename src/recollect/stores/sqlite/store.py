@@ -32,6 +32,7 @@ from recollect.stores.sqlite.rows import fetch
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.tables import delete_notes, linked_note, namespace_key, notes_of, place_of, write_links
 from recollect.stores.sqlite.vectors import VectorIndex
+from recollect.stores.sqlite.vocabulary import Vocabulary
 from recollect.stores.sqlite.writing import Batch
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class SQLiteStore:
         self._connections = Connections(path, read_only=read_only)
         self._indexes: dict[tuple[int, int], VectorIndex] = {}
         self._lock = threading.Lock()
+        self._vocabulary = Vocabulary()
 
     @property
     def model(self) -> Model | None:
@@ -82,7 +84,7 @@ class SQLiteStore:
     ) -> list[Note]:
         """Store what the drafts say and return the notes as they are now."""
         with self._connections.writing() as connection:
-            batch = Batch(connection, create=create)
+            batch = Batch(connection, self._vocabulary, create=create)
             batch.add(drafts)
             return batch.write(model, vectors or {})
 
@@ -97,7 +99,7 @@ class SQLiteStore:
     ) -> Written:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._connections.writing() as connection:
-            batch = Batch(connection, adopt=adopt)
+            batch = Batch(connection, self._vocabulary, adopt=adopt)
             written = batch.add_documents(documents, namespace)
             batch.write(model, vectors or {})
         return written
