@@ -60,7 +60,7 @@ def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
 WORDS = ["run", "runs", "running", "green", "tea", "teas", "Café", "cafe\u0301", "note", "17", "\ue000", "the"]
 texts = st.lists(st.sampled_from([*WORDS, "(", ")", "(film)", '"', "\0", "-"]), max_size=5).map(" ".join)
 drafts: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {"id": st.sampled_from("abcdef"), "content": texts},
+    {"id": st.sampled_from("abcd"), "content": texts},
     optional={
         "title": texts,
         "summary": texts,
@@ -68,7 +68,7 @@ drafts: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     },
 )
 batches = st.lists(drafts, max_size=4)
-deletions = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=3)
+deletions = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
 histories = st.lists(st.one_of(batches, batches, deletions), max_size=8)
 
 
@@ -116,7 +116,7 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
             assert problems(store) == {}
             assert not any(finding.problem for finding in store.repair())
             assert edges(store) == naming.mentions(there)
-            store.delete("abcdef", namespace=HOME)
+            store.delete("abcd", namespace=HOME)
             with store._connections.reading() as connection:
                 for table in ("titles", "titled", "mentions", "entities"):
                     assert connection.execute(f"SELECT count(*) FROM {table}").get == 0  # noqa: S608
@@ -142,8 +142,9 @@ def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.Monk
     monkeypatch.setattr(mentions, "MOST_NAMERS", 2)
 
     @settings(max_examples=CASES // 4)
-    @given(st.lists(drafts, max_size=8, unique_by=lambda draft: draft["id"]), st.randoms(), st.integers(1, 4))
-    def law(notes: list[dict[str, Any]], chance: Any, size: int) -> None:
+    @given(st.lists(drafts, max_size=8), st.randoms(), st.integers(1, 4))
+    def law(given: list[dict[str, Any]], chance: Any, size: int) -> None:
+        notes = [{**draft, "id": str(place)} for place, draft in enumerate(given)]
         ends = []
         for turn in range(2):
             shuffled = chance.sample(notes, len(notes)) if turn else notes

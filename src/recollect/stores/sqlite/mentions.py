@@ -54,7 +54,8 @@ def write_mentions(
     The notes are written, but not yet in the word index, and what they held is no longer there. ``known`` are those
     that were there before.
     """
-    if not _has_titles(connection, namespace) and not any(text.title for text in texts):
+    first = not _has_titles(connection, namespace)
+    if first and not any(text.title for text in texts):
         vocabulary.forget()
         return
     reader = Reader(connection)
@@ -62,13 +63,15 @@ def write_mentions(
     told = vocabulary if vocabulary.knows(connection, namespace) else None
     connection.executemany("DELETE FROM mentions WHERE note = ?", [(note,) for note in known])
     new = _write_titles(connection, namespace, given, known, told)
-    _seek(connection, reader, namespace, new, vocabulary)
+    if _has_words(connection, namespace):
+        _seek(connection, reader, namespace, new, vocabulary)
+    elif first:
+        vocabulary.begin(connection, namespace)
     parts = _Parts.of(reader, texts)
-    words = set(parts.stems)
-    if vocabulary.knows(connection, namespace):
-        vocabulary.add_titles(title.stems for title in new.values())
-        words = vocabulary.add_and_tell(words)
-    _write_named(connection, _named(connection, reader, namespace, texts, given, parts, words))
+    told = vocabulary if vocabulary.knows(connection, namespace) else None
+    if told is not None:
+        told.add_titles(title.stems for title in new.values())
+    _write_named(connection, _named(connection, reader, namespace, texts, given, parts, told))
 
 
 def rebuild(connection: apsw.Connection) -> None:
@@ -116,6 +119,11 @@ def problems(connection: apsw.Connection) -> Iterator[str]:
 
 def _has_titles(connection: apsw.Connection, namespace: int) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM titles WHERE namespace = ?)", (namespace,)).get)
+
+
+def _has_words(connection: apsw.Connection, namespace: int) -> bool:
+    sql = f"SELECT EXISTS (SELECT 1 FROM words_{namespace}_docsize)"  # noqa: S608 (our own number)
+    return bool(connection.execute(sql).get)
 
 
 def _walk(connection: apsw.Connection, namespace: int, condition: str = "1") -> Iterator[list[Text]]:
@@ -202,9 +210,6 @@ def _seek(
 ) -> None:
     """Find the notes of the word index that name new titles."""
     words = f"words_{namespace}"
-    if not connection.execute(f"SELECT EXISTS (SELECT 1 FROM {words}_docsize)").get:  # noqa: S608 (our own number)
-        vocabulary.begin(connection, namespace)
-        return
     if len(titles) >= WORTH_READING and not vocabulary.knows(connection, namespace):
         vocabulary.read(connection, namespace)
     if vocabulary.knows(connection, namespace):
@@ -249,7 +254,7 @@ def _named_in(
 ) -> list[tuple[int, int, int]]:
     """Find the titles that texts name, without a vocabulary."""
     parts = _Parts.of(reader, texts)
-    return _named(connection, reader, namespace, texts, _given(reader, texts), parts, set(parts.stems))
+    return _named(connection, reader, namespace, texts, _given(reader, texts), parts)
 
 
 def _named(
@@ -259,23 +264,22 @@ def _named(
     texts: Sequence[Text],
     given: Mapping[int, Sequence[Title]],
     parts: _Parts,
-    beginning: set[str],
+    told: Vocabulary | None = None,
 ) -> list[tuple[int, int, int]]:
-    """Find the titles that texts name and their notes do not bear: title, note, and whether by the very words.
-
-    Only those that begin with one of the stems in ``beginning`` are looked for.
-    """
+    """Find the titles that texts name and their notes do not bear: title, note, and whether by the very words."""
     stems = parts.stems
-    titles, longer = _titles_at(connection, namespace, beginning)
+    words = set(stems)
+    titles, longer = _titles_at(connection, namespace, words if told is None else told.add_and_tell(words))
     telling = titles.keys() | longer
     spots = [at for at, stem in enumerate(stems) if stem in telling] if telling else []
     found = [(at, stems[at]) for at in spots if stems[at] in titles]
     starts = [at for at in spots if stems[at] in longer]
     for depth in range(2, MOST_WORDS + 1):
-        if not starts:
+        runs = [(at, " ".join(stems[at : at + depth])) for at in starts if at + depth <= len(stems)]
+        if not runs:
             break
-        runs = [(at, " ".join(stems[at : at + depth])) for at in starts]
-        there, longer = _titles_at(connection, namespace, {run for _, run in runs})
+        spans = {run for _, run in runs}
+        there, longer = _titles_at(connection, namespace, spans if told is None else told.may_begin(spans))
         titles |= there
         found += [each for each in runs if each[1] in there]
         starts = [at for at, run in runs if run in longer] if longer else []

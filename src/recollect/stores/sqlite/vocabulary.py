@@ -57,11 +57,14 @@ class Vocabulary:
         self._marks = bytearray()
 
     def add_titles(self, titles: Iterable[str]) -> None:
-        """Hold these titles, and the words that they begin with."""
+        """Hold these titles, and the runs of words that they begin with."""
         marks = self._marks
         for title in titles:
-            marks[hash(title) % BUCKETS] |= _TITLE
-            marks[hash(title.partition(" ")[0]) % BUCKETS] |= _BEGINS
+            marks[hash(title) % BUCKETS] |= _TITLE | _BEGINS
+            end = title.find(" ")
+            while end > 0:
+                marks[hash(title[:end]) % BUCKETS] |= _BEGINS
+                end = title.find(" ", end + 1)
 
     def may_hold(self, title: str) -> bool:
         """Return whether notes may hold every word of a title."""
@@ -71,6 +74,11 @@ class Vocabulary:
     def may_be_title(self, title: str) -> bool:
         """Return whether this may be a title already."""
         return bool(self._marks[hash(title) % BUCKETS] & _TITLE)
+
+    def may_begin(self, runs: Iterable[str]) -> set[str]:
+        """Return the runs of words that a title may begin with."""
+        marks = self._marks
+        return {run for run in runs if marks[hash(run) % BUCKETS] & _BEGINS}
 
     def add_and_tell(self, words: Iterable[str]) -> set[str]:
         """Hold these words of notes as well, and return those that a title may begin with."""
