@@ -60,17 +60,20 @@ def write_mentions(
         return
     reader = Reader(connection)
     given = _given(reader, texts)
+    worded = _has_words(connection, namespace)
+    if not vocabulary.knows(connection, namespace):
+        if first and not worded:
+            vocabulary.begin(connection, namespace)
+        elif len(given) >= WORTH_READING:
+            vocabulary.read(connection, namespace)
     told = vocabulary if vocabulary.knows(connection, namespace) else None
     connection.executemany("DELETE FROM mentions WHERE note = ?", [(note,) for note in known])
     new = _write_titles(connection, namespace, given, known, told)
-    if _has_words(connection, namespace):
-        _seek(connection, reader, namespace, new, vocabulary)
-    elif first:
-        vocabulary.begin(connection, namespace)
-    parts = _Parts.of(reader, texts)
-    told = vocabulary if vocabulary.knows(connection, namespace) else None
+    if worded:
+        _seek(connection, reader, namespace, new, told)
     if told is not None:
         told.add_titles(title.stems for title in new.values())
+    parts = _Parts.of(reader, texts, given, told)
     _write_named(connection, _named(connection, reader, namespace, texts, given, parts, told))
 
 
@@ -164,8 +167,20 @@ class _Parts(NamedTuple):
     """The place of the note that each part is of."""
 
     @classmethod
-    def of(cls, reader: Reader, texts: Sequence[Text]) -> _Parts:
-        owned = [(place, part) for place, text in enumerate(texts) for part in text[1:] if part]
+    def of(
+        cls,
+        reader: Reader,
+        texts: Sequence[Text],
+        given: Mapping[int, Sequence[Title]],
+        told: Vocabulary | None = None,
+    ) -> _Parts:
+        """Read what may name a title: a note's own title is left out where it holds no other."""
+        owned = []
+        for place, (note, *parts) in enumerate(texts):
+            own = given.get(note)
+            if told and own and len(own) == 1 and own[0].text == parts[0] and told.names_no_other(own[0].stems):
+                parts[0] = ""
+            owned += [(place, part) for part in parts if part]
         return cls(reader.stems([part for _, part in owned]), [place for place, _ in owned])
 
 
@@ -206,14 +221,16 @@ def _write_titles(
 
 
 def _seek(
-    connection: apsw.Connection, reader: Reader, namespace: int, titles: Mapping[int, Title], vocabulary: Vocabulary
+    connection: apsw.Connection,
+    reader: Reader,
+    namespace: int,
+    titles: Mapping[int, Title],
+    told: Vocabulary | None,
 ) -> None:
     """Find the notes of the word index that name new titles."""
     words = f"words_{namespace}"
-    if len(titles) >= WORTH_READING and not vocabulary.knows(connection, namespace):
-        vocabulary.read(connection, namespace)
-    if vocabulary.knows(connection, namespace):
-        titles = {key: title for key, title in titles.items() if vocabulary.may_hold(title.stems)}
+    if told is not None:
+        titles = {key: title for key, title in titles.items() if told.may_hold(title.stems)}
     waiting = iter(titles.items())
     while group := dict(islice(waiting, SOUGHT_TITLES)):
         rows = connection.execute(
@@ -253,8 +270,8 @@ def _named_in(
     connection: apsw.Connection, reader: Reader, namespace: int, texts: Sequence[Text]
 ) -> list[tuple[int, int, int]]:
     """Find the titles that texts name, without a vocabulary."""
-    parts = _Parts.of(reader, texts)
-    return _named(connection, reader, namespace, texts, _given(reader, texts), parts)
+    given = _given(reader, texts)
+    return _named(connection, reader, namespace, texts, given, _Parts.of(reader, texts, given))
 
 
 def _named(
@@ -303,7 +320,9 @@ def _titles_at(
 ) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
     """Return for runs of stems that are titles their keys and words, and the runs that longer titles begin with."""
     titles: dict[str, list[tuple[int, str]]] = {}
-    longer = set()
+    longer: set[str] = set()
+    if not runs:
+        return titles, longer
     # Behind a title come those that go on after a space; "!" is what follows a space.
     rows = connection.execute(
         """

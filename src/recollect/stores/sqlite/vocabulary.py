@@ -15,9 +15,12 @@ __all__ = ["Vocabulary"]
 
 BUCKETS = 2**22
 WORTH_READING = 256
-"""How many titles must be new at once for the words of a whole namespace to be read."""
+"""How many notes with titles must come at once for the words of a whole namespace to be read."""
 
-_HELD, _BEGINS, _TITLE = 1, 2, 4
+FEW_WORDS = 3
+"""Longer titles hold so many shorter ones that it is as quick to look for them."""
+
+_HELD, _BEGINS, _TITLE, _SEVERAL = 1, 2, 4, 8
 
 
 class Vocabulary:
@@ -57,14 +60,15 @@ class Vocabulary:
         self._marks = bytearray()
 
     def add_titles(self, titles: Iterable[str]) -> None:
-        """Hold these titles, and the runs of words that they begin with."""
+        """Hold these titles, which are new, their words, which some note bears, and the runs that they begin with."""
         marks = self._marks
         for title in titles:
-            marks[hash(title) % BUCKETS] |= _TITLE | _BEGINS
-            end = title.find(" ")
-            while end > 0:
-                marks[hash(title[:end]) % BUCKETS] |= _BEGINS
-                end = title.find(" ", end + 1)
+            place = hash(title) % BUCKETS
+            marks[place] |= _TITLE | _BEGINS | (_SEVERAL if marks[place] & _TITLE else 0)
+            words = title.split(" ")
+            for depth, word in enumerate(words):
+                marks[hash(word) % BUCKETS] |= _HELD
+                marks[hash(" ".join(words[:depth])) % BUCKETS] |= _BEGINS
 
     def may_hold(self, title: str) -> bool:
         """Return whether notes may hold every word of a title."""
@@ -74,6 +78,16 @@ class Vocabulary:
     def may_be_title(self, title: str) -> bool:
         """Return whether this may be a title already."""
         return bool(self._marks[hash(title) % BUCKETS] & _TITLE)
+
+    def names_no_other(self, title: str) -> bool:
+        """Return whether it is certain that the words of a title hold no title but itself."""
+        words, marks = title.split(" "), self._marks
+        if len(words) > FEW_WORDS or marks[hash(title) % BUCKETS] & _SEVERAL:
+            return False
+        shorter = [
+            words[start : start + size] for size in range(1, len(words)) for start in range(len(words) - size + 1)
+        ]
+        return not any(marks[hash(" ".join(run)) % BUCKETS] & _TITLE for run in shorter)
 
     def may_begin(self, runs: Iterable[str]) -> set[str]:
         """Return the runs of words that a title may begin with."""
