@@ -175,13 +175,20 @@ class _Parts(NamedTuple):
         told: Vocabulary | None = None,
     ) -> _Parts:
         """Read what may name a title: a note's own title is left out where it holds no other."""
-        owned = []
-        for place, (note, *parts) in enumerate(texts):
-            own = given.get(note)
-            if told and own and len(own) == 1 and own[0].text == parts[0] and told.names_no_other(own[0].stems):
-                parts[0] = ""
-            owned += [(place, part) for part in parts if part]
-        return cls(reader.stems([part for _, part in owned]), [place for place, _ in owned])
+        parts, owners = [], []
+        for place, (note, title, summary, content) in enumerate(texts):
+            if title:
+                own = given[note]
+                alone = told and len(own) == 1 and own[0].text == title and told.names_no_other(own[0].stems)
+                if not alone:
+                    parts.append(title)
+                    owners.append(place)
+            if summary:
+                parts.append(summary)
+                owners.append(place)
+            parts.append(content)
+            owners.append(place)
+        return cls(reader.stems(parts), owners)
 
 
 def _write_titles(
@@ -230,7 +237,8 @@ def _seek(
     """Find the notes of the word index that name new titles."""
     words = f"words_{namespace}"
     if told is not None:
-        titles = {key: title for key, title in titles.items() if told.may_hold(title.stems)}
+        held = told.may_hold((key, title.stems) for key, title in titles.items())
+        titles = {key: titles[key] for key in sorted(held)}
     waiting = iter(titles.items())
     while group := dict(islice(waiting, SOUGHT_TITLES)):
         rows = connection.execute(

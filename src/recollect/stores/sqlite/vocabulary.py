@@ -17,9 +17,6 @@ BUCKETS = 2**22
 WORTH_READING = 256
 """How many notes with titles must come at once for the words of a whole namespace to be read."""
 
-FEW_WORDS = 3
-"""Longer titles hold so many shorter ones that it is as quick to look for them."""
-
 _HELD, _BEGINS, _TITLE, _SEVERAL = 1, 2, 4, 8
 
 
@@ -66,14 +63,21 @@ class Vocabulary:
             place = hash(title) % BUCKETS
             marks[place] |= _TITLE | _BEGINS | (_SEVERAL if marks[place] & _TITLE else 0)
             words = title.split(" ")
-            for depth, word in enumerate(words):
+            for word in words:
                 marks[hash(word) % BUCKETS] |= _HELD
+            for depth in range(1, len(words)):
                 marks[hash(" ".join(words[:depth])) % BUCKETS] |= _BEGINS
 
-    def may_hold(self, title: str) -> bool:
-        """Return whether notes may hold every word of a title."""
-        marks = self._marks
-        return all(marks[hash(word) % BUCKETS] & _HELD for word in title.split(" "))
+    def may_hold(self, titles: Iterable[tuple[int, str]]) -> set[int]:
+        """Return of titles with a number each the numbers of those whose every word a note may hold."""
+        marks, held = self._marks, set()
+        for number, title in titles:
+            for word in reversed(title.split(" ")):  # the last tells most: chapter 17
+                if not marks[hash(word) % BUCKETS] & _HELD:
+                    break
+            else:
+                held.add(number)
+        return held
 
     def may_be_title(self, title: str) -> bool:
         """Return whether this may be a title already."""
@@ -81,13 +85,11 @@ class Vocabulary:
 
     def names_no_other(self, title: str) -> bool:
         """Return whether it is certain that the words of a title hold no title but itself."""
-        words, marks = title.split(" "), self._marks
-        if len(words) > FEW_WORDS or marks[hash(title) % BUCKETS] & _SEVERAL:
-            return False
-        shorter = [
-            words[start : start + size] for size in range(1, len(words)) for start in range(len(words) - size + 1)
-        ]
-        return not any(marks[hash(" ".join(run)) % BUCKETS] & _TITLE for run in shorter)
+        first, _, second = title.partition(" ")
+        marks = self._marks
+        if " " in second or marks[hash(title) % BUCKETS] & _SEVERAL:
+            return False  # of long ones it is as quick to look
+        return not second or not (marks[hash(first) % BUCKETS] | marks[hash(second) % BUCKETS]) & _TITLE
 
     def may_begin(self, runs: Iterable[str]) -> set[str]:
         """Return the runs of words that a title may begin with."""

@@ -290,7 +290,7 @@ class Batch:
         name = draft.get("namespace", DEFAULT_NAMESPACE)
         key, self._next_key = self._next_key, self._next_key + 1
         note_id = draft.get("id") or new_id(self._now)
-        row = self._blank._replace(key=key, namespace=self._namespace(name), id=note_id)
+        row = NoteRow._make((key, self._namespace(name), note_id, *self._blank[3:]))
         return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
