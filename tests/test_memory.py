@@ -367,7 +367,10 @@ class TestIngesting:
         assert told == ["bike.md", "tea.md"]
         assert paths(memory.search("sencha"))[0] == "tea.md"
         assert paths(memory.search("wheel", filters={"tags": ["ride"]})) == ["bike.md"]
-        assert [(n.note.path, n.kind) for n in memory.neighbours("tea.md")] == [("bike.md", "wikilink")]
+        assert [(n.note.path, n.kind) for n in memory.neighbours("tea.md")] == [
+            ("bike.md", "wikilink"),
+            ("bike.md", "mention"),
+        ]
         embedded = len(embedder.texts)
         assert memory.ingest(vault).files_unchanged == 2
         assert len(embedder.texts) == embedded

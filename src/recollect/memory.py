@@ -292,7 +292,7 @@ class Memory:
         return self._store.unlink(_key(source), made, namespace=_home(namespace, source))
 
     def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
-        """Return the notes before and after it, those it links to, and those that link to it."""
+        """Return the notes beside it, linked with it, that name it or are named by it, or share an entity with it."""
         return self._store.neighbours(_key(key), namespace=_home(namespace, key))
 
     def ingest(

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from recollect.model import Filters
 from recollect.query import parse
 from recollect.stores.base import Store
+from tests.stores import naming
 from tests.stores.engines import ENGINES
 
 WORDS = ["green", "tea", "bike", "wheel", "dog"]
@@ -123,6 +124,17 @@ class History(RuleBasedStateMachine):
             [score for score, _ in expected[:limit]], abs=2e-5
         )
         assert len({each.path for each in found}) == min(limit, len(expected))
+
+    @rule(home=namespace)
+    def edges(self, home: str) -> None:
+        ids = {note.path: note.id for note in self.store.notes(namespace=home)}
+        paths = {name: path for path, name in ids.items()}
+        found = self.store.edges(list(ids.values()), namespace=home)
+        assert {edge.kind for edge in found} <= {"mention"}
+        there = {name: note for (where, name), note in self.known.items() if where == home}
+        out = {(paths[edge.source], paths[edge.target]) for edge in found if edge.direction == "out"}
+        assert out == naming.mentions(there)
+        assert out == {(paths[edge.target], paths[edge.source]) for edge in found if edge.direction == "in"}
 
     @invariant()
     def all_is_there(self) -> None:

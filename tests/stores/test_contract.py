@@ -98,6 +98,11 @@ class TestWriting:
         assert first == second == store.get(["tea.md"], namespace=HOME)[0]
         assert (second.title, second.content) == ("Tea", "green")
 
+    def test_a_vector_stays_with_its_text_in_one_batch(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "green", "vector": [1, 0]}, {"path": "a", "tags": ["x"]})
+        put(store, {"path": "b", "content": "green", "vector": [1, 0]}, {"path": "b", "content": "oolong"})
+        assert nearest(store, [1, 0]) == ["a"]
+
     def test_notes_may_swap_paths_in_one_batch(self, store: Store) -> None:
         put(store, {"id": "1", "path": "a", "content": "one"}, {"id": "2", "path": "b", "content": "two"})
         put(store, {"id": "1", "path": "c"}, {"id": "2", "path": "a"}, {"id": "1", "path": "b"})
@@ -758,6 +763,176 @@ class TestEdges:
             assert [(each.note.id, each.kind, each.direction) for each in around] == [
                 edge[1:4] for edge in store.edges([name], namespace=HOME)
             ]
+
+
+class TestMentions:
+    @staticmethod
+    def named(store: Store, namespace: str = HOME) -> set[tuple[str, str]]:
+        found = store.edges([note.id for note in store.notes()], namespace=namespace)
+        out = {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == ("mention", "out")}
+        assert out == {(edge.target, edge.source) for edge in found if (edge.kind, edge.direction) == ("mention", "in")}
+        assert all(edge.distance == 1 for edge in found)
+        return out
+
+    @pytest.mark.parametrize("order", [1, -1])
+    @pytest.mark.parametrize("together", [True, False])
+    def test_a_text_names_a_title_whatever_came_first(self, store: Store, order: int, together: bool) -> None:
+        notes: list[dict[str, Any]] = [
+            {"id": "title", "title": "Green  Tea!", "content": "x"},
+            {"id": "content", "content": "She likes GREEN-TEA best."},
+            {"id": "summary", "content": "x", "summary": "On green tea"},
+            {"id": "in a title", "content": "x", "title": "Why green tea"},
+            {"id": "apart", "content": "tea is green, and tea, green", "summary": "green", "title": "tea"},
+            {"id": "another word", "content": "green teas, evergreen tea"},
+        ][::order]
+        for batch in [notes] if together else [[note] for note in notes]:
+            put(store, *batch)
+        assert self.named(store) == {("content", "title"), ("summary", "title"), ("in a title", "title")}
+
+    @pytest.mark.parametrize(
+        ("title", "text", "named"),
+        [
+            ("Kyoto", "in Kyoto.", True),
+            ("Ines", "with ines", True),
+            ("Tea", "tea", False),  # short
+            ("2026", "in 2026", False),
+            ("2026-04-18", "on 2026/04/18", True),
+            ("About", "about", False),
+            ("What about", "what about it", False),
+            ("The plan", "the plan", True),
+            ("", "x", False),
+            ("?!", "?!", False),
+            ("Tenet (film)", "Tenet was long", True),
+            ("Tenet (film)", "the tenet film", True),
+            ("Tea (drink)", "tea", False),
+            ("Tea (drink)", "a tea drink", True),
+            ("(film) Tenet", "Tenet was long", False),
+            ("Tenet (film", "Tenet was long", False),
+            ("Tenet (a) b)", "Tenet was long", False),
+            ("Tenet ()", "Tenet was long", True),
+            ("one two three four five six seven eight nine ten eleven twelve", "{}", True),
+            ("one two three four five six seven eight nine ten eleven twelve more", "{}", False),
+            ("tea " + "x" * 300, "{}", False),
+            ("Café Größe", "cafe\u0301 größe", True),
+            ('say "Hello" \0 now', "say hello now", True),
+            ("東京 タワー", "東京 タワー へ", True),
+        ],
+    )
+    def test_which_titles_count(self, store: Store, title: str, text: str, named: bool) -> None:
+        for place, order in enumerate((1, -1)):
+            home = str(place)
+            notes = [
+                {"id": "1", "title": title, "content": "x", "namespace": home},
+                {"id": "2", "content": text.format(title), "namespace": home},
+            ]
+            for note in notes[::order]:
+                put(store, note)
+            found = store.edges(["1"], namespace=home)
+            assert found == ([Edge("1", "2", "mention", "in")] if named else [])
+
+    def test_the_longest_and_the_shortest_title_both_count(self, store: Store) -> None:
+        put(store, *({"id": title, "title": title, "content": "x"} for title in ("York", "New York", "New York City")))
+        put(store, {"id": "trip", "content": "to New York City, York, and New Yorks"})
+        assert self.named(store) == {
+            ("trip", "York"),
+            ("trip", "New York"),
+            ("trip", "New York City"),
+            ("New York", "York"),
+            ("New York City", "York"),
+            ("New York City", "New York"),
+        }
+
+    def test_notes_of_one_title_do_not_name_each_other(self, store: Store) -> None:
+        put(store, *({"id": f"{n}", "title": "Green tea", "content": "About green tea."} for n in range(3)))
+        put(store, {"id": "film", "title": "Green tea (film)", "content": "green tea"})
+        assert self.named(store) == set()
+        put(store, {"id": "other", "content": "green tea"})
+        assert self.named(store) == {("other", "0"), ("other", "1"), ("other", "2"), ("other", "film")}
+
+    def test_changes_are_seen(self, store: Store) -> None:
+        put(store, {"id": "a", "title": "Kyoto", "content": "x"}, {"id": "b", "title": "Osaka", "content": "Kyoto"})
+        assert self.named(store) == {("b", "a")}
+        put(store, {"id": "a", "title": "Osaka"})
+        assert self.named(store) == set()
+        put(store, {"id": "a", "title": "Kyoto", "content": "Osaka"})
+        assert self.named(store) == {("b", "a"), ("a", "b")}
+        put(store, {"id": "a", "title": "Osaka"}, {"id": "b", "title": "Kyoto"})
+        assert self.named(store) == set()
+        put(store, {"id": "b", "tags": ["x"], "importance": 1, "metadata": {"a": 1}})
+        put(store, {"id": "c", "content": "Osaka and Kyoto"})
+        assert self.named(store) == {("c", "a"), ("c", "b")}
+        store.delete(["a"], namespace=HOME)
+        assert self.named(store) == {("c", "b")}
+        store.delete(["c"], namespace=HOME)
+        assert self.named(store) == set()
+        assert not any(finding.problem for finding in store.check())
+
+    def test_documents_name_titles_too(self, store: Store) -> None:
+        def write(*titles: str) -> None:
+            drafts = [draft_of({"id": title, "path": title, "title": title, "content": "Kyoto"}) for title in titles]
+            store.write_documents([Document("/vault", "a.md", str(titles), drafts)], namespace=HOME)
+
+        write("Kyoto", "Osaka")
+        assert self.named(store) == {("Osaka", "Kyoto")}
+        write("Osaka", "Nara")
+        assert self.named(store) == set()
+        write("Kyoto", "Nara")
+        assert self.named(store) == {("Nara", "Kyoto")}
+        store.remove_documents("/vault", ["a.md"], namespace=HOME)
+        assert not any(finding.problem for finding in store.check())
+
+    def test_namespaces_are_walls(self, store: Store) -> None:
+        put(store, {"id": "a", "title": "Kyoto", "content": "x", "namespace": "alice"})
+        put(store, {"id": "b", "content": "to Kyoto", "namespace": "bob", "metadata": {"entities": ["x"]}})
+        put(store, {"id": "a", "content": "x", "namespace": "carol", "metadata": {"entities": ["x"]}})
+        for name in ("alice", "bob", "carol"):
+            assert store.edges(["a", "b"], namespace=name) == []
+
+    def test_neighbours_show_mentions_and_entities(self, store: Store) -> None:
+        put(store, {"id": "a", "title": "Kyoto", "content": "x", "metadata": {"entities": ["Japan"]}})
+        put(store, {"id": "b", "content": "to Kyoto", "links": ["a"], "metadata": {"entities": [" JAPAN"]}})
+        put(store, {"id": "c", "content": "x", "metadata": {"entities": ["Japan", 7, None, "", ["Kyoto"]]}})
+        found = [(each.note.id, each.kind, each.direction) for each in store.neighbours("a", namespace=HOME)]
+        assert found == [
+            ("b", "related", "in"),
+            ("b", "mention", "in"),
+            ("b", "entity", "out"),
+            ("c", "entity", "out"),
+        ]
+
+    def test_repairing_changes_nothing(self, store: Store) -> None:
+        put(store, {"id": "a", "title": "Kyoto", "content": "x", "metadata": {"entities": ["Japan"]}})
+        put(store, {"id": "b", "content": "to Kyoto", "metadata": {"entities": ["Japan"]}})
+        before = store.edges(["a", "b"], namespace=HOME)
+        assert len(before) == 4
+        store.repair()
+        assert store.edges(["a", "b"], namespace=HOME) == before
+
+
+class TestEntities:
+    @pytest.mark.parametrize("listed", ["Ines", {"a": "Ines"}, 7, None, [7, ["Ines"], {"Ines": 1}], ["", " "]])
+    def test_what_is_no_list_of_names_is_passed_over(self, store: Store, listed: Any) -> None:
+        put(store, {"id": "a", "content": "x", "metadata": {"entities": ["Ines"]}})
+        put(store, {"id": "b", "content": "x", "metadata": {"entities": listed, "more": {"entities": ["Ines"]}}})
+        assert store.edges(["a", "b"], namespace=HOME) == []
+
+    def test_they_come_and_go(self, store: Store) -> None:
+        put(store, *({"id": name, "content": "x", "metadata": {"entities": ["Ines  Weber", name]}} for name in "abc"))
+        everything = [Edge(one, other, "entity", "out") for one in "abc" for other in "abc" if one != other]
+        assert store.edges(["a", "b", "c"], namespace=HOME) == everything
+        put(store, {"id": "b", "metadata": {"entities": ["C", "ines weber\n"]}})
+        assert store.edges(["a", "b", "c"], namespace=HOME) == everything
+        put(store, {"id": "b", "metadata": {}})
+        assert store.edges(["a", "b"], namespace=HOME) == [Edge("a", "c", "entity", "out")]
+        store.delete(["c"], namespace=HOME)
+        assert store.edges(["a", "b"], namespace=HOME) == []
+        assert not any(finding.problem for finding in store.check())
+
+    def test_one_that_many_share_connects_none(self, store: Store) -> None:
+        put(store, *({"id": f"{n}", "content": "x", "metadata": {"entities": ["Ines"]}} for n in range(64)))
+        assert len(store.edges(["0"], namespace=HOME)) == 63
+        put(store, {"id": "one more", "content": "x", "metadata": {"entities": ["ines"]}})
+        assert store.edges(["0"], namespace=HOME) == []
 
 
 class TestCandidates:

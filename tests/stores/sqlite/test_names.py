@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from recollect.model import Filters
-from recollect.stores.sqlite import names, schema
+from recollect.stores.sqlite import names
 from recollect.stores.sqlite.rows import fetch
 from recollect.stores.sqlite.store import SQLiteStore
+from tests.stores.sqlite.older import as_first_version
 
 EVERYTHING = Filters()
 WRITE = """
@@ -193,19 +194,16 @@ def test_both_sides_of_a_fork_know_of_each_other(store: SQLiteStore) -> None:
     assert named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
 
 
-def test_a_store_of_the_first_version_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(schema, "_MIGRATIONS", schema._MIGRATIONS[:1])
-        before.setattr(schema, "SCHEMA_VERSION", 1)
-        old = SQLiteStore(path)
-        old.write([{"path": "kubernetes.md", "content": "x"}])
-        old.close()
-    store = SQLiteStore(path)
-    assert named(store, "kubernets") == ["kubernetes.md"]
-    store.write([{"path": "kubernetic.md", "content": "x"}])
-    assert named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
-    assert not any(finding.problem for finding in store.check())
+def test_a_store_of_the_first_version_is_brought_up_to_date(store: SQLiteStore, path: Path) -> None:
+    store.write([{"path": "kubernetes.md", "content": "x"}])
     store.close()
+    as_first_version(path, path.with_name("old.db"))
+    old = SQLiteStore(path.with_name("old.db"))
+    assert named(old, "kubernets") == ["kubernetes.md"]
+    old.write([{"path": "kubernetic.md", "content": "x"}])
+    assert named(old, "kubernets") == ["kubernetes.md", "kubernetic.md"]
+    assert not any(finding.problem for finding in old.check())
+    old.close()
 
 
 def test_a_closed_store_keeps_no_names(store: SQLiteStore) -> None:

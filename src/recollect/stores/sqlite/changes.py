@@ -91,9 +91,13 @@ def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
         given["metadata"] = json.dumps(draft["metadata"], ensure_ascii=False, separators=(",", ":"))
     elif "metadata" in draft:
         given["metadata"] = "{}"
-    return row._replace(**given)
+    values = list(row)
+    for name, value in given.items():
+        values[_PLACES[name]] = value
+    return NoteRow._make(values)
 
 
+_PLACES = {name: place for place, name in enumerate(NoteRow._fields)}
 _PLAIN = ("title", "summary", "content", "importance", "position")
 
 

@@ -8,6 +8,7 @@ import apsw
 
 from recollect.model import embedding_text
 from recollect.stores.base import Finding, digest
+from recollect.stores.sqlite import entities, mentions
 from recollect.stores.sqlite.rows import fetch
 from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index, forget_word_index
 
@@ -30,6 +31,8 @@ def check(connection: apsw.Connection) -> list[Finding]:
         Finding("references", _reference_problem(connection)),
         *(Finding(f"words of {name!r}", _word_problem(connection, key)) for key, name in _namespaces(connection)),
         Finding("vectors", _vector_problem(connection)),
+        Finding("mentions", _listed(list(mentions.problems(connection)))),
+        Finding("entities", _listed(list(entities.problems(connection)))),
     ]
 
 
@@ -39,9 +42,14 @@ def unreadable_indexes(connection: apsw.Connection) -> set[int]:
 
 
 def rebuild(connection: apsw.Connection, unreadable: set[int]) -> None:
-    """Make anew what is derived from the notes: indexes and words; drop vectors and links that belong to nothing."""
+    """Make anew what is derived from the notes: indexes, words, mentions, entities.
+
+    Vectors and links that belong to nothing are dropped.
+    """
     for key, _ in _namespaces(connection):
         (forget_word_index if key in unreadable else drop_word_index)(connection, key)
+    for table in ("mentions", "titled", "titles", "entities"):
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a name of our own)
     connection.execute("REINDEX")
     connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])
     connection.execute("DELETE FROM links WHERE source NOT IN (SELECT key FROM notes)")
@@ -50,6 +58,8 @@ def rebuild(connection: apsw.Connection, unreadable: set[int]) -> None:
         create_word_index(connection, key)
         connection.execute(f"INSERT INTO words_{key} (words_{key}) VALUES ('rebuild')")  # noqa: S608 (our own number)
     connection.execute("UPDATE namespaces SET revision = revision + 1")
+    mentions.rebuild(connection)
+    entities.rebuild(connection)
 
 
 def _namespaces(connection: apsw.Connection) -> list[tuple[int, str]]:
@@ -82,7 +92,7 @@ def _file_problem(connection: apsw.Connection) -> str:
 def _reference_problem(connection: apsw.Connection) -> str:
     rows = connection.execute("PRAGMA foreign_key_check").fetchall()
     return _listed(
-        [f"row {row} of {table} refers to a row of {parent} that is not there" for table, row, parent, _ in rows]
+        [f"row {row or '?'} of {table} refers to a row of {parent} that is not there" for table, row, parent, _ in rows]
     )
 
 

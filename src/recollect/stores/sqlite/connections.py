@@ -26,10 +26,10 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
-from recollect.query import normalise
 from recollect.stores.sqlite import schema
+from recollect.stores.sqlite.titles import indexed
 
-__all__ = ["PATIENCE", "Connections", "indexed"]
+__all__ = ["PATIENCE", "Connections"]
 
 PATIENCE = 60.0
 """Seconds to wait for other writers before giving up."""
@@ -51,11 +51,6 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.CantOpenError, StoreError, "cannot be opened; check that its folder exists and may be written to"),
     (apsw.IOError, StoreError, "cannot be read or written; check the disk"),
 )
-
-
-def indexed(text: Any) -> Any:
-    """Return ``text`` as the word index takes it: in the spelling that queries are brought to."""
-    return text if text is None or text.isascii() else normalise(text)
 
 
 class Connections:

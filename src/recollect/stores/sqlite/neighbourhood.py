@@ -1,4 +1,4 @@
-"""What lies one step from a note: the turns or chunks beside it, and the notes at both ends of its links.
+"""What lies one step from a note: what is beside it, linked, mentioned, or about the same entities.
 
 Many notes are asked about at once, with one statement for each kind of connection.
 """
@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple
 import apsw
 
 from recollect.stores.base import Edge
+from recollect.stores.sqlite.entities import MOST_SHARING
+from recollect.stores.sqlite.mentions import MOST_BEARERS
 from recollect.stores.sqlite.rows import fetch, folded_name
 
 __all__ = ["Step", "edges", "steps"]
@@ -54,6 +56,8 @@ def steps(connection: apsw.Connection, namespace: int, notes: Sequence[int], rea
         _beside(connection, listed, reach),
         _from(connection, namespace, listed),
         _to(connection, namespace, listed),
+        _mentions(connection, listed),
+        _shared(connection, listed),
     ):
         for step in found:
             if step.source != step.target:
@@ -121,6 +125,42 @@ def _to(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[St
     for note, source, kind, target in rows:
         if meant.get(target) == note:
             yield Step(note, source, kind, "in")
+
+
+def _mentions(connection: apsw.Connection, listed: str) -> Iterator[Step]:
+    """Find what the notes name, and what names them, but for titles that say nothing."""
+    telling = (
+        "CROSS JOIN titles ON titles.key = {}.title AND NOT common AND NOT EXISTS ("
+        "SELECT 1 FROM titled WHERE title = titles.key LIMIT 1 OFFSET ?2)"
+    )
+    rows = connection.execute(
+        "SELECT m.note, b.note FROM json_each(?1) AS asked CROSS JOIN mentions AS m ON m.note = asked.value AND exact "  # noqa: S608
+        f"{telling.format('m')} CROSS JOIN titled AS b ON b.title = m.title ORDER BY m.note, b.note",
+        (listed, MOST_BEARERS),
+    )
+    for note, other in rows:
+        yield Step(note, other, "mention", "out")
+    rows = connection.execute(
+        "SELECT b.note, m.note FROM json_each(?1) AS asked CROSS JOIN titled AS b ON b.note = asked.value "  # noqa: S608
+        f"{telling.format('b')} CROSS JOIN mentions AS m ON m.title = b.title AND exact ORDER BY b.note, m.note",
+        (listed, MOST_BEARERS),
+    )
+    for note, other in rows:
+        yield Step(note, other, "mention", "in")
+
+
+def _shared(connection: apsw.Connection, listed: str) -> Iterator[Step]:
+    """Find the notes that list the same entities, but for those that too many list."""
+    rows = connection.execute(
+        "SELECT e.note, other.note FROM json_each(?1) AS asked CROSS JOIN entities AS e ON e.note = asked.value "
+        "AND NOT EXISTS (SELECT 1 FROM entities AS many WHERE many.namespace = e.namespace AND many.name = e.name "
+        "LIMIT 1 OFFSET ?2) "
+        "CROSS JOIN entities AS other ON other.namespace = e.namespace AND other.name = e.name "
+        "ORDER BY e.note, other.note",
+        (listed, MOST_SHARING),
+    )
+    for note, other in rows:
+        yield Step(note, other, "entity", "out")
 
 
 def _resolved(connection: apsw.Connection, namespace: int, targets: set[str]) -> dict[str, int]:

@@ -81,7 +81,7 @@ def folded_name(target: str) -> str:
 
 def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
     """Return the note in a row that holds :data:`COLUMNS`."""
-    stored = NoteRow._make(row)
+    stored = row if isinstance(row, NoteRow) else NoteRow._make(row)
     return Note.of_checked(
         {
             "content": stored.content,

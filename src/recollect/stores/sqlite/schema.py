@@ -10,6 +10,7 @@ from __future__ import annotations
 import apsw
 
 from recollect.errors import StoreDamagedError, StoreVersionError
+from recollect.stores.sqlite import entities, mentions
 
 __all__ = [
     "APPLICATION_ID",
@@ -112,12 +113,70 @@ BEGIN
 END;
 """
 
-TABLES = ("namespaces", "documents", "notes", "links", "models", "vectors")
+_CONNECTIONS = """
+CREATE TABLE titles (
+    key INTEGER PRIMARY KEY,
+    namespace INTEGER NOT NULL REFERENCES namespaces,
+    stems TEXT NOT NULL,           -- as the word index holds its words, with spaces between
+    words TEXT NOT NULL,           -- as the text must hold them
+    namers INTEGER NOT NULL DEFAULT 0,
+    common INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX titles_by_stems ON titles (namespace, stems);
 
-_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS)
+CREATE TABLE titled (
+    note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE,
+    title INTEGER NOT NULL REFERENCES titles ON DELETE CASCADE,
+    PRIMARY KEY (note, title)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX titled_by_title ON titled (title);
+CREATE TRIGGER title_of_no_note AFTER DELETE ON titled BEGIN
+    DELETE FROM titles WHERE key = old.title AND NOT EXISTS (SELECT 1 FROM titled WHERE title = old.title);
+END;
+
+CREATE TABLE mentions (
+    title INTEGER NOT NULL REFERENCES titles ON DELETE CASCADE,
+    note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE,
+    exact INTEGER NOT NULL,        -- whether the words stand there, or only others of the same stems
+    PRIMARY KEY (title, note)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mentions_by_note ON mentions (note);
+CREATE TRIGGER one_namer_more AFTER INSERT ON mentions BEGIN
+    UPDATE titles SET namers = namers + 1 WHERE key = new.title;
+END;
+CREATE TRIGGER one_namer_less AFTER DELETE ON mentions BEGIN
+    UPDATE titles SET namers = namers - 1 WHERE key = old.title;
+END;
+
+CREATE TABLE entities (
+    note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE,
+    namespace INTEGER NOT NULL REFERENCES namespaces,
+    name TEXT NOT NULL,
+    PRIMARY KEY (note, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entities_by_name ON entities (namespace, name);
+"""
+
+TABLES = (
+    "namespaces",
+    "documents",
+    "notes",
+    "links",
+    "models",
+    "vectors",
+    "titles",
+    "titled",
+    "mentions",
+    "entities",
+)
+
+_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS)
 """The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)
+
+_CONNECTED = 3
+"""From this version on, titles, mentions and entities are kept beside the notes."""
 
 
 def is_current(connection: apsw.Connection, location: str) -> bool:
@@ -142,8 +201,12 @@ def migrate(connection: apsw.Connection, location: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not is_current(connection, location):
-            for migration in _MIGRATIONS[connection.pragma("user_version") :]:
+            before = connection.pragma("user_version")
+            for migration in _MIGRATIONS[before:]:
                 connection.execute(migration)
+            if 0 < before < _CONNECTED:
+                mentions.rebuild(connection)
+                entities.rebuild(connection)
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", SCHEMA_VERSION)
         connection.execute("COMMIT")

@@ -21,6 +21,7 @@ from recollect.stores.sqlite import checking, embedding, names, neighbourhood, s
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.embedding import active_model, unit_rows
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.known_words import KnownWords
 from recollect.stores.sqlite.revisions import Kept
 from recollect.stores.sqlite.rows import fetch
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
@@ -72,6 +73,7 @@ class SQLiteStore:
         }
         self._vocabularies = Kept(vocabulary.index_vocabulary)
         self._lock = threading.Lock()
+        self._known_words = KnownWords()
 
     @property
     def read_only(self) -> bool:
@@ -95,7 +97,7 @@ class SQLiteStore:
     ) -> list[Note]:
         """Store what the drafts say and return the notes as they are now."""
         with self._connections.writing() as connection:
-            batch = Batch(connection, create=create)
+            batch = Batch(connection, self._known_words, create=create)
             batch.add(drafts)
             return batch.write(model, vectors or {})
 
@@ -110,7 +112,7 @@ class SQLiteStore:
     ) -> Written:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._connections.writing() as connection:
-            batch = Batch(connection, adopt=adopt)
+            batch = Batch(connection, self._known_words, adopt=adopt)
             written = batch.add_documents(documents, namespace)
             batch.write(model, vectors or {})
         return written

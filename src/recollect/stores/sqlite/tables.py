@@ -93,7 +93,7 @@ def write_links(connection: apsw.Connection, links: Mapping[int, Sequence[Link]]
 
 
 def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[int]) -> None:
-    """Delete notes with their words; their vectors and links go with them."""
+    """Delete notes with their words; their vectors, links, titles, mentions and entities go with them."""
     keys = [(key,) for key in notes]
     connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
     connection.executemany("DELETE FROM notes WHERE key = ?", keys)

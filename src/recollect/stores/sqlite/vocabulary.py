@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.query import parse, render_fts5
-from recollect.stores.sqlite.connections import indexed
 from recollect.stores.sqlite.spelling import Spellings, by_length, distance, within
+from recollect.stores.sqlite.titles import indexed
 
 __all__ = ["SUGGESTIONS", "Vocabulary", "index_vocabulary", "open_vocabulary", "similar_words", "unknown_words"]
 

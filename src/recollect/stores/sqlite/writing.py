@@ -19,11 +19,14 @@ from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Note, Written
 from recollect.stores.base import Model, VectorsMissingError, digest
 from recollect.stores.sqlite.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of, words_of
-from recollect.stores.sqlite.connections import indexed
 from recollect.stores.sqlite.embedding import active_model, write_vectors
+from recollect.stores.sqlite.entities import write_entities
+from recollect.stores.sqlite.known_words import KnownWords
+from recollect.stores.sqlite.mentions import Text, write_mentions
 from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, note_of
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
+from recollect.stores.sqlite.titles import indexed
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -36,12 +39,15 @@ _PLACES = ", ".join("?" * len(NoteRow._fields))
 class Batch:
     """Drafts on their way into the tables."""
 
-    def __init__(self, connection: apsw.Connection, *, create: bool = True, adopt: bool = False) -> None:
+    def __init__(
+        self, connection: apsw.Connection, known_words: KnownWords, *, create: bool = True, adopt: bool = False
+    ) -> None:
         """Begin an empty batch in the connection's transaction.
 
         Without ``create`` it may only change notes; with ``adopt``, documents take over notes at their paths.
         """
         self._connection = connection
+        self._known_words = known_words
         self._create = create
         self._adopt = adopt
         self._moves: dict[tuple[str, str], str] = {}
@@ -167,12 +173,26 @@ class Batch:
         changed = [(*change.new, change.new.key) for change in changes if change.old]
         executemany(f"UPDATE notes SET ({COLUMNS}) = ({_PLACES}) WHERE key = ?", changed)  # noqa: S608
         for namespace, group in _by_namespace(changes):
+            self._connect(namespace, group)
             words = [(change.new.key, *map(indexed, words_of(change.new))) for change in group if change.words_changed]
             executemany(
                 f"INSERT INTO words_{namespace} (rowid, path, title, summary, tags, content) "  # noqa: S608
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 words,
             )
+
+    def _connect(self, namespace: int, changes: Sequence[Change]) -> None:
+        """Find out what notes name and list, while the word index holds all others and none of these."""
+        worded = [change for change in changes if change.words_changed]
+        texts = [Text(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), worded)]
+        known = [change.new.key for change in worded if change.old]
+        write_mentions(self._connection, namespace, texts, known, self._known_words)
+        listing = [
+            (change.new.key, change.new.metadata, change.old is not None)
+            for change in changes
+            if change.new.metadata != (change.old.metadata if change.old else "{}")
+        ]
+        write_entities(self._connection, namespace, listing)
 
     def _namespace(self, name: str) -> int:
         if name not in self._namespaces:
@@ -237,7 +257,9 @@ class Batch:
         links = draft.get("links", change.links)
         if change.old and "updated_at" not in draft and (merged != row or links != change.links):
             merged = merged._replace(updated_at=self._now)
-        vector = draft.get("vector", change.vector if text_of(merged) == text_of(row) else None)
+        vector = draft.get("vector")
+        if vector is None and change.vector is not None and text_of(merged) == text_of(row):
+            vector = change.vector
         if change.new.key in self._by_key:
             self._forget_names(change)
         change.new, change.links, change.vector = merged, links, vector
@@ -268,7 +290,7 @@ class Batch:
         name = draft.get("namespace", DEFAULT_NAMESPACE)
         key, self._next_key = self._next_key, self._next_key + 1
         note_id = draft.get("id") or new_id(self._now)
-        row = self._blank._replace(key=key, namespace=self._namespace(name), id=note_id)
+        row = NoteRow._make((key, self._namespace(name), note_id, *self._blank[3:]))
         return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:

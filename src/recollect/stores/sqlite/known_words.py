@@ -1,0 +1,107 @@
+"""Which words the notes and the titles of a namespace may hold, so that nobody looks for what cannot be there.
+
+To ask the word index for a title takes as long as to write a short note, and who writes thousands of notes with titles
+of their own would ask thousands of times in vain. What is known here is in memory only, and may say of a word that it
+is there though it is not, never the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+
+__all__ = ["KnownWords"]
+
+BUCKETS = 2**22
+WORTH_READING = 256
+"""How many notes with titles must come at once for the words of a whole namespace to be read."""
+
+_HELD, _BEGINS, _TITLE, _SEVERAL = 1, 2, 4, 8
+
+
+class KnownWords:
+    """The words of the namespace that was written to last, in buckets; one writer uses it at a time.
+
+    It holds as long as nobody else writes to the file: SQLite counts what other connections commit.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._of: tuple[apsw.Connection, int, int] | None = None
+        self._marks = bytearray()
+
+    def knows(self, connection: apsw.Connection, namespace: int) -> bool:
+        """Return whether it holds every word of the namespace, as the connection's transaction sees it."""
+        return self._of == (connection, namespace, connection.pragma("data_version"))
+
+    def begin(self, connection: apsw.Connection, namespace: int) -> None:
+        """Hold the words of a namespace from now on, which has none yet."""
+        self._of = (connection, namespace, connection.pragma("data_version"))
+        self._marks = bytearray(BUCKETS)
+
+    def read(self, connection: apsw.Connection, namespace: int) -> None:
+        """Hold the words that the namespace's word index and titles hold."""
+        self.begin(connection, namespace)
+        name = f"temp.vocabulary_{namespace}"
+        connection.execute(f"CREATE VIRTUAL TABLE {name} USING fts5vocab (main, words_{namespace}, row)")
+        self.add_and_tell(term for (term,) in connection.execute(f"SELECT term FROM {name}"))  # noqa: S608 (our own)
+        connection.execute(f"DROP TABLE {name}")
+        self.add_titles(
+            stems for (stems,) in connection.execute("SELECT stems FROM titles WHERE namespace = ?", (namespace,))
+        )
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self._of = None
+        self._marks = bytearray()
+
+    def add_titles(self, titles: Iterable[str]) -> None:
+        """Hold these titles, which are new, their words, which some note bears, and the runs that they begin with."""
+        marks = self._marks
+        for title in titles:
+            place = hash(title) % BUCKETS
+            marks[place] |= _TITLE | _BEGINS | (_SEVERAL if marks[place] & _TITLE else 0)
+            words = title.split(" ")
+            for word in words:
+                marks[hash(word) % BUCKETS] |= _HELD
+            for depth in range(1, len(words)):
+                marks[hash(" ".join(words[:depth])) % BUCKETS] |= _BEGINS
+
+    def may_hold(self, titles: Iterable[tuple[int, str]]) -> set[int]:
+        """Return of titles with a number each the numbers of those whose every word a note may hold."""
+        marks, held = self._marks, set()
+        for number, title in titles:
+            for word in reversed(title.split(" ")):  # the last tells most: chapter 17
+                if not marks[hash(word) % BUCKETS] & _HELD:
+                    break
+            else:
+                held.add(number)
+        return held
+
+    def may_be_title(self, title: str) -> bool:
+        """Return whether this may be a title already."""
+        return bool(self._marks[hash(title) % BUCKETS] & _TITLE)
+
+    def names_no_other(self, title: str) -> bool:
+        """Return whether it is certain that the words of a title hold no title but itself."""
+        first, _, second = title.partition(" ")
+        marks = self._marks
+        if " " in second or marks[hash(title) % BUCKETS] & _SEVERAL:
+            return False  # of long ones it is as quick to look
+        return not second or not (marks[hash(first) % BUCKETS] | marks[hash(second) % BUCKETS]) & _TITLE
+
+    def may_begin(self, runs: Iterable[str]) -> set[str]:
+        """Return the runs of words that a title may begin with."""
+        marks = self._marks
+        return {run for run in runs if marks[hash(run) % BUCKETS] & _BEGINS}
+
+    def add_and_tell(self, words: Iterable[str]) -> set[str]:
+        """Hold these words of notes as well, and return those that a title may begin with."""
+        marks, beginning = self._marks, set()
+        for word in words:
+            place = hash(word) % BUCKETS
+            if marks[place] & _BEGINS:
+                beginning.add(word)
+            marks[place] |= _HELD
+        return beginning

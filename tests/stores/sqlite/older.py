@@ -1,0 +1,24 @@
+"""Files as older versions wrote them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from recollect.stores.sqlite import schema
+
+
+def as_first_version(new: Path, old: Path) -> None:
+    """Write the notes of a current store, all in one namespace, into a file of the first version."""
+    raw = apsw.Connection(str(old))
+    raw.execute(schema._MIGRATIONS[0])
+    raw.pragma("application_id", schema.APPLICATION_ID)
+    raw.pragma("user_version", 1)
+    raw.create_scalar_function("indexed", lambda *texts: texts[0], 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    schema.create_word_index(raw, 1)
+    raw.execute("ATTACH ? AS new", (str(new),))
+    raw.execute("INSERT INTO namespaces SELECT key, name FROM new.namespaces")
+    raw.execute("INSERT INTO notes SELECT * FROM new.notes")
+    raw.execute("INSERT INTO words_1 (words_1) VALUES ('rebuild')")
+    raw.close()

@@ -1,0 +1,353 @@
+"""Mentions and entities are the same whatever came first, cost no more than they should, and leave nothing behind."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.errors import StoreError
+from recollect.stores.sqlite import known_words, mentions, neighbourhood
+from recollect.stores.sqlite.store import SQLiteStore
+from tests.stores import naming
+
+HOME = "default"
+CASES = settings().max_examples
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(path)
+    store.write(
+        [
+            {"id": "kyoto", "title": "Kyoto", "content": "A city of temples.", "metadata": {"entities": ["Japan"]}},
+            {"id": "trip", "title": "Our trip", "content": "Kyoto in spring.", "metadata": {"entities": ["japan"]}},
+            {"id": "plan", "title": "Plan", "content": "Our trip to Kyoto, our trips to Osaka."},
+        ]
+    )
+    yield store
+    store.close()
+
+
+def edges(store: SQLiteStore, kind: str = "mention", direction: str = "out") -> set[tuple[str, str]]:
+    found = store.edges([note.id for note in store.notes()], namespace=HOME)
+    return {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == (kind, direction)}
+
+
+def problems(store: SQLiteStore) -> dict[str, str]:
+    return {finding.part: finding.problem for finding in store.check() if finding.problem}
+
+
+def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
+    raw = apsw.Connection(str(path))
+    found = raw.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()  # noqa: S608 (a name of our own)
+    raw.close()
+    return found
+
+
+WORDS = ["run", "runs", "running", "green", "tea", "teas", "Café", "cafe\u0301", "note", "17", "\ue000", "the"]
+texts = st.lists(st.sampled_from([*WORDS, "(", ")", "(film)", '"', "\0", "-"]), max_size=5).map(" ".join)
+drafts: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"id": st.sampled_from("abcd"), "content": texts},
+    optional={
+        "title": texts,
+        "summary": texts,
+        "metadata": st.lists(st.sampled_from(["Ines", "ines ", "Kyoto"])).map(lambda names: {"entities": names}),
+    },
+)
+batches = st.lists(drafts, max_size=4)
+deletions = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
+histories = st.lists(st.one_of(batches, batches, deletions), max_size=8)
+
+
+def play(store: SQLiteStore, history: list[list[Any]]) -> dict[str, dict[str, Any]]:
+    """Write and delete, and return what is there in the end."""
+    there: dict[str, dict[str, Any]] = {}
+    for step in history:
+        if step and isinstance(step[0], str):
+            store.delete(step, namespace=HOME)
+            there = {key: note for key, note in there.items() if key not in step}
+        else:
+            store.write(step)
+            for draft in step:
+                there[draft["id"]] = {**there.get(draft["id"], {}), **draft}
+    return there
+
+
+class Scratch:
+    """A store of its own for each case."""
+
+    def __enter__(self) -> SQLiteStore:
+        self.folder = mkdtemp()
+        self.store = SQLiteStore(Path(self.folder, "memory.db"))
+        return self.store
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+        shutil.rmtree(self.folder)
+
+
+@pytest.mark.parametrize("worth_reading", [1, 10**6])
+def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
+    monkeypatch.setattr(mentions, "WORTH_READING", worth_reading)
+    monkeypatch.setattr(mentions, "SOUGHT_TITLES", 2)
+    monkeypatch.setattr(known_words, "BUCKETS", 64)
+
+    @settings(max_examples=CASES // 2)
+    @given(histories)
+    def law(history: list[list[Any]]) -> None:
+        with Scratch() as store:
+            there = play(store, history)
+            assert edges(store) == naming.mentions(there)
+            assert edges(store, direction="in") == {(named, namer) for namer, named in naming.mentions(there)}
+            assert edges(store, "entity") == naming.sharing(there)
+            assert problems(store) == {}
+            assert not any(finding.problem for finding in store.repair())
+            assert edges(store) == naming.mentions(there)
+            store.delete("abcd", namespace=HOME)
+            with store._connections.reading() as connection:
+                for table in ("titles", "titled", "mentions", "entities"):
+                    assert connection.execute(f"SELECT count(*) FROM {table}").get == 0  # noqa: S608
+
+    law()
+
+
+def kept(store: SQLiteStore) -> dict[str, set[Any]]:
+    """Return what is stored of titles and mentions, without the keys that depend on the history."""
+    with store._connections.reading() as connection:
+        return {
+            "titles": set(connection.execute("SELECT words, namers, common FROM titles")),
+            "mentions": set(
+                connection.execute(
+                    "SELECT words, id, exact FROM mentions AS m JOIN titles ON titles.key = m.title "
+                    "JOIN notes ON notes.key = note"
+                )
+            ),
+        }
+
+
+def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mentions, "MOST_NAMERS", 2)
+
+    @settings(max_examples=CASES // 4)
+    @given(st.lists(drafts, max_size=8), st.randoms(), st.integers(1, 4))
+    def law(given: list[dict[str, Any]], chance: Any, size: int) -> None:
+        notes = [{**draft, "id": str(place)} for place, draft in enumerate(given)]
+        ends = []
+        for turn in range(2):
+            shuffled = chance.sample(notes, len(notes)) if turn else notes
+            with Scratch() as store:
+                for start in range(0, len(notes), size):
+                    store.write(shuffled[start : start + size])
+                ends.append(kept(store))
+                assert problems(store) == {}
+                store.repair()
+                ends.append(kept(store))
+        assert ends.count(ends[0]) == 4
+
+    law()
+
+
+def test_a_title_that_too_many_name_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    store = SQLiteStore(path)
+    store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
+    store.write([{"id": f"{n}", "content": "in Kyoto"} for n in range(3)])
+    assert len(edges(store)) == 3
+    store.write([{"id": "late", "content": "to Kyoto"}])
+    assert edges(store) == set()
+    assert rows(path, "mentions") == []
+    store.delete(["late"], namespace=HOME)
+    assert edges(store) == set()  # until it is counted again
+    assert problems(store) == {}
+    store.repair()
+    assert len(edges(store)) == 3
+    store.write([{"id": "late", "content": "to Kyoto"}])
+    store.delete(["city"], namespace=HOME)
+    store.delete(["late"], namespace=HOME)
+    store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
+    assert len(edges(store)) == 3  # the title left with its last note
+    store.close()
+
+
+def test_a_title_that_too_many_name_when_it_comes_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    store = SQLiteStore(path)
+    store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
+    store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])
+    assert edges(store) == set()
+    with store._connections.reading() as connection:
+        assert connection.execute("SELECT words FROM titles WHERE common").fetchall() == [("running",)]
+    store.close()
+
+
+def test_a_title_that_many_bear_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(neighbourhood, "MOST_BEARERS", 2)
+    store = SQLiteStore(path)
+    store.write([{"id": f"{n}", "title": "Kyoto", "content": "x"} for n in range(2)])
+    store.write([{"id": "trip", "content": "to Kyoto"}])
+    assert edges(store) == {("trip", "0"), ("trip", "1")}
+    store.write([{"id": "2", "title": "Kyoto", "content": "x"}])
+    assert edges(store) == edges(store, direction="in") == set()
+    store.delete(["0"], namespace=HOME)
+    assert edges(store) == {("trip", "1"), ("trip", "2")}
+    store.close()
+
+
+def test_an_entity_that_many_share_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(neighbourhood, "MOST_SHARING", 2)
+    store = SQLiteStore(path)
+    store.write([{"id": f"{n}", "content": "x", "metadata": {"entities": ["Ines"]}} for n in range(2)])
+    assert edges(store, "entity") == {("0", "1"), ("1", "0")}
+    store.write([{"id": "2", "content": "x", "metadata": {"entities": ["INES"]}}])
+    assert edges(store, "entity") == set()
+    store.close()
+
+
+DAMAGES = {
+    "a title that changed": ("UPDATE notes SET title = 'Kettles' WHERE key = 1", "mentions"),
+    "a title of no note": ("INSERT INTO titles (namespace, stems, words) VALUES (1, 'old jar', 'old jar')", "mentions"),
+    "a title that is missing": ("DELETE FROM titled WHERE note = 1", "mentions"),
+    "a title of a note that is gone": ("INSERT INTO titled VALUES (99, 1)", "references"),
+    "mentions that are missing": ("DELETE FROM mentions WHERE note = 2", "mentions"),
+    "mentions that are wrong": ("INSERT INTO mentions VALUES (2, 1, 1)", "mentions"),
+    "mentions that are not counted": ("UPDATE titles SET namers = 7", "mentions"),
+    "entities that are missing": ("DELETE FROM entities WHERE note = 1", "entities"),
+    "entities that are wrong": ("INSERT INTO entities VALUES (3, 1, 'kyoto')", "entities"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_found_and_put_right(store: SQLiteStore, path: Path, name: str) -> None:
+    sql, part = DAMAGES[name]
+    raw = apsw.Connection(str(path))
+    raw.execute(f"PRAGMA foreign_keys = OFF; {sql}")
+    raw.close()
+    assert part in problems(store)
+    assert not any(finding.problem for finding in store.repair())
+    if name != "a title that changed":
+        assert edges(store) == {("trip", "kyoto"), ("plan", "trip"), ("plan", "kyoto")}
+    assert edges(store, "entity") == {("trip", "kyoto"), ("kyoto", "trip")}
+
+
+def test_some_notes_of_many_are_checked(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mentions, "CHECKED_NOTES", 2)
+    raw = apsw.Connection(str(path))
+    raw.execute("UPDATE mentions SET exact = NOT exact WHERE note = 2")
+    raw.close()
+    assert problems(store)["mentions"] == "the mentions of note 2 of 'default' do not agree with its text"
+    monkeypatch.setattr(mentions, "CHECKED_NOTES", 1)  # every fourth
+    assert problems(store) == {}
+
+
+def test_a_store_of_the_first_version_gets_its_mentions(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
+    store = SQLiteStore(new)
+    store.write([{"id": "kyoto", "title": "Kyoto", "content": "x", "metadata": {"entities": ["Japan"]}}])
+    store.write([{"id": f"{n}", "title": f"Day {n}", "content": f"Kyoto, not day {n + 1}"} for n in range(10)])
+    store.write([{"id": "japan", "content": "x", "metadata": {"entities": ["japan"]}}])
+    expected = edges(store)
+    store.close()
+    as_first_version(new, old)
+    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
+        SQLiteStore(old, read_only=True)
+    migrated = SQLiteStore(old)
+    assert len(expected) == 19
+    assert edges(migrated) == expected
+    assert edges(migrated, "entity") == {("japan", "kyoto"), ("kyoto", "japan")}
+    assert problems(migrated) == {}
+    migrated.close()
+    reader = SQLiteStore(old, read_only=True)
+    assert edges(reader) == expected
+    assert problems(reader) == {}
+    reader.close()
+
+
+def test_what_is_deleted_is_gone_from_the_file(store: SQLiteStore, path: Path) -> None:
+    store.write([{"id": "secret", "title": "Xylophonic plan", "content": "x", "metadata": {"entities": ["Quixotry"]}}])
+    store.write([{"id": "other", "content": "the xylophonic plan"}])
+    assert ("other", "secret") in edges(store)
+    store.delete(["secret", "other"], namespace=HOME)
+    store.close()
+    left = path.read_bytes()
+    assert b"xylophon" not in left.lower()
+    assert b"quixotry" not in left.lower()
+
+
+def test_edges_take_few_statements(store: SQLiteStore) -> None:
+    store.write([{"id": f"{n}", "title": f"Day {n}", "content": f"day {n + 1}", "links": ()} for n in range(100)])
+    ran: list[str] = []
+
+    def traced(_: Any, sql: str, __: Any) -> bool:
+        ran.append(sql)
+        return True
+
+    with store._connections.reading() as connection:
+        connection.set_exec_trace(traced)
+        neighbourhood.edges(connection, 1, [f"{n}" for n in range(60)], 2)
+        connection.set_exec_trace(None)
+    assert 0 < len(ran) <= 10
+
+
+def titles_sought(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
+    """Return for how many titles the word index was asked."""
+    asked: list[str] = []
+    phrase = mentions._phrase
+
+    def counted(title: Any) -> str:
+        asked.append(title.words)
+        return phrase(title)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mentions, "_phrase", counted)
+        store.write(notes)
+    return len(asked)
+
+
+def test_titles_of_new_words_are_not_sought(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def days(start: int, count: int) -> list[dict[str, Any]]:
+        return [{"id": f"{n}", "title": f"Day {n}", "content": "x"} for n in range(start, start + count)]
+
+    few = 10  # words may fall into one bucket
+    store = SQLiteStore(path)
+    assert titles_sought(store, monkeypatch, days(0, 100)) == 0  # there was nothing before
+    assert titles_sought(store, monkeypatch, days(100, 100)) < few
+    other = SQLiteStore(path)
+    assert titles_sought(other, monkeypatch, days(200, 100)) == 100  # it has not read what is there
+    assert titles_sought(other, monkeypatch, days(300, 300)) < few  # but does where that is worth it
+    assert titles_sought(store, monkeypatch, days(600, 100)) == 100  # another has written
+    assert titles_sought(store, monkeypatch, [{"title": "Day 250", "content": "x"}]) == 0  # no new title
+    store.write([{"id": "log", "content": "of day 4711 and 4712"}])
+    assert 2 <= titles_sought(store, monkeypatch, days(4000, 1000)) < few
+    assert titles_sought(store, monkeypatch, [{"title": "Elsewhere", "content": "x", "namespace": "b"}]) == 0
+    assert titles_sought(store, monkeypatch, days(9000, 1)) == 1  # one namespace is remembered
+    assert edges(store) == {("log", "4711")}
+    store.close()
+    other.close()
+
+
+def test_notes_without_titles_are_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SQLiteStore(path)
+
+    def unread(*_: Any) -> None:
+        raise AssertionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mentions, "Reader", unread)
+        store.write([{"id": "1", "content": "to Kyoto"}])
+        store.write([{"id": "2", "content": "from Kyoto", "summary": "home"}])
+    store.write([{"id": "3", "title": "Kyoto", "content": "x"}])
+    assert edges(store) == {("1", "3"), ("2", "3")}
+    store.close()
