@@ -17,6 +17,7 @@ from recollect.errors import StoreError
 from recollect.stores.sqlite import known_words, mentions, neighbourhood
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores import naming
+from tests.stores.sqlite.older import as_first_version
 
 HOME = "default"
 CASES = settings().max_examples
