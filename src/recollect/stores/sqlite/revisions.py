@@ -1,8 +1,8 @@
 """What is derived from the notes of a namespace and kept in memory for as long as they say the same.
 
-A namespace's revision grows with every change of a name or word in it, whoever made it: triggers see to that. It is
-read in the transaction of the search itself, so that what is kept is used only where it was derived from the very
-state that the search sees.
+A namespace's revision grows with every batch that changes a name or word in it: who writes says so (:func:`revise`).
+It is read in the transaction of the search itself, so that what is kept is used only where it was derived from the
+very state that the search sees.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import apsw
 
-__all__ = ["Kept"]
+__all__ = ["Kept", "revise"]
 
 T = TypeVar("T")
 
@@ -73,3 +73,8 @@ class Kept(Generic[T]):
 def _revision(connection: apsw.Connection, namespace: int) -> int:
     revision: int = connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace,)).get
     return revision
+
+
+def revise(connection: apsw.Connection, namespace: int) -> None:
+    """Say that a name or word of the namespace changes in this transaction."""
+    connection.execute("UPDATE namespaces SET revision = revision + 1 WHERE key = ?", (namespace,))

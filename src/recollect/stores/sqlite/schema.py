@@ -98,19 +98,6 @@ CREATE INDEX vectors_by_namespace ON vectors (namespace, model);
 
 _REVISIONS = """
 ALTER TABLE namespaces ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;  -- grows when a name or word in it changes
-
-CREATE TRIGGER notes_begun AFTER INSERT ON notes BEGIN
-    UPDATE namespaces SET revision = revision + 1 WHERE key = new.namespace;
-END;
-CREATE TRIGGER notes_gone AFTER DELETE ON notes BEGIN
-    UPDATE namespaces SET revision = revision + 1 WHERE key = old.namespace;
-END;
-CREATE TRIGGER notes_reworded AFTER UPDATE OF id, path, title, summary, tags, content ON notes
-    WHEN (old.id, old.path, old.title, old.summary, old.tags, old.content)
-        IS NOT (new.id, new.path, new.title, new.summary, new.tags, new.content)
-BEGIN
-    UPDATE namespaces SET revision = revision + 1 WHERE key = new.namespace;
-END;
 """
 
 _CONNECTIONS = """

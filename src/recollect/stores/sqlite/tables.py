@@ -10,6 +10,7 @@ import apsw
 
 from recollect.errors import NoteNotFoundError
 from recollect.model import Link, Note
+from recollect.stores.sqlite.revisions import revise
 from recollect.stores.sqlite.rows import COLUMNS, fetch, folded_name, note_of, to_microseconds
 
 __all__ = [
@@ -95,6 +96,8 @@ def write_links(connection: apsw.Connection, links: Mapping[int, Sequence[Link]]
 def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[int]) -> None:
     """Delete notes with their words; their vectors, links, titles, mentions and entities go with them."""
     keys = [(key,) for key in notes]
+    if keys:
+        revise(connection, namespace)
     connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
     connection.executemany("DELETE FROM notes WHERE key = ?", keys)
 

@@ -23,6 +23,7 @@ from recollect.stores.sqlite.embedding import active_model, write_vectors
 from recollect.stores.sqlite.entities import write_entities
 from recollect.stores.sqlite.known_words import KnownWords
 from recollect.stores.sqlite.mentions import Text, write_mentions
+from recollect.stores.sqlite.revisions import revise
 from recollect.stores.sqlite.rows import COLUMNS, NoteRow, fetch, note_of
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
@@ -175,6 +176,8 @@ class Batch:
         for namespace, group in _by_namespace(changes):
             self._connect(namespace, group)
             words = [(change.new.key, *map(indexed, words_of(change.new))) for change in group if change.words_changed]
+            if words or any(change.renamed for change in group):
+                revise(self._connection, namespace)
             executemany(
                 f"INSERT INTO words_{namespace} (rowid, path, title, summary, tags, content) "  # noqa: S608
                 "VALUES (?, ?, ?, ?, ?, ?)",
