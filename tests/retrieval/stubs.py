@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,10 +47,11 @@ class Index:
             each.score = each.vector_similarity = 1 - place / 100
         return found
 
-    def edges(self, ids: Sequence[str], *, reach: int, **_: Any) -> list[Edge]:
+    def edges(self, ids: Sequence[str], *, reach: int, kinds: Collection[str] | None, **_: Any) -> list[Edge]:
         if isinstance(self.links, Exception):
             raise self.links
-        return [edge for each in ids for edge in self.links if edge.source == each and edge.distance <= reach]
+        near = [edge for edge in self.links if edge.distance <= reach and (kinds is None or edge.kind in kinds)]
+        return [edge for each in ids for edge in near if edge.source == each]
 
     def candidates(self, ids: Iterable[str], *, without: Query | None = None, **_: Any) -> list[Candidate]:
         excluded = {token.text for token in without.tokens if token.operator == "NOT"} if without else set()

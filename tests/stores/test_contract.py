@@ -715,6 +715,31 @@ class TestEdges:
         assert store.edges(["2"], namespace=HOME, reach=0) == store.edges(["2"], namespace=HOME, reach=-1) == []
         assert store.edges(["2"], namespace="nowhere") == store.edges([], namespace=HOME) == []
 
+    @pytest.mark.parametrize("many", [0, 300])
+    def test_edges_of_some_kinds(self, store: Store, many: int) -> None:
+        notes = [{"id": f"{n}", "session": "s", "position": n, "content": "x", "title": f"Note {n}"} for n in range(3)]
+        notes[0] |= {"links": [Link("supersedes", "1"), Link("related", "2"), Link("supersedes", "nobody")]}
+        notes[1] |= {"content": "Note 2", "links": [Link("supersedes", "2")], "metadata": {"entities": ["tea"]}}
+        notes[2] |= {"metadata": {"entities": ["tea"]}}
+        store.write(notes)
+        store.write([{"content": "x", "links": [Link("supersedes", "elsewhere")]} for _ in range(many)])
+        store.write([{"id": "0", "content": "x", "links": [Link("supersedes", "1")], "namespace": "other"}])
+
+        def found(*kinds: str) -> list[Edge]:
+            return store.edges(["1", "0"], namespace=HOME, kinds=kinds)
+
+        assert found("supersedes") == [
+            Edge("1", "2", "supersedes", "out"),
+            Edge("1", "0", "supersedes", "in"),
+            Edge("0", "1", "supersedes", "out"),
+        ]
+        assert found("related") == [Edge("0", "2", "related", "out")]
+        assert found("next") == [Edge("1", "2", "next", "out"), Edge("0", "1", "next", "out")]
+        assert found("mention", "entity") == [Edge("1", "2", "mention", "out"), Edge("1", "2", "entity", "out")]
+        assert found("nothing") == found() == []
+        everything = ("supersedes", "related", "previous", "next", "mention", "entity")
+        assert set(found(*everything)) == set(store.edges(["1", "0"], namespace=HOME))
+
     def test_notes_at_one_place_are_in_the_order_in_which_they_came(self, store: Store) -> None:
         put(store, *({"id": name, "content": "x", "session": "s", "position": 1} for name in "bac"))
         put(store, {"id": "z", "content": "x", "session": "s", "position": 0})

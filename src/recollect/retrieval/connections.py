@@ -1,8 +1,8 @@
-"""How the notes that were found are connected with others: asked of the index once for each note."""
+"""How the notes that were found are connected with others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from recollect.characters import collapse_whitespace
@@ -27,7 +27,6 @@ class IndexConnections:
         self._request = request
         self._place = place
         self._reach = reach
-        self._edges: dict[str, list[Edge]] = {}
         self.failure = ""
         """What went wrong when the index was asked; from then on there are no edges."""
 
@@ -36,19 +35,15 @@ class IndexConnections:
         """Whether the index can tell edges at all."""
         return not self.failure and hasattr(self._index, "edges") and hasattr(self._index, "candidates")
 
-    def edges(self, notes: Iterable[str]) -> list[Edge]:
-        """Return the edges of these notes."""
+    def edges(self, notes: Iterable[str], kinds: Collection[str] | None = None) -> list[Edge]:
+        """Return the edges of these notes, or those of some kinds."""
         asked = list(dict.fromkeys(notes))
-        new = [note for note in asked if note not in self._edges]
-        if new and self.known:
-            try:
-                found = self._index.edges(new, namespace=self._place.namespace, reach=self._reach)
-            except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-                found = self._failed(error)
-            self._edges |= {note: [] for note in new}
-            for edge in found:
-                self._edges[edge.source].append(edge)
-        return [edge for note in asked for edge in self._edges.get(note, ())]
+        if not asked or not self.known:
+            return []
+        try:
+            return self._index.edges(asked, namespace=self._place.namespace, reach=self._reach, kinds=kinds)
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            return self._failed(error)
 
     def candidates(self, notes: Iterable[str]) -> list[Candidate]:
         """Return those of these notes that may be found by the query at all."""
@@ -76,7 +71,7 @@ class IndexConnections:
         waiting = list(everyone)
         for _ in range(_LONGEST_CHAIN):
             newer: dict[str, list[str]] = {}
-            for edge in self.edges(waiting):
+            for edge in self.edges(waiting, _KINDS):
                 if (edge.kind, edge.direction) in _REPLACED and edge.target not in newer.setdefault(edge.source, []):
                     newer[edge.source].append(edge.target)
             unseen = [note for heirs in newer.values() for note in heirs if note not in everyone]
@@ -94,6 +89,7 @@ class IndexConnections:
 
 _REPLACED = frozenset((("supersedes", "in"), ("superseded-by", "out")))
 """The edges that lead from a note to what replaced it."""
+_KINDS = frozenset(kind for kind, _ in _REPLACED)
 
 
 def _pointing(candidate: Candidate, replaced_by: Mapping[str, list[str]]) -> Candidate:

@@ -6,7 +6,7 @@ method that writes is one transaction: it happens as a whole, or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
@@ -149,12 +149,14 @@ class SearchIndex(Protocol):
         """
         ...
 
-    def edges(self, ids: Sequence[str], *, namespace: str, reach: int = 1) -> list[Edge]:
-        """Return every connection of the notes with these ids, each once; unknown ids have none.
+    def edges(
+        self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
+    ) -> list[Edge]:
+        """Return every connection of the notes with these ids, or those of some ``kinds``, each once.
 
         They come in the order of ``ids``; those of one note by kind: its place first, then the links from it and to it,
         the mentions from it and to it, the entities that it shares. ``reach`` is how many places before and behind
-        count as beside it. None leads from a note to itself.
+        count as beside it. Unknown ids have none, and none leads from a note to itself.
         """
         ...
 

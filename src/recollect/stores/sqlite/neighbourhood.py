@@ -6,7 +6,7 @@ Many notes are asked about at once, with one statement for each kind of connecti
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -30,14 +30,22 @@ class Step(NamedTuple):
     distance: int = 1
 
 
-def edges(connection: apsw.Connection, namespace: int, ids: Sequence[str], reach: int) -> list[Edge]:
-    """Return every connection of the notes with these ids."""
+def edges(
+    connection: apsw.Connection,
+    namespace: int,
+    ids: Sequence[str],
+    reach: int,
+    kinds: Collection[str] | None = None,
+) -> list[Edge]:
+    """Return every connection of the notes with these ids, or those of some kinds."""
+    if kinds is not None and not _there(connection, kinds):
+        return []
     rows = connection.execute(
         "SELECT n.key FROM json_each(?) AS asked CROSS JOIN notes AS n ON n.namespace = ? AND n.id = asked.value "
         "ORDER BY asked.key",
         (json.dumps(ids), namespace),
     )
-    found = steps(connection, namespace, [key for (key,) in rows], reach)
+    found = steps(connection, namespace, [key for (key,) in rows], reach, kinds)
     ends = {end for step in found for end in step[:2]}
     names: dict[int, str] = dict(
         fetch(connection, "SELECT key, id FROM notes WHERE key IN (SELECT value FROM json_each(?))", (_listed(ends),))
@@ -45,24 +53,53 @@ def edges(connection: apsw.Connection, namespace: int, ids: Sequence[str], reach
     return [Edge(names[step.source], names[step.target], *step[2:]) for step in found]
 
 
-def steps(connection: apsw.Connection, namespace: int, notes: Sequence[int], reach: int = 1) -> list[Step]:
-    """Return every connection of these notes, each once, by note, and those of one note by kind."""
+def steps(
+    connection: apsw.Connection,
+    namespace: int,
+    notes: Sequence[int],
+    reach: int = 1,
+    kinds: Collection[str] | None = None,
+) -> list[Step]:
+    """Return every connection of these notes, or those of some kinds, each once, by note, and those of one by kind."""
     asked = dict.fromkeys(notes)
     if not asked:
         return []
     around: dict[int, dict[Step, None]] = {note: {} for note in asked}
     listed = _listed(asked)
-    for found in (
-        _beside(connection, listed, reach),
-        _from(connection, namespace, listed),
-        _to(connection, namespace, listed),
-        _mentions(connection, listed),
-        _shared(connection, listed),
-    ):
+    links = None if kinds is None else json.dumps(sorted(set(kinds) - _DERIVED))
+    searches: list[Iterator[Step]] = []
+    if kinds is None or not _BESIDE.isdisjoint(kinds):
+        searches.append(_beside(connection, listed, reach))
+    if links is not None and (few := _few(connection, namespace, links)) is not None:
+        searches.append(_among(connection, namespace, asked, few))
+    elif links != "[]":
+        searches += _from(connection, namespace, listed, links), _to(connection, namespace, listed, links)
+    if kinds is None or "mention" in kinds:
+        searches.append(_mentions(connection, listed))
+    if kinds is None or "entity" in kinds:
+        searches.append(_shared(connection, listed))
+    for found in searches:
         for step in found:
-            if step.source != step.target:
+            if step.source != step.target and (kinds is None or step.kind in kinds):
                 around[step.source][step] = None
     return [step for each in around.values() for step in each]
+
+
+_FEW = 200
+"""How many links of a kind are looked through one by one."""
+_BESIDE = frozenset(("previous", "next"))
+_DERIVED = _BESIDE | {"mention", "entity"}
+"""What is no link, and what no link may be taken for."""
+
+
+def _there(connection: apsw.Connection, kinds: Collection[str]) -> bool:
+    """Return whether there can be a connection of these kinds at all."""
+    links = json.dumps(sorted(set(kinds) - _DERIVED))
+    return not _DERIVED.isdisjoint(kinds) or bool(
+        connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM links WHERE kind IN (SELECT value FROM json_each(?)))", (links,)
+        ).get
+    )
 
 
 def _beside(connection: apsw.Connection, listed: str, reach: int) -> Iterator[Step]:
@@ -86,12 +123,37 @@ def _beside(connection: apsw.Connection, listed: str, reach: int) -> Iterator[St
                 yield Step(note, other, kind, "out", distance)
 
 
-def _from(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[Step]:
+def _few(connection: apsw.Connection, namespace: int, kinds: str) -> list[tuple[int, str, str]] | None:
+    """Return all links of some kinds in a namespace, or ``None`` if it is quicker to ask note by note."""
     rows = fetch(
         connection,
-        "SELECT source, kind, target FROM links WHERE source IN (SELECT value FROM json_each(?)) "
-        "ORDER BY source, place",
-        (listed,),
+        "SELECT source, kind, target FROM json_each(?) AS asked CROSS JOIN links ON kind = asked.value "
+        "CROSS JOIN notes ON notes.key = source AND namespace = ? LIMIT ?",
+        (kinds, namespace, _FEW + 1),
+    )
+    return rows if len(rows) <= _FEW else None
+
+
+def _among(
+    connection: apsw.Connection, namespace: int, asked: Collection[int], links: Sequence[tuple[int, str, str]]
+) -> Iterator[Step]:
+    """Find among a few links those from the notes, and those to them."""
+    meant = _resolved(connection, namespace, {target for *_, target in links})
+    ends = [(source, meant[target], kind) for source, kind, target in links if target in meant]
+    for source, target, kind in sorted(ends):
+        if source in asked:
+            yield Step(source, target, kind, "out")
+    for source, target, kind in sorted(ends):
+        if target in asked:
+            yield Step(target, source, kind, "in")
+
+
+def _from(connection: apsw.Connection, namespace: int, listed: str, kinds: str | None) -> Iterator[Step]:
+    rows = fetch(
+        connection,
+        "SELECT source, kind, target FROM links WHERE source IN (SELECT value FROM json_each(?1)) "
+        "AND (?2 IS NULL OR +kind IN (SELECT value FROM json_each(?2))) ORDER BY source, place",
+        (listed, kinds),
     )
     meant = _resolved(connection, namespace, {target for *_, target in rows})
     for source, kind, target in rows:
@@ -99,7 +161,7 @@ def _from(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[
             yield Step(source, meant[target], kind, "out")
 
 
-def _to(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[Step]:
+def _to(connection: apsw.Connection, namespace: int, listed: str, kinds: str | None) -> Iterator[Step]:
     """Find links whose target may mean one of the notes, and keep those that do."""
     rows = fetch(
         connection,
@@ -117,9 +179,9 @@ def _to(connection: apsw.Connection, namespace: int, listed: str) -> Iterator[St
             UNION SELECT key, source, place, kind, target FROM asked AS a CROSS JOIN links AS l ON l.name = a.name
         )
         SELECT note, source, kind, target FROM found CROSS JOIN notes ON notes.key = source AND notes.namespace = ?2
-        ORDER BY note, source, place
+        WHERE ?3 IS NULL OR kind IN (SELECT value FROM json_each(?3)) ORDER BY note, source, place
         """,
-        (listed, namespace),
+        (listed, namespace, kinds),
     )
     meant = _resolved(connection, namespace, {target for *_, target in rows})
     for note, source, kind, target in rows:

@@ -142,6 +142,8 @@ CREATE TABLE entities (
     PRIMARY KEY (note, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX entities_by_name ON entities (namespace, name);
+
+CREATE INDEX links_by_kind ON links (kind);
 """
 
 TABLES = (

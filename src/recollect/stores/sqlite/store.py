@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from os import urandom
@@ -208,11 +208,13 @@ class SQLiteStore:
         # Another model took over just now, and took the vectors of the one before with it.
         return self.search_vectors(vector, limit, namespace=namespace, filters=filters, without=without, model=model)
 
-    def edges(self, ids: Sequence[str], *, namespace: str, reach: int = 1) -> list[Edge]:
-        """Return every connection of the notes with these ids, each once."""
+    def edges(
+        self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
+    ) -> list[Edge]:
+        """Return every connection of the notes with these ids, or those of some kinds, each once."""
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
-            return [] if home is None else neighbourhood.edges(connection, home, ids, min(reach, LARGEST))
+            return [] if home is None else neighbourhood.edges(connection, home, ids, min(reach, LARGEST), kinds)
 
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
