@@ -1,13 +1,13 @@
 """Where a query's words stand in a text, whatever their endings; no engine is asked.
 
-A word matches another that begins with the same letters up to its ending, as the word index would have it. Texts are
-looked through word by word: a pattern made for each query would take longer to compile than it takes to look.
+A word matches another that begins with the same letters up to its ending, as the word index would have it. Each word
+is looked for as plain text: a pattern made for each query would take longer to compile than it takes to look.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,8 +19,8 @@ _WORD = re.compile(r"\w+")
 _SHORTEST_STEM = 3
 _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()
 _POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))
-_WIDEST_GAP = 3
-"""How many signs may lie between two words of a phrase."""
+_NEXT_WORD = re.compile(r"\W{1,3}(\w+)")
+"""The next word of a phrase: so few signs may lie between two."""
 SCANNED = 100_000
 """A text is looked through as far as this; beyond it, it would not be worth the time."""
 
@@ -43,10 +43,9 @@ class _Term(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """What a query wants, by the stem of the first word, and how long these stems are."""
+    """What a query wants, by the stem of the first word."""
 
     by_stem: dict[str, list[_Term]]
-    lengths: tuple[int, ...]
     words: int
     """How many words the query has, each with all that stands in its place."""
 
@@ -58,29 +57,23 @@ def matches(text: str, query: Query) -> list[Matched]:
     >>> matches("Two kettles, greener teas.", parse("green tea"))
     [Matched(start=13, end=20, word=0), Matched(start=21, end=25, word=1)]
     """
-    by_stem, lengths, _ = _terms(query.tokens)
-    if not by_stem:
-        return []
-    words = list(_WORD.finditer(text, 0, SCANNED))
+    lowered = _lowered(text)
+    begun: list[Matched] = []
+    for stem, terms in _terms(query.tokens).by_stem.items():
+        at = lowered.find(stem)
+        while at >= 0:
+            if at == 0 or not _WORD.match(lowered, at - 1):
+                ends = ((_end(lowered, at, term), term.word) for term in terms)
+                begun += [Matched(at, end, word) for end, word in ends if end]
+            at = lowered.find(stem, at + 1)
+    begun.sort(key=lambda match: (match.start, -match.end, match.word))
     found: list[Matched] = []
     free = 0
-    for place, word in enumerate(words):
-        lowered = word[0].lower()
-        ends = [
-            (end, term.word)
-            for length in lengths
-            for term in by_stem.get(lowered[:length], ())
-            if (end := _end(words, place, term)) is not None
-        ]
-        if ends and place >= free:
-            last, which = max(ends, key=_longest)
-            found.append(Matched(word.start(), words[last].end(), which))
-            free = last + 1
+    for match in begun:
+        if match.start >= free:
+            found.append(match)
+            free = match.end
     return found
-
-
-def _longest(end: tuple[int, int]) -> int:
-    return end[0]
 
 
 def coverage(texts: Iterable[str], query: Query, *, held: Iterable[int] = ()) -> float:
@@ -111,22 +104,30 @@ def _terms(tokens: tuple[Token, ...]) -> _Terms:
         else:
             term = _Term(tuple(map(_stem, words)), is_prefix=False, word=number)
         by_stem.setdefault(term.stems[0], []).append(term)
-    return _Terms(by_stem, tuple(sorted({len(stem) for stem in by_stem})), len(numbers))
+    return _Terms(by_stem, len(numbers))
 
 
-def _end(words: Sequence[re.Match[str]], place: int, term: _Term) -> int | None:
-    """Return the last word of a term that begins at a word, or ``None`` if it does not."""
-    last = place + len(term.stems) - 1
-    if last >= len(words):
-        return None
-    for offset, stem in enumerate(term.stems):
-        here = words[place + offset]
-        if offset and here.start() - words[place + offset - 1].end() > _WIDEST_GAP:
-            return None
-        word = here[0].lower()
-        if not word.startswith(stem) or not (term.is_prefix or word[len(stem) :] in _POSSIBLE_ENDINGS):
-            return None
-    return last
+def _lowered(text: str) -> str:
+    """Return a text in small letters, each in the place where it was."""
+    lowered = text[:SCANNED].lower()
+    if len(lowered) == len(text[:SCANNED]):
+        return lowered
+    return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text[:SCANNED])
+
+
+def _end(lowered: str, at: int, term: _Term) -> int:
+    """Return where a term ends that begins at a place, or 0 if it does not begin there."""
+    word = _WORD.match(lowered, at)
+    for place, stem in enumerate(term.stems):
+        if place:
+            word = _NEXT_WORD.match(lowered, at)
+        if word is None:
+            return 0
+        spelt = word[word.lastindex or 0]
+        if not spelt.startswith(stem) or not (term.is_prefix or spelt[len(stem) :] in _POSSIBLE_ENDINGS):
+            return 0
+        at = word.end()
+    return at
 
 
 def _stem(word: str) -> str:
