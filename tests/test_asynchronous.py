@@ -30,6 +30,11 @@ def test_a_day_in_the_life(tmp_path: Path) -> None:
             found = await memory.search_many(["tea", "wheel"], mode="bm25")
             assert [[hit.path for hit in result] for result in found] == [["tea.md"], ["bike.md"]]
             assert (await memory.search("sugar", mode="bm25"))[0].content == "sugar"
+            compared = await memory.compare("sugar", ["default", "memini"], mode="bm25")
+            assert [(name, result[0].content) for name, result in compared.items()] == [
+                ("default", "sugar"),
+                ("memini", "sugar"),
+            ]
             assert (await memory.stats()).store.notes == {"default": 4}
             assert not any(finding.problem for finding in await memory.doctor())
             assert await memory.reindex() == 0

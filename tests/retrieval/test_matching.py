@@ -29,6 +29,7 @@ def held(text: str, query: str) -> list[str]:
         ("two and a two three four", '"two three" OR "two three four" OR four', ["two three four"]),
         ("tea", '"?!" OR tea', ["tea"]),
         ("tea and sugar", "tea NOT sugar", ["tea"]),
+        ("İİ tea and Straße", "tea straße", ["tea", "Straße"]),
         ("", "tea", []),
         ("tea", "", []),
     ],

@@ -146,6 +146,29 @@ class TestExclusion:
 
 
 class TestReading:
+    @pytest.mark.parametrize("query", ["NOT tea", "", "  ", "?!"])
+    def test_what_is_only_unwanted_has_no_meaning(self, query: str) -> None:
+        embedder = Embedder()
+        result = retrieval(Index(nearest=["a"]), embedder=embedder).search(query)
+        assert (ids(result), embedder.texts, result.trace.embedder_used) == ([], [], False)
+        assert ids(retrieval(Index(nearest=["a"]), embedder=embedder, preset=LITERAL).search(query)) == ["a"]
+        assert ids(retrieval(Index(nearest=["a"])).search(query, vector=[1.0])) == ["a"]
+
+    def test_dates_are_not_required(self) -> None:
+        index = Index()
+        preset = replace(PLAIN, query=QueryRules(match="all_then_any"))
+        retrieval(index, preset=preset).search("tea 2 weeks ago", question_date="2026-04-18")
+        assert index.asked == ["tea AND weeks AND ago", 'tea OR weeks OR ago OR "2026 04 04"']
+
+    def test_a_long_text_is_cut_for_words_and_not_for_meaning(self) -> None:
+        embedder = Embedder()
+        words = [f"w{number}ord" for number in range(200)]
+        result = retrieval(Index(), embedder=embedder).search(
+            " ".join(words) + " 1 day ago", question_date="2026-04-18"
+        )
+        assert embedder.texts == [" ".join(words) + " 1 day ago"]
+        assert result.trace.compiled_query.count(" OR ") == 127
+
     def test_stopwords_alone_are_searched_for(self) -> None:
         index = Index(words={"to OR do OR list": ["a"]})
         assert ids(retrieval(index).search("to do list")) in (["a"], [])
@@ -277,6 +300,26 @@ class TestGraph:
         assert ids(result) == ["a", "b", "c"]
         assert result.trace.to_dict()["graphSkippedReason"] == "the index knows no edges"
 
+    @pytest.mark.parametrize("use", ["source", "addition"])
+    def test_nothing_connected_is_no_list(self, use: str) -> None:
+        result = self.search(Index(words={"tea": ["a", "b"]}), use=use)
+        assert {hit.id: hit.score for hit in result} == {"a": 1 / 61, "b": 1 / 62}
+        assert result.trace.graph_count == 0
+
+    def test_neighbours_that_cannot_be_read(self) -> None:
+        class Failing(Index):
+            def candidates(self, *_: Any, **__: Any) -> list[Candidate]:
+                raise RuntimeError("disk gone")
+
+        index = Failing(words={"tea": ["a"]}, links=self.EDGES)
+        result = retrieval(index, preset="default").search("tea")
+        assert ids(result) == ["a"]
+        assert result.warnings == ["connections were not followed: disk gone"]
+
+    def test_edges_that_cannot_be_read_for_many(self) -> None:
+        index = Index(words={"tea": [f"{n}" for n in range(40)]}, links=OSError("disk gone"))
+        assert len(retrieval(index, preset="default").search("tea", top_k=40)) == 40
+
     def test_edges_that_cannot_be_read(self) -> None:
         result = self.search(Index(words={"tea": ["a"]}, links=OSError("disk gone")), use="source")
         assert ids(result) == ["a"]
@@ -385,6 +428,14 @@ class TestFloor:
     def test_a_wrong_floor(self) -> None:
         with pytest.raises(ArgumentError, match="floor: must be at most 1, got 2"):
             retrieval(Index()).search("tea", floor=2)
+
+
+class TestOnesOwn:
+    def test_the_preset_it_was_made_with(self) -> None:
+        assert retrieval(Index(), preset="memini").preset.name == "memini"
+
+    def test_k_of_0_is_the_papers(self) -> None:
+        assert FusionRules(k=0).k == 60
 
 
 class TestFaults:
@@ -556,6 +607,24 @@ class TestTrigramChunks:
         index.notes = {"a": Candidate("a", content="about kubernetes")}
         (hit,) = retrieval(index, preset="default").search("kubernets x clustr", floor=0.5)
         assert hit.snippet[slice(*hit.highlights[0])] == "kubernetes"
+
+    def test_what_is_excluded_or_filtered_is_no_name(self) -> None:
+        chunks = [{"id": "k", "path": "kubernetes.md", "content": "secret"}, {"id": "t", "path": "kubernetic.md"}]
+        for index, found in ((Index(notes={"k": Candidate("k", content="secret")}), ["t"]), (BareIndex(Index()), [])):
+            walk = retrieval(index, preset="default", trigram_chunks=chunks)
+            assert ids(walk.search("kubernets NOT secret")) == found
+            assert set(ids(walk.search("kubernets"))) == {"k", "t"}
+        alone = retrieval(BareIndex(Index()), preset="default", trigram_chunks=chunks)
+        assert ids(alone.search("kubernets", filters={"tags": ["x"]})) == []
+
+    def test_stopwords_are_never_misspelt(self) -> None:
+        class Asked(Index):
+            def similar_words(self, words: Any, **_: Any) -> dict[str, list[str]]:
+                return {word: [f"{word}s"] for word in words}
+
+        index = Asked()
+        retrieval(index, preset="default").search("what does she like to drink?")
+        assert index.asked[-1] == "drinks"
 
     def test_a_guess_counts_less_beside_meaning(self) -> None:
         index = Index(words={"kubernetes": ["a"]}, nearest=["b"], spellings={"kubernets": ["kubernetes"]})

@@ -61,8 +61,8 @@ class DenseLeg:
         """Return the nearest notes; whatever goes wrong is told in the answer, not raised, unless the caller erred."""
         started = perf_counter()
         used = False
-        if vector is None and not request.meaning:
-            return Nearest([])
+        if vector is None and not request.meaning and request.excluding is not None:
+            return Nearest([])  # nothing is wanted; the source documents embed even that
         try:
             numbers, model = self._vector(request, vector)
             used = vector is None

@@ -101,8 +101,11 @@ def read_tree(text: str, preset: Preset, aliases: Aliases | None) -> Query:
 
 
 def wanted(tree: Query) -> str:
-    """Return the query's text without what it excludes, of which neither meaning nor rungs may think."""
-    if all(token.operator != "NOT" for token in tree.tokens):
+    """Return the query's text without what it excludes, of which neither meaning nor rungs may think.
+
+    A query that wants nothing has none.
+    """
+    if tree.tokens and all(token.operator != "NOT" for token in tree.tokens):
         return tree.raw
     own = (token for token, excluded in _marked(tree) if not excluded and token.alternative <= 1)
     return " ".join(token.source or token.text for token in own)

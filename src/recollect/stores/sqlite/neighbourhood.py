@@ -72,7 +72,7 @@ def steps(
         searches.append(_beside(connection, listed, reach))
     if links is not None and (few := _few(connection, namespace, links)) is not None:
         searches.append(_among(connection, namespace, asked, few))
-    elif links != "[]":
+    else:
         searches += _from(connection, namespace, listed, links), _to(connection, namespace, listed, links)
     if kinds is None or "mention" in kinds:
         searches.append(_mentions(connection, listed))
