@@ -40,6 +40,13 @@ class TestOneHop:
         edges = [Edge("a", "x", "next", "out"), Edge("a", "y", "next", "out", 2), Edge("a", "z", "next", "out", 3)]
         assert shares(one_hop([A], edges, {"next": 0.5})) == {"x": [0.4], "y": [0.2], "z": [0.1]}
 
+    def test_hubs_say_little(self) -> None:
+        edges = [Edge("a", "x", "mention", "out"), Edge("a", "y", "mention", "out"), Edge("b", "x", "mention", "in")]
+        edges += [Edge("a", "z", "next", "out"), Edge("a", "z2", "next", "out", 2)]
+        loans = one_hop([A, B], edges, {"mention": 0.5, "next": 0.5}, hubs=0.5)
+        # a names two, x has two: 0.4 / √(2·2), 0.4 / √2, 0.2 / √2; places are no crowd.
+        assert shares(loans) == {"x": [0.2, 0.141421], "y": [0.282843], "z": [0.4], "z2": [0.2]}
+
     def test_a_session_lends_to_its_notes_what_the_others_have(self) -> None:
         loans = one_hop([A, B, C, D], [], {"session": 0.5}, pool=[A, B, C, D])
         assert loans == {"a": [Loan("s1", "session", 0.2)], "b": [Loan("s1", "session", 0.4)]}

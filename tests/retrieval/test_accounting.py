@@ -121,6 +121,7 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             weight=st.floats(0, 3),
             seeds=st.integers(1, 5),
             reach=st.integers(1, 3),
+            hubs=st.sampled_from([0.0, 0.5]),
             edges=st.dictionaries(st.sampled_from(EDGES), st.floats(0, 2)),
         ),
         stages=st.lists(_stages, max_size=4),

@@ -7,6 +7,7 @@ and others 1999; Haveliwala 2002), in which score also travels further. Those wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 from typing import Any, NamedTuple
@@ -53,11 +54,15 @@ def one_hop(
     weights: Mapping[str, float],
     *,
     pool: Sequence[Candidate] = (),
+    hubs: float = 0.0,
 ) -> Loans:
     """Return what ``seeds`` lend to the notes at the other end of ``edges``: score times the weight of the edge's kind.
 
     An edge to a note several places away counts half for each further place. ``weights["session"]`` is what a note of
     the ``pool`` gets of the scores of the seeds in its session. A kind without a weight counts as ``link``.
+
+    A note with many edges of a kind says little by each of them: with ``hubs`` a loan is divided by the number of such
+    edges at either end, to this power. At 0.5 that is the symmetric normalisation of graph theory.
 
     >>> edges = [Edge("a", "b", "next", "out"), Edge("a", "c", "mention", "in")]
     >>> loans = one_hop([Candidate("a", score=0.8)], edges, {"next": 0.5, "mention": 0.25})
@@ -65,10 +70,14 @@ def one_hop(
     {'b': [0.4], 'c': [0.2]}
     """
     scores = {seed.id: seed.score for seed in seeds}
+    followed = [edge for edge in edges if edge.source in scores]
+    crowd = _crowd(followed) if hubs else {}
     loans: Loans = {}
-    for edge in edges:
+    for edge in followed:
         weight = _weight(edge, weights)
-        if weight and edge.source in scores:
+        if weight:
+            if hubs:
+                weight /= (crowd[edge.source, edge.kind] * crowd[edge.target, edge.kind]) ** hubs
             loan = Loan(edge.source, edge.kind, scores[edge.source] * weight, edge.direction)
             loans.setdefault(edge.target, []).append(loan)
     share = weights.get("session", 0.0)
@@ -167,6 +176,16 @@ def multiply_by_loans(
 def _weight(edge: Edge, weights: Mapping[str, float]) -> float:
     weight = weights.get(edge.kind, weights.get(ANY_LINK, 0.0))
     return weight * _DECAY ** (edge.distance - 1)
+
+
+def _crowd(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
+    """Return how many edges of each kind each note has; what lies beside a note is no crowd."""
+    crowd: Counter[tuple[str, str]] = Counter()
+    for edge in edges:
+        many = edge.kind not in ("previous", "next")
+        for end in (edge.source, edge.target):
+            crowd[end, edge.kind] = crowd[end, edge.kind] + 1 if many else 1
+    return crowd
 
 
 def _shared_sessions(seeds: Sequence[Candidate], pool: Sequence[Candidate]) -> Iterable[tuple[str, str, float]]:

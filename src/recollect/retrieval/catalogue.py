@@ -29,7 +29,8 @@ DEFAULT = Preset(
     graph=GraphRules(
         use="addition",
         seeds=20,
-        edges={"previous": 0.3, "next": 0.3, "session": 0.03, "mention": 0.2, "link": 0.2, "entity": 0.0}
+        hubs=0.5,
+        edges={"previous": 0.3, "next": 0.3, "session": 0.03, "mention": 0.4, "link": 0.2, "entity": 0.0}
         | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage below sees to these
     ),
     stages=(

@@ -44,7 +44,7 @@ def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphR
     seeds = fused[: rules.seeds]
     if rules.spread == "one_hop":
         edges = connections.edges(seed.id for seed in seeds)
-        loans = one_hop(seeds, edges, rules.edges, pool=fused)
+        loans = one_hop(seeds, edges, rules.edges, pool=fused, hubs=rules.hubs)
     else:
         edges = connections.edges(candidate.id for candidate in fused)
         loans = random_walk(seeds, edges, rules.edges, damping=rules.damping)

@@ -191,6 +191,8 @@ class GraphRules(Section):
     """How many of the best notes lend."""
     reach: int = checked(1, _count_between(1, 10))
     """How many places before and behind a note count as beside it."""
+    hubs: float = checked(0.0, number_between(0, 1))
+    """To which power a loan is divided by the number of edges at either end; 0: not at all."""
     damping: float = checked(0.5, number_between(0, 1))
     """The chance that a random walk goes on."""
     edges: Mapping[str, float] = _table_of(_weights())
