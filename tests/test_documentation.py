@@ -132,10 +132,10 @@ class TestThePageOfPresets:
         rules = getattr(Preset(name="plain"), section)
         assert default == _told(getattr(rules, setting), empty="empty")
         assert meaning
-        if found := re.fullmatch(r"(\d+) to (\d+)", values):
-            least, most = map(int, found.groups())
-            for allowed in (least, most):
-                assert getattr(rules.changed({setting: allowed}), setting) == allowed
+        if found := re.fullmatch(r"(\d+) to (\d+)(?:; 0 means (\d+))?", values):
+            least, most = int(found[1]), int(found[2])
+            for allowed, meant in ((least, int(found[3] or least)), (most, most)):
+                assert getattr(rules.changed({setting: allowed}), setting) == meant
             for outside in (least - 1, most + 1):
                 with pytest.raises(ArgumentError, match=f"{section}.{setting}"):
                     rules.changed({setting: outside})
