@@ -15,7 +15,7 @@ __all__ = ["command"]
 
 
 @click.command("doctor")
-@click.option("--repair", is_flag=True, help="First rebuild what derives from the notes: words, references, vectors.")
+@click.option("--repair", is_flag=True, help="First rebuild what derives from the notes: words, mentions, entities.")
 @options.embedder
 @options.database
 @options.as_json

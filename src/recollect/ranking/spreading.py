@@ -111,6 +111,8 @@ def random_walk(
         if weight:  # an edge can be walked both ways; it may be listed from both ends
             steps.setdefault(edge.source, {})[edge.target] = weight
             steps.setdefault(edge.target, {})[edge.source] = weight
+    if steps.keys().isdisjoint(start):
+        return {}  # nothing leads anywhere
     share_of = {note: 1 / fsum(ways.values()) for note, ways in steps.items()}
     found = dict(start)
     for _ in range(_ROUNDS):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.model import Candidate, as_candidates
-from recollect.query import Query, compile_fts5, trigram_search
+from recollect.query import Query, compile_fts5, query_tokens, trigram_search
 from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, wanted
 from recollect.retrieval.trace import Attempt
@@ -116,11 +116,12 @@ class LexicalLeg:
     def _allowed(self, found: list[Candidate], request: Request, place: Place) -> list[Candidate]:
         """Return those that the query does not exclude; of the caller's own notes also those that pass the filters."""
         excluded = request.excluding is not None and any(token.operator == "NOT" for token in request.excluding.tokens)
-        if not found or not (excluded or (self._chunks is not None and place.filters)):
-            return found
         candidates = getattr(self._index, "candidates", None)
         if candidates is None:
-            return []  # nobody can tell, and what must not be found is not
+            unsure = excluded or (self._chunks is not None and place.filters)
+            return [] if unsure else found  # nobody can tell, and what must not be found is not
+        if not found or not (excluded or self._chunks is not None):
+            return found
         allowed = candidates(
             [each.id for each in found], namespace=place.namespace, filters=place.filters, without=request.excluding
         )
@@ -129,7 +130,7 @@ class LexicalLeg:
 
     def _spelt(self, tokens: Sequence[str], request: Request, place: Place) -> str:
         """Return such words as the index knows in the place of those that it does not; stopwords are never misspelt."""
-        sought = {token.text for token in request.words.tokens}
+        sought = query_tokens(" ".join(token.source or token.text for token in request.words.tokens))
         words = [token for token in tokens if token in sought]
         similar_words = getattr(self._index, "similar_words", None)
         similar: Mapping[str, Sequence[str]] = (

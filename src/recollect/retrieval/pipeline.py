@@ -258,6 +258,7 @@ class Retrieval:
             trace.graph_skipped_reason = "the index knows no edges"
             return fused
         found = explore(fused, connections, rules)
+        trace.graph_elapsed = (perf_counter() - started) * 1000
         if connections.failure:
             trace.graph_skipped_reason = connections.failure
             return fused
@@ -275,21 +276,19 @@ class Retrieval:
         self, walk: _Walk, fused: list[Candidate], lists: dict[str, list[Candidate]], floor: float
     ) -> list[Candidate]:
         """Return the candidates of which one can be sure enough, and those that such led to."""
-        sure: set[str] = set()
-        led_to: set[str] = set()
-        for candidate in fused:
-            texts = candidate.title, candidate.summary, candidate.path, candidate.content
-            if self._confidence(walk, candidate, lists, coverage(texts, walk.worded.tree)) >= floor:
-                sure.add(candidate.id)
-                led_to.update(candidate.superseded_by)
-        lenders = walk.trace.loans
-        kept = [
-            candidate
+        sure = {
+            candidate.id
             for candidate in fused
-            if candidate.id in sure
-            or candidate.id in led_to
-            or any(loan.source in sure for loan in lenders.get(candidate.id, ()))
-        ]
+            if self._confidence(walk, candidate, lists, coverage(_texts_of(candidate), walk.worded.tree)) >= floor
+        }
+        led_to = sure | {note for note, lent in walk.trace.loans.items() if any(loan.source in sure for loan in lent)}
+        heirs = {candidate.id: candidate.superseded_by for candidate in fused if candidate.superseded_by}
+        waiting = [note for note in led_to if note in heirs]
+        while waiting:
+            newer = [heir for heir in heirs.get(waiting.pop(), ()) if heir not in led_to]
+            led_to.update(newer)
+            waiting += newer
+        kept = [candidate for candidate in fused if candidate.id in led_to]
         walk.trace.below_floor = len(fused) - len(kept)
         return kept
 
@@ -312,6 +311,10 @@ class Retrieval:
         if walk.worded.by_name and candidate.lexical_score is not None:
             held = max(held, candidate.lexical_score)  # how alike the names are spelt
         return confidence(similarity, held, calibration_of(walk.trace.embedder))
+
+
+def _texts_of(candidate: Candidate) -> tuple[str, ...]:
+    return candidate.title, candidate.summary, candidate.path, candidate.content
 
 
 class _Walk:

@@ -78,7 +78,10 @@ def read_request(
     words, shortened = _shortened(own, most)
     strict = preset.query.reading == "strict"
     augmented = augment_with_temporal(query, question_date) if hints else query
-    compiled = _shortened(read_tree(augmented, preset, aliases), most)[0] if hints else words
+    compiled = words
+    if hints:
+        dated = read_tree(augmented, preset, aliases)
+        compiled = replace(dated, tokens=(*words.tokens, *dated.tokens[len(own.tokens) :])) if shortened else dated
     return Request(
         query=query,
         tree=with_dates(words, hints) if hints else words,

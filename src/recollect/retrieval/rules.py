@@ -69,7 +69,7 @@ def _damping(argument: str, value: Any) -> float:
     return number_between(0, _MANY)(argument, value) or float(DEFAULT_K)
 
 
-def _weights(*known: str) -> Callable[[str, Any], Mapping[str, float]]:
+def _weights(*known: str, at_least: float = 0) -> Callable[[str, Any], Mapping[str, float]]:
     """Return a check of weights by name; where none is known, every name is."""
 
     def check(argument: str, value: Any) -> Mapping[str, float]:
@@ -79,7 +79,7 @@ def _weights(*known: str) -> Callable[[str, Any], Mapping[str, float]]:
             arguments.name(f"a name in {argument}", name)
             if known and name not in known:
                 raise ArgumentError(argument, f"has no {name!r}; there are {', '.join(known)}")
-        weight = number_between(0, _LARGEST)
+        weight = number_between(at_least, _LARGEST)
         return MappingProxyType({name: weight(f"{argument}.{name}", held) for name, held in value.items()})
 
     return check
@@ -167,7 +167,7 @@ class FusionRules(Section):
     ties: Ties = checked("path", _one_of("path", "id", "first_seen"))  # noqa: RUF009
     weights: Mapping[str, float] = _table_of(_weights(*LEGS))
     """What each leg counts; 1 for those that are not named."""
-    least: Mapping[str, float] = _table_of(_weights(*LEGS))
+    least: Mapping[str, float] = _table_of(_weights(*LEGS, at_least=-_LARGEST))
     """In a convex combination, the raw score of a leg that counts as 0; the worst in its list where none is named."""
 
 
