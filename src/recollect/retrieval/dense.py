@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from recollect import arguments
 from recollect.characters import collapse_whitespace
 from recollect.embedders.rows import unit_rows
-from recollect.errors import ArgumentError
+from recollect.errors import ArgumentError, EmbedderError
 from recollect.model import Candidate
+from recollect.retrieval.deadlines import Task
 from recollect.retrieval.request import Place, Request
 from recollect.stores.base import ModelChangedError
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
     from recollect.stores.base import Model, SearchIndex, Vector
 
-__all__ = ["DenseLeg", "Nearest"]
+__all__ = ["DenseLeg", "Nearest", "QueryVector"]
 
 
 class Nearest(NamedTuple):
@@ -57,46 +59,80 @@ class DenseLeg:
             return "no note has a vector yet, so the search was by words alone; reindex makes them"
         return None if model.name == self._embedder.name else _mismatch(self._embedder.name, model.name)
 
-    def search(self, request: Request, vector: Any, place: Place) -> Nearest:
+    def begin(self, request: Request, given: Any, seconds: float) -> Callable[[], QueryVector]:
+        """Begin to embed the query, beside whatever else goes on, and return what waits for its vector.
+
+        Only embedding runs in a thread of its own: to look at vectors uses all processors by itself, and would only
+        slow down a leg beside it.
+        """
+        if given is not None:
+            own = QueryVector(arguments.vector("vector", given), None)
+            return lambda: own
+        if not request.meaning and request.excluding is not None:
+            return lambda: _NOTHING  # nothing is wanted; the source documents embed even that
+        try:
+            task = Task(lambda: self._embedded(request.meaning))
+        except TimeoutError as error:
+            refusal = error
+            return lambda: _raised(refusal)
+        return lambda: task.result(seconds)
+
+    def search(self, waiting: Callable[[], QueryVector], request: Request, place: Place) -> Nearest:
         """Return the nearest notes; whatever goes wrong is told in the answer, not raised, unless the caller erred."""
         started = perf_counter()
-        used = False
-        if vector is None and not request.meaning and request.excluding is not None:
-            return Nearest([])  # nothing is wanted; the source documents embed even that
+        query = _NOTHING
         try:
-            numbers, model = self._vector(request, vector)
-            used = vector is None
+            query = waiting()
+            if query.vector is None:
+                return Nearest([])
+            started = perf_counter()  # what was waited for is counted where it was done
             found = self._index.search_vectors(
-                numbers,
+                query.vector,
                 place.depth,
                 namespace=place.namespace,
                 filters=place.filters,
                 without=request.excluding,
-                model=model,
+                model=query.model,
             )
         except ModelChangedError as changed:  # while the query was embedded
             return Nearest(None, _since(started), warning=_mismatch(self.name, changed.model.name))
         except Exception as error:  # an embedder or index may be the caller's own and raise anything
-            if vector is not None and isinstance(error, ArgumentError):
+            if query.elapsed is None and isinstance(error, ArgumentError):
                 raise
             warning = f"the search was by words alone: {collapse_whitespace(str(error)) or type(error).__name__}"
-            return Nearest(None, _since(started), used, warning, error)
-        return Nearest(list(found[: place.depth]), _since(started), used)
+            return Nearest(None, _since(started), query.elapsed is not None, warning, error)
+        return Nearest(list(found[: place.depth]), _since(started) + (query.elapsed or 0.0), query.elapsed is not None)
 
-    def _vector(self, request: Request, given: Any) -> tuple[Vector, Model | None]:
-        """Return what to look for, and the model that made it; ``None`` for a vector of the caller's own."""
-        if given is not None or self._embedder is None:
-            return arguments.vector("vector", given), None
+    def _embedded(self, text: str) -> QueryVector:
+        started = perf_counter()
+        embedder = self._embedder
+        assert embedder is not None  # noqa: S101 (nobody begins without one)
         model: Model | None = getattr(self._index, "model", None)  # another may take over while the query is embedded
-        answer = self._embedder.embed_query(request.meaning)
-        (vector,) = unit_rows(self._embedder.name, [answer], count=1, dimension=None)
+        (vector,) = unit_rows(embedder.name, [embedder.embed_query(text)], count=1, dimension=None)
         if model is not None and len(vector) != model.dimension:
-            raise ArgumentError(
-                "embedder",
+            raise EmbedderError(
                 f"the vectors of {model.name} have {len(vector)} numbers now and {model.dimension} in the store; "
-                "reindex re-embeds",
+                "reindex re-embeds"
             )
-        return vector, model
+        return QueryVector(vector, model, _since(started))
+
+
+class QueryVector(NamedTuple):
+    """What the dense leg looks for."""
+
+    vector: Vector | None
+    """``None`` where nothing is wanted."""
+    model: Model | None = None
+    """What made it; ``None`` for a vector of the caller's own."""
+    elapsed: float | None = None
+    """How long it took to embed; ``None`` where nothing was embedded."""
+
+
+_NOTHING = QueryVector(None)
+
+
+def _raised(error: Exception) -> NoReturn:
+    raise error
 
 
 _ANY: Any = object()

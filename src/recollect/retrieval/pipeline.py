@@ -17,8 +17,7 @@ from recollect.ranking import calibration_of, confidence
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
 from recollect.retrieval.connections import IndexConnections
-from recollect.retrieval.deadlines import Task
-from recollect.retrieval.dense import DenseLeg, Nearest
+from recollect.retrieval.dense import DenseLeg, Nearest, QueryVector
 from recollect.retrieval.graph import explore, lend
 from recollect.retrieval.lexical import Chunks, LexicalLeg, Worded
 from recollect.retrieval.matching import coverage
@@ -42,8 +41,6 @@ MODES = ("auto", "hybrid", "bm25", "semantic")
 EMBEDDER_SECONDS = 30.0
 """How long a query's vector is waited for: long enough for a model that is loaded for the first time."""
 RERANKER_SECONDS = 10.0
-WORTH_A_THREAD = 1.0
-"""Milliseconds that both legs must take for it to pay that they run side by side."""
 
 
 class Retrieval:
@@ -83,7 +80,6 @@ class Retrieval:
         self._chunks = None if trigram_chunks is None else list(trigram_chunks)
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
         self._reranker_timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)
-        self._quicker_leg = 0.0
 
     @property
     def preset(self) -> Preset:
@@ -162,11 +158,13 @@ class Retrieval:
             trace.warnings.append(refusal)
         trace.mode = "bm25" if refusal is not None else "semantic" if asked == "semantic" else "hybrid"
         trace.fell_back_to_bm25 = trace.mode == "bm25" and asked in ("hybrid", "semantic")
-        dense = None if trace.mode == "bm25" else self._begin(walk, vector)
+        waiting = None
+        if trace.mode != "bm25":
+            waiting = self._dense.begin(walk.request, vector, self._embedder_timeout)
         # The source documents search by words even where only meaning counts; there it costs time and changes nothing.
         words = trace.mode != "semantic" or walk.preset.query.reading == "literal"
         failure = self._lexical(walk, retry=retry) if words else None
-        nearest = self._await(dense, walk) if dense else None
+        nearest = self._nearest(waiting, walk) if waiting else None
         if trace.mode == "semantic" and nearest is not None and nearest.found is None:
             trace.mode, trace.fell_back_to_bm25 = "bm25", True
             failure = failure if words else self._lexical(walk, retry=retry)
@@ -177,35 +175,12 @@ class Retrieval:
         trace.vector_count = len(lists["vector"])
         return lists
 
-    def _begin(self, walk: _Walk, vector: Any) -> Callable[[], Nearest]:
-        """Begin the dense leg and return what waits for it.
-
-        It runs beside the lexical leg where that pays: where an embedder is asked, which may take its time, or where
-        both legs took theirs in the search before. A thread costs more than a look at a few thousand vectors.
-        """
-
-        def search() -> Nearest:
-            return self._dense.search(walk.request, vector, walk.place)
-
-        if vector is not None and self._quicker_leg < WORTH_A_THREAD:
-            return search
-        try:
-            task = Task(search)
-        except TimeoutError as error:
-            refused = Nearest(None, warning=f"the search was by words alone: {error}")
-            return lambda: refused
-        return lambda: task.result(self._embedder_timeout)
-
-    def _await(self, dense: Callable[[], Nearest], walk: _Walk) -> Nearest:
-        try:
-            nearest = dense()
-        except TimeoutError as error:
-            nearest = Nearest(None, self._embedder_timeout * 1000, warning=f"the search was by words alone: {error}")
-        trace = walk.trace
-        trace.vector_elapsed, trace.embedder_used = nearest.elapsed, nearest.embedder_used
-        self._quicker_leg = min(trace.bm25_elapsed, trace.vector_elapsed)
+    def _nearest(self, waiting: Callable[[], QueryVector], walk: _Walk) -> Nearest:
+        """Search by meaning, once the query's vector is there."""
+        nearest = self._dense.search(waiting, walk.request, walk.place)
+        walk.trace.vector_elapsed, walk.trace.embedder_used = nearest.elapsed, nearest.embedder_used
         if nearest.warning:
-            trace.warnings.append(nearest.warning)
+            walk.trace.warnings.append(nearest.warning)
         return nearest
 
     def _lexical(self, walk: _Walk, *, retry: bool) -> Exception | None:
