@@ -291,10 +291,17 @@ class TestGraph:
         assert "reached on a walk from the best" in [step.reason for step in result[0].candidate.steps]
 
     def test_what_is_excluded_does_not_come_in_by_the_back_door(self) -> None:
-        index = Index(words={"tea AND NOT x": ["a"]}, links=self.EDGES)
+        index = Index(words={"tea AND NOT x": ["a", "b"]}, links=self.EDGES)
         result = self.search(index, query="tea NOT x", use="addition")
         assert ids(result) == ["a", "b"]
-        assert result.trace.graph_count == 1
+        assert result.trace.graph_count == 2
+
+    @pytest.mark.parametrize("query", ['"tea"', "tea AND a"])
+    def test_where_operators_say_what_a_note_must_hold_connections_bring_nothing_in(self, query: str) -> None:
+        index = Index(words={'"tea"': ["a", "c"], "tea AND a": ["a", "c"]}, links=self.EDGES)
+        assert ids(self.search(index, query=query, use="addition")) == ["a", "c"]
+        preset = replace(LITERAL, graph=GraphRules(use="addition", edges={"next": 0.5}))
+        assert ids(retrieval(index, preset=preset).search(query)) == ["a", "c", "x"]
 
     def test_an_index_without_edges(self) -> None:
         result = self.search(BareIndex(self.INDEX), use="addition")

@@ -39,8 +39,10 @@ class Neighbourhood(NamedTuple):
         return ranked[:limit]
 
 
-def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphRules) -> Neighbourhood:
-    """Return what the best of the fused notes lend, and to whom."""
+def explore(
+    fused: list[Candidate], connections: IndexConnections, rules: GraphRules, *, newcomers_welcome: bool = True
+) -> Neighbourhood:
+    """Return what the best of the fused notes lend, and to whom; to notes that no leg found only where welcome."""
     seeds = fused[: rules.seeds]
     if rules.spread == "one_hop":
         edges = connections.edges(seed.id for seed in seeds)
@@ -49,7 +51,7 @@ def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphR
         edges = connections.edges(candidate.id for candidate in fused)
         loans = random_walk(seeds, edges, rules.edges, damping=rules.damping)
     pool = {candidate.id for candidate in fused}
-    newcomers = connections.candidates(note for note in loans if note not in pool)
+    newcomers = connections.candidates(note for note in loans if note not in pool) if newcomers_welcome else []
     allowed = pool | {newcomer.id for newcomer in newcomers}
     return Neighbourhood({note: lent for note, lent in loans.items() if note in allowed}, newcomers)
 

@@ -232,7 +232,9 @@ class Retrieval:
         if not connections.known:
             trace.graph_skipped_reason = "the index knows no edges"
             return fused
-        found = explore(fused, connections, rules)
+        # Who writes operators or quotes says what a note must hold; one that is only connected need not hold it.
+        said = walk.request.excluding is not None and walk.request.words.has_operators
+        found = explore(fused, connections, rules, newcomers_welcome=not said)
         trace.graph_elapsed = (perf_counter() - started) * 1000
         if connections.failure:
             trace.graph_skipped_reason = connections.failure
