@@ -28,10 +28,10 @@ SURFACE = {
     """,
     "recollect.stores": "open_store",
     "recollect.query": """
-        AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion Token TrigramMatch
-        augment_with_temporal compile_fts5 date_search_tokens exclusion expand_aliases expand_temporal expression
-        jaccard normalise parse parse_question_date query_tokens render render_fts5 render_fts5_exclusion sanitise
-        slug_text strongest_term trigram_search trigrams with_dates
+        AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion Token TrigramIndex
+        TrigramMatch augment_with_temporal compile_fts5 date_search_tokens exclusion expand_aliases expand_temporal
+        expression jaccard normalise parse parse_question_date query_tokens render render_fts5 render_fts5_exclusion
+        sanitise slug_text strongest_term trigram_search trigrams with_dates
     """,
     "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",
     "recollect.ranking": """

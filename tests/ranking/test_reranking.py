@@ -91,3 +91,8 @@ def test_wrong_arguments_are_named() -> None:
             merge_reranked([], [wrong])  # type: ignore[list-item]
 
     assert rerank_text({"id": None, "title": "T"}) == "T"
+
+
+def test_of_a_whole_book_only_the_beginning_is_read() -> None:
+    assert rerank_text({"content": "tea " * 100_000}) == ("tea " * 70).strip() + " ..."
+    assert rerank_text({"content": " " * 20_000 + "tea"}) == "tea"

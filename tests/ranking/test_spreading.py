@@ -47,6 +47,11 @@ class TestOneHop:
         # a names two, x has two: 0.4 / √(2·2), 0.4 / √2, 0.2 / √2; places are no crowd.
         assert shares(loans) == {"x": [0.2, 0.141421], "y": [0.282843], "z": [0.4], "z2": [0.2]}
 
+    def test_an_edge_told_from_both_ends_is_one(self) -> None:
+        there, back = Edge("a", "b", "mention", "out"), Edge("b", "a", "mention", "in")
+        assert shares(one_hop([A], [there], {"mention": 1.0}, hubs=0.5)) == {"b": [0.8]}
+        assert shares(one_hop([A, B], [there, back], {"mention": 1.0}, hubs=0.5)) == {"b": [0.8], "a": [0.4]}
+
     def test_a_session_lends_to_its_notes_what_the_others_have(self) -> None:
         loans = one_hop([A, B, C, D], [], {"session": 0.5}, pool=[A, B, C, D])
         assert loans == {"a": [Loan("s1", "session", 0.2)], "b": [Loan("s1", "session", 0.4)]}

@@ -57,8 +57,8 @@ class Index:
         excluded = {token.text for token in without.tokens if token.operator == "NOT"} if without else set()
         return [note for note in map(self.note, ids) if note.content not in excluded]
 
-    def search_names(self, *_: Any, **__: Any) -> list[Candidate]:
-        return [self.note(each) for each in self.names]
+    def search_names(self, *_: Any, without: Query | None = None, **__: Any) -> list[Candidate]:
+        return self.candidates(self.names, without=without)
 
     def similar_words(self, *_: Any, **__: Any) -> Mapping[str, Sequence[str]]:
         return self.spellings

@@ -262,6 +262,15 @@ class TestGraph:
             {"from": "a", "kind": "next", "direction": "out", "share": 0.5 / 61}
         ]
 
+    def test_only_so_many_come_in_as_a_leg_may_bring(self) -> None:
+        edges = [Edge("a", f"x{n:03}", "next", "out") for n in range(200)] + [Edge("a", "y", "mention", "out")]
+        index = Index(words={"tea": ["a"]}, links=edges)
+        preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.1, "mention": 0.5}))
+        result = retrieval(index, preset=preset).search("tea", candidate_k=20, top_k=20)
+        assert result.trace.graph_count == 20
+        assert ids(result)[:3] == ["a", "y", "x000"]
+        assert result[1].relevance == 0.0
+
     def test_reach(self) -> None:
         assert "y" in ids(self.search(use="addition", reach=2))
         assert "y" not in ids(self.search(use="addition", reach=1))
@@ -427,6 +436,23 @@ class TestFloor:
         assert (near.id, far.id) == ("a", "b")
         assert (near.confidence or 0) > (far.confidence or 0)
 
+    def test_white_space_changes_nothing(self) -> None:
+        index = Index(words={'"green tea"': ["a"]}, notes={"a": Candidate("a", content="the green \n\n\n\n - tea")})
+        (hit,) = retrieval(index).search('"green tea"', floor=0.5)
+        assert (hit.confidence or 0) > 0.5
+
+    @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
+    def test_however_it_leads_there(self, spread: Any) -> None:
+        index = Index(words={"green OR tea": ["a"]}, links=[Edge("a", "b", "next", "out")], notes=self.NOTES)
+        preset = replace(PLAIN, graph=GraphRules(use="addition", spread=spread, edges={"next": 0.5}))
+        assert ids(retrieval(index, preset=preset).search("green tea", floor=0.5)) == ["a", "b"]
+
+    def test_a_session_leads_nowhere(self) -> None:
+        notes = {"a": Candidate("a", content="green tea", session="s"), "s": Candidate("s", content="x", session="s")}
+        index = Index(words={"green OR tea": ["a", "s"]}, notes=notes)
+        preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"session": 0.5}))
+        assert ids(retrieval(index, preset=preset).search("green tea", floor=0.5)) == ["a"]
+
     def test_what_a_sure_note_leads_to_stays(self) -> None:
         edges = [Edge("a", "b", "next", "out"), Edge("a", "new", "supersedes", "in"), Edge("c", "d", "next", "out")]
         edges.append(Edge("new", "newest", "supersedes", "in"))
@@ -537,6 +563,72 @@ class TestFaults:
         assert trace.warnings[1] == "the results were not reranked: as well"
 
 
+class TestOddIndexes:
+    """An index may be anybody's own: mappings do, and what is no answer is done without."""
+
+    class Mappings(Index):
+        def search_text(self, *_: Any, **__: Any) -> Any:
+            return ({"id": each, "path": each, "content": f"tea {each}"} for each in "abc")
+
+        def search_vectors(self, *_: Any, **__: Any) -> Any:
+            return ({"id": each, "path": each, "content": f"tea {each}", "score": 0.5} for each in "cbd")
+
+        def edges(self, *_: Any, **__: Any) -> Any:
+            return [("a", "x", "next", "out")]
+
+        def candidates(self, ids: Any, **_: Any) -> Any:
+            return [{"id": each, "content": each} for each in ids]
+
+    @pytest.mark.parametrize("preset", presets())
+    def test_mappings(self, preset: str) -> None:
+        walk = retrieval(self.Mappings(), embedder=Embedder(), reranker=Reranker(), preset=preset)
+        result = walk.search("tea")
+        assert set(ids(result)) >= {"a", "b", "c", "d"}
+        assert (result.trace.error_stage, result.warnings) == ("", [])
+
+    @pytest.mark.parametrize("leg", ["search_text", "search_vectors"])
+    def test_what_is_no_list_of_candidates(self, leg: str) -> None:
+        index = self.Mappings()
+        setattr(index, leg, lambda *_, **__: [{"id": "a"}, 3])
+        result = retrieval(index, embedder=Embedder()).search("tea")
+        assert len(result) == 3
+        assert f"{leg}[1]: must be a Candidate or a mapping" in result.warnings[0]
+
+    def test_what_is_no_edge(self) -> None:
+        index = self.Mappings()
+        index.edges = lambda *_, **__: [("a",)]  # type: ignore[method-assign]
+        result = retrieval(index, preset="default").search("tea")
+        assert len(result) == 3
+        assert "connections were not followed" in result.warnings[0]
+
+    def test_a_model_that_cannot_be_told(self) -> None:
+        class Broken(Index):
+            @property
+            def model(self) -> Model:
+                raise OSError("disk gone")
+
+        result = retrieval(Broken(words={"tea": ["a"]}), embedder=Embedder()).search("tea", mode="hybrid")
+        assert (ids(result), result.trace.fell_back_to_bm25) == (["a"], True)
+        assert result.warnings == ["the search was by words alone: disk gone"]
+
+    def test_an_embedder_that_refuses_the_text(self) -> None:
+        embedder = Embedder(ArgumentError("text", "is too long"))
+        result = retrieval(Index(words={"tea": ["a"]}), embedder=embedder).search("tea")
+        assert (ids(result), result.warnings) == (["a"], ["the search was by words alone: text: is too long"])
+
+    def test_aliases_are_checked_at_the_door(self) -> None:
+        with pytest.raises(ArgumentError, match="aliases"):
+            retrieval(Index(), aliases={"tea": 3})
+
+    def test_arguments_are_checked_before_anything_is_asked(self) -> None:
+        index = Index()
+        with pytest.raises(ArgumentError, match="floor"):
+            retrieval(index).search("tea", floor=2)
+        with pytest.raises(ArgumentError, match="rerank_top_n"):
+            retrieval(index).search("tea", rerank_top_n=-1)
+        assert index.asked == []
+
+
 class TestModels:
     """An index may say which model its vectors are of."""
 
@@ -626,6 +718,19 @@ class TestTrigramChunks:
             assert set(ids(walk.search("kubernets"))) == {"k", "t"}
         alone = retrieval(BareIndex(Index()), preset="default", trigram_chunks=chunks)
         assert ids(alone.search("kubernets", filters={"tags": ["x"]})) == []
+
+    def test_words_of_hidden_notes_are_not_told(self) -> None:
+        index = Index(spellings={"fabrikanto": ["fabrikantos"]})
+        walk = retrieval(index, preset="default")
+        told = [attempt.strategy for attempt in walk.search("fabrikanto", filters={"tags": ["staff"]}).trace.attempts]
+        assert "did_you_mean" not in told
+        assert "did_you_mean" in [attempt.strategy for attempt in walk.search("fabrikanto").trace.attempts]
+
+    def test_a_long_text_is_cut_on_every_rung(self) -> None:
+        index = Index()
+        words = " ".join(f"w{number}ord" for number in range(500))
+        retrieval(index, preset="default").search(words)
+        assert max(asked.count(" OR ") for asked in index.asked) == 127
 
     def test_stopwords_are_never_misspelt(self) -> None:
         class Asked(Index):

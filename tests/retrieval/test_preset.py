@@ -98,6 +98,11 @@ class TestOnesOwn:
         [
             ("[fusion", "is not TOML"),
             ('base = "nobody"', "base must be one of default, jeffs-brain, trovella, memini, weighted-graph, got"),
+            ('base = ["default"]', "base must be one of default, jeffs-brain"),
+            (
+                '[[stages]]\nstage = "exact_match"\nbonus = 1e308',
+                "stages.0..bonus: must lie between -1000000 and 1000000",
+            ),
             ("colour = 1", "colour: is no part of a preset; there are base, name, about, query"),
             ("fusion = 3", "fusion: must be a table of settings, got int"),
             ("[fusion]\nkk = 3", "fusion: has no setting 'kk'; there are method, k, rank_base"),
@@ -114,7 +119,7 @@ class TestOnesOwn:
             ("stages = [3]", "stages.0.: must be a table that names a stage"),
             ('[[stages]]\nname = "importance"', "stages.0.: must be a table that names a stage"),
             ('[[stages]]\nstage = "magic"', "stages.0..stage: must be one of intent, composite"),
-            ('[[stages]]\nstage = "intent"\nx = 1', "stages.0.: the stage intent has no setting 'x'; it has none"),
+            ('[[stages]]\nstage = "duplicates"\nx = 1', "the stage duplicates has no setting 'x'; it has none"),
             ('[[stages]]\nstage = "importance"\nx = 1', "has no setting 'x'; there are base, slope"),
             ('[[stages]]\nstage = "importance"\nbase = "big"', "stages.0..base: must be a number"),
             ('[[stages]]\nstage = "temporal"\ncombine = "mix"', "stages.0..combine: must be one of add, multiply"),

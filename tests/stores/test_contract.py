@@ -344,6 +344,13 @@ class TestSearchingByVectors:
         with pytest.raises(ModelChangedError, match="given"):
             store.search_vectors(np.ones(2, np.float32), 1, namespace=HOME, filters=EVERYTHING, model=Model("x", 2))
 
+    def test_names_of_what_is_excluded(self, store: Store) -> None:
+        notes = [{"path": f"{n}/kubernetes.md", "content": "secret"} for n in range(70)]
+        store.write([*notes, {"path": "z/kubernetes.md", "content": "public"}])
+        query = parse("kubernets NOT secret")
+        found = store.search_names(["kubernets"], 60, namespace=HOME, filters=Filters(), without=query)
+        assert [each.path for each in found] == ["z/kubernetes.md"]
+
     def test_vectors_of_another_length_are_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0]})
         with pytest.raises(ArgumentError, match="^vector: has 3 numbers; the model 'given' makes vectors of 2"):

@@ -11,7 +11,7 @@ from recollect.query.normalisation import normalise
 from recollect.query.parser import MAX_LENGTH, parse
 from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal, with_dates
 from recollect.query.tree import Query, Token
-from recollect.query.trigrams import TrigramMatch, jaccard, slug_text, trigram_search, trigrams
+from recollect.query.trigrams import TrigramIndex, TrigramMatch, jaccard, slug_text, trigram_search, trigrams
 from recollect.query.words import query_tokens, sanitise, strongest_term
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Renderer",
     "TemporalExpansion",
     "Token",
+    "TrigramIndex",
     "TrigramMatch",
     "augment_with_temporal",
     "compile_fts5",

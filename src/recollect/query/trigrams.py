@@ -11,7 +11,7 @@ from recollect import arguments
 from recollect.characters import split_words
 from recollect.errors import ArgumentTypeError
 
-__all__ = ["TRIGRAM_THRESHOLD", "TrigramMatch", "jaccard", "slug_text", "trigram_search", "trigrams"]
+__all__ = ["TRIGRAM_THRESHOLD", "TrigramIndex", "TrigramMatch", "jaccard", "slug_text", "trigram_search", "trigrams"]
 
 TRIGRAM_THRESHOLD = 0.3
 """The smallest similarity that counts as a match."""
@@ -66,6 +66,35 @@ def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
     return shared / (len(a) + len(b) - shared) if shared else 0.0
 
 
+class TrigramIndex:
+    """Chunks whose slugs' trigrams are made once and compared with many words.
+
+    >>> TrigramIndex([{"id": "n2", "path": "tools/kubernetes.md"}]).search(["kubernets"], 5)
+    [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
+    """
+
+    def __init__(self, chunks: Iterable[Any]) -> None:
+        """Read the chunks; one with an empty id is passed over, and of a repeated id the first counts."""
+        self._slugs: dict[str, tuple[str, set[str]]] = {}
+        for position, chunk in enumerate(arguments.sequence("chunks", chunks)):
+            identifier, path = _id_and_path(f"chunks[{position}]", chunk)
+            if identifier and identifier not in self._slugs:
+                self._slugs[identifier] = path, trigrams(slug_text(path))
+
+    def search(self, tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
+        """Return the chunks whose slug is like one of the words, as :func:`trigram_search` does."""
+        count = arguments.count("limit", limit)
+        words = [
+            arguments.text(f"tokens[{place}]", token)
+            for place, token in enumerate(arguments.sequence("tokens", tokens))
+        ]
+        similarity_to = _similarity_to_any(words)
+        alike = ((identifier, path, similarity_to(grams)) for identifier, (path, grams) in self._slugs.items())
+        matches = [TrigramMatch(*match) for match in alike if match[2] >= TRIGRAM_THRESHOLD]
+        matches.sort(key=lambda match: (-match.similarity, match.path))
+        return matches[:count]
+
+
 def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
     """Return the chunks whose slug is like one of the words, the most similar first, then by path.
 
@@ -78,23 +107,7 @@ def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> 
     >>> trigram_search(notes, ["kubernets"], 5)
     [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
     """
-    count = arguments.count("limit", limit)
-    words = [
-        arguments.text(f"tokens[{place}]", token) for place, token in enumerate(arguments.sequence("tokens", tokens))
-    ]
-    similarity_to = _similarity_to_any(words)
-    matches: list[TrigramMatch] = []
-    seen: set[str] = set()
-    for position, chunk in enumerate(arguments.sequence("chunks", chunks)):
-        identifier, path = _id_and_path(f"chunks[{position}]", chunk)
-        if not identifier or identifier in seen:
-            continue
-        seen.add(identifier)
-        similarity = similarity_to(trigrams(slug_text(path)))
-        if similarity >= TRIGRAM_THRESHOLD:
-            matches.append(TrigramMatch(identifier, path, similarity))
-    matches.sort(key=lambda match: (-match.similarity, match.path))
-    return matches[:count]
+    return TrigramIndex(chunks).search(tokens, limit)
 
 
 def _similarity_to_any(words: Iterable[str]) -> Callable[[AbstractSet[str]], float]:

@@ -66,10 +66,12 @@ def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) 
     return product
 
 
-def reweight_by_intent(query: str, candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
+def reweight_by_intent(
+    query: str, candidates: Iterable[Candidate | Mapping[str, Any]], *, characters: int = 0
+) -> list[Candidate]:
     """Return ``candidates`` with their scores multiplied as the query's intent asks, the best first.
 
-    A query with no intent leaves the list as it was, unsorted.
+    A query with no intent leaves the list as it was, unsorted. Of each content so many ``characters`` are read; 0: all.
 
     >>> notes = [{"id": "a", "path": "wiki/tea-guide.md", "content": "A guide.", "score": 1.0},
     ...          {"id": "b", "path": "memory/global/user-preference-tea.md", "score": 0.5}]
@@ -78,7 +80,8 @@ def reweight_by_intent(query: str, candidates: Iterable[Candidate | Mapping[str,
     """
     intent = detect_intent(query)
     found = as_candidates("candidates", candidates)
-    return rescore("intent", found, lambda candidate: _effects(intent, candidate)) if intent else found
+    most = arguments.count("characters", characters) or None
+    return rescore("intent", found, lambda candidate: _effects(intent, candidate, most)) if intent else found
 
 
 _ASKS_FOR_ADVICE = javascript_pattern(
@@ -109,9 +112,9 @@ _TELLS_AN_EVENT = javascript_pattern(
 _HAS_DATE_TAG = javascript_pattern(r"\[(?:date|observed on):")
 
 
-def _effects(intent: Intent, candidate: Candidate) -> list[Effect]:
+def _effects(intent: Intent, candidate: Candidate, most: int | None = None) -> list[Effect]:
     path = candidate.path.lower()
-    text = "\n".join((path, candidate.title, candidate.summary, candidate.content)).lower()
+    text = "\n".join((path, candidate.title, candidate.summary, candidate.content[:most])).lower()
     effects = []
     if intent.preference:
         effects += _preference_effects(path, text)

@@ -18,6 +18,7 @@ from recollect.model import Candidate, Step, as_candidate, as_candidates
 __all__ = ["merge_reranked", "rerank_text"]
 
 _LONGEST_CONTENT = 280
+_MORE_THAN_ENOUGH = 10_000
 
 
 def rerank_text(candidate: Candidate | Mapping[str, Any]) -> str:
@@ -30,7 +31,9 @@ def rerank_text(candidate: Candidate | Mapping[str, Any]) -> str:
     heading = [part for part in (found.title.strip(WHITESPACE), found.summary.strip(WHITESPACE)) if part]
     if heading:
         return "\n".join(heading)
-    content = collapse_whitespace(found.content)
+    content = collapse_whitespace(found.content[:_MORE_THAN_ENOUGH])
+    if len(content) <= _LONGEST_CONTENT < _MORE_THAN_ENOUGH < len(found.content):
+        content = collapse_whitespace(found.content)  # it is nearly all white space
     return content if len(content) <= _LONGEST_CONTENT else content[:_LONGEST_CONTENT] + "..."
 
 

@@ -61,8 +61,9 @@ def one_hop(
     An edge to a note several places away counts half for each further place. ``weights["session"]`` is what a note of
     the ``pool`` gets of the scores of the seeds in its session. A kind without a weight counts as ``link``.
 
-    A note with many edges of a kind says little by each of them: with ``hubs`` a loan is divided by the number of such
-    edges at either end, to this power. At 0.5 that is the symmetric normalisation of graph theory.
+    A note that is connected with many says little by each of these edges: with ``hubs`` a loan is divided by the number
+    of notes that each end is connected with, by this kind of edge and among ``edges``, to this power. At 0.5 that is
+    the symmetric normalisation of graph theory.
 
     >>> edges = [Edge("a", "b", "next", "out"), Edge("a", "c", "mention", "in")]
     >>> loans = one_hop([Candidate("a", score=0.8)], edges, {"next": 0.5, "mention": 0.25})
@@ -181,12 +182,13 @@ def _weight(edge: Edge, weights: Mapping[str, float]) -> float:
 
 
 def _crowd(edges: Iterable[Edge]) -> Counter[tuple[str, str]]:
-    """Return how many edges of each kind each note has; what lies beside a note is no crowd."""
+    """Return with how many others each note is connected by each kind of edge; beside each other is no crowd."""
+    pairs = {(*sorted((edge.source, edge.target)), edge.kind) for edge in edges}
     crowd: Counter[tuple[str, str]] = Counter()
-    for edge in edges:
-        many = edge.kind not in ("previous", "next")
-        for end in (edge.source, edge.target):
-            crowd[end, edge.kind] = crowd[end, edge.kind] + 1 if many else 1
+    for one, other, kind in pairs:
+        many = kind not in ("previous", "next")
+        for end in (one, other):
+            crowd[end, kind] = crowd[end, kind] + 1 if many else 1
     return crowd
 
 

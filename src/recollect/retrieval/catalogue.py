@@ -34,7 +34,7 @@ DEFAULT = Preset(
         | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage below sees to these
     ),
     stages=(
-        StageRules("intent"),
+        StageRules("intent", {"characters": 20_000}),
         StageRules("temporal_boost", {"boost": 0.4, "combine": "multiply"}),
         StageRules("replaced", {"factor": 0.5}),
         StageRules("duplicates"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from recollect.characters import collapse_whitespace
-from recollect.model import Candidate, Edge
+from recollect.model import Candidate, Edge, as_candidates
+from recollect.retrieval.failures import told
 from recollect.retrieval.request import Place, Request
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class IndexConnections:
         if not asked or not self.known:
             return []
         try:
-            return self._index.edges(asked, namespace=self._place.namespace, reach=self._reach, kinds=kinds)
+            found = self._index.edges(asked, namespace=self._place.namespace, reach=self._reach, kinds=kinds)
+            return [edge if type(edge) is Edge else Edge(*edge) for edge in found]
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             return self._failed(error)
 
@@ -51,17 +52,18 @@ class IndexConnections:
         if not asked or not self.known:
             return []
         try:
-            return self._index.candidates(
+            found = self._index.candidates(
                 asked,
                 namespace=self._place.namespace,
                 filters=self._place.filters,
                 without=self._request.excluding,
             )
+            return as_candidates("candidates", found)
         except Exception as error:  # noqa: BLE001 (as above)
             return self._failed(error)
 
     def _failed(self, error: Exception) -> list[Any]:
-        self.failure = collapse_whitespace(str(error)) or type(error).__name__
+        self.failure = told(error)
         return []
 
     def replacements(self, candidates: list[Candidate]) -> tuple[list[Candidate], Mapping[str, list[str]]]:
@@ -76,6 +78,8 @@ class IndexConnections:
                     newer[edge.source].append(edge.target)
             unseen = [note for heirs in newer.values() for note in heirs if note not in everyone]
             fetched = {candidate.id: candidate for candidate in self.candidates(unseen)}
+            for candidate in fetched.values():
+                candidate.ceiling = candidates[0].ceiling
             everyone |= fetched
             for note, heirs in newer.items():
                 found = [heir for heir in heirs if heir in everyone]

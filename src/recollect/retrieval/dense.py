@@ -7,11 +7,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace
 from recollect.embedders.rows import unit_rows
 from recollect.errors import ArgumentError, EmbedderError
-from recollect.model import Candidate
-from recollect.retrieval.deadlines import Task
+from recollect.model import Candidate, as_candidates
+from recollect.retrieval.deadlines import Task, Workers
+from recollect.retrieval.failures import told
 from recollect.retrieval.request import Place, Request
 from recollect.stores.base import ModelChangedError
 
@@ -40,6 +40,7 @@ class DenseLeg:
         """Keep the parts; an embedder loads its model when it is first needed."""
         self._index = index
         self._embedder = embedder
+        self._workers = Workers()
 
     @property
     def name(self) -> str:
@@ -52,7 +53,10 @@ class DenseLeg:
             return None
         if self._embedder is None:
             return ""
-        model: Model | None = getattr(self._index, "model", _ANY)
+        try:
+            model: Model | None = getattr(self._index, "model", _ANY)
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            return f"the search was by words alone: {told(error)}"
         if model is _ANY:
             return None
         if model is None:
@@ -66,12 +70,12 @@ class DenseLeg:
         slow down a leg beside it.
         """
         if given is not None:
-            own = QueryVector(arguments.vector("vector", given), None)
+            own = QueryVector(arguments.vector("vector", given), own=True)
             return lambda: own
         if not request.meaning and request.excluding is not None:
             return lambda: _NOTHING  # nothing is wanted; the source documents embed even that
         try:
-            task = Task(lambda: self._embedded(request.meaning))
+            task = Task(lambda: self._embedded(request.meaning), self._workers)
         except TimeoutError as error:
             refusal = error
             return lambda: _raised(refusal)
@@ -86,7 +90,7 @@ class DenseLeg:
             if query.vector is None:
                 return Nearest([])
             started = perf_counter()  # what was waited for is counted where it was done
-            found = self._index.search_vectors(
+            answer = self._index.search_vectors(
                 query.vector,
                 place.depth,
                 namespace=place.namespace,
@@ -94,14 +98,15 @@ class DenseLeg:
                 without=request.excluding,
                 model=query.model,
             )
+            found = as_candidates("search_vectors", answer)
         except ModelChangedError as changed:  # while the query was embedded
             return Nearest(None, _since(started), warning=_mismatch(self.name, changed.model.name))
         except Exception as error:  # an embedder or index may be the caller's own and raise anything
-            if query.elapsed is None and isinstance(error, ArgumentError):
+            if query.own and isinstance(error, ArgumentError):
                 raise
-            warning = f"the search was by words alone: {collapse_whitespace(str(error)) or type(error).__name__}"
+            warning = f"the search was by words alone: {told(error)}"
             return Nearest(None, _since(started), query.elapsed is not None, warning, error)
-        return Nearest(list(found[: place.depth]), _since(started) + (query.elapsed or 0.0), query.elapsed is not None)
+        return Nearest(found[: place.depth], _since(started) + (query.elapsed or 0.0), query.elapsed is not None)
 
     def _embedded(self, text: str) -> QueryVector:
         started = perf_counter()
@@ -126,6 +131,8 @@ class QueryVector(NamedTuple):
     """What made it; ``None`` for a vector of the caller's own."""
     elapsed: float | None = None
     """How long it took to embed; ``None`` where nothing was embedded."""
+    own: bool = False
+    """Whether the caller gave it."""
 
 
 _NOTHING = QueryVector(None)

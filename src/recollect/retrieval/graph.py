@@ -39,10 +39,8 @@ class Neighbourhood(NamedTuple):
         return ranked[:limit]
 
 
-def explore(
-    fused: list[Candidate], connections: IndexConnections, rules: GraphRules, *, newcomers_welcome: bool = True
-) -> Neighbourhood:
-    """Return what the best of the fused notes lend, and to whom; to notes that no leg found only where welcome."""
+def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphRules, *, most: int) -> Neighbourhood:
+    """Return what the best of the fused notes lend, and to whom; at most so many notes that no leg found come in."""
     seeds = fused[: rules.seeds]
     if rules.spread == "one_hop":
         edges = connections.edges(seed.id for seed in seeds)
@@ -51,7 +49,12 @@ def explore(
         edges = connections.edges(candidate.id for candidate in fused)
         loans = random_walk(seeds, edges, rules.edges, damping=rules.damping)
     pool = {candidate.id for candidate in fused}
-    newcomers = connections.candidates(note for note in loans if note not in pool) if newcomers_welcome else []
+    newcomers = []
+    if most:
+        lent = {note: fsum(loan.share for loan in each) for note, each in loans.items() if note not in pool}
+        newcomers = connections.candidates(sorted(lent, key=lambda note: (-lent[note], note))[:most])
+        for newcomer in newcomers:
+            newcomer.ceiling = fused[0].ceiling
     allowed = pool | {newcomer.id for newcomer in newcomers}
     return Neighbourhood({note: lent for note, lent in loans.items() if note in allowed}, newcomers)
 

@@ -47,11 +47,13 @@ def climb(
     search: Callable[[str], list[Candidate]],
     names: Callable[[Sequence[str]], list[Candidate]],
     spelt: Callable[[Sequence[str]], str] | None = None,
+    discreet: bool = False,
 ) -> list[Candidate]:
     """Return what the first rung that finds anything finds, and write down each try.
 
     ``search`` looks for the words of a text; ``names`` compares words with the names of notes, letter by letter;
-    ``spelt`` returns the words as the index spells them, where that is different.
+    ``spelt`` returns the words as the index spells them, where that is different; where one must be ``discreet``,
+    because filters hide notes, words that find nothing are not told.
     """
     for strategy, words in rungs(text):
         found = search(words)
@@ -62,7 +64,8 @@ def climb(
     corrected = spelt(tokens) if spelt and tokens else ""
     if corrected:
         found = search(corrected)
-        attempts.append(Attempt(BY_SPELLING, corrected, len(found)))
+        if found or not discreet:
+            attempts.append(Attempt(BY_SPELLING, corrected, len(found)))
         if found:
             return found
     if not tokens:

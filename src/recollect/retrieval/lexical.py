@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.model import Candidate, as_candidates
-from recollect.query import Query, compile_fts5, query_tokens, trigram_search
+from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
+from recollect.query import Query, compile_fts5, query_tokens
+from recollect.retrieval.chunks import NamedChunks
 from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
-from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, wanted
+from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, shortened, wanted
 from recollect.retrieval.trace import Attempt
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.base import SearchIndex
 
-__all__ = ["Chunks", "LexicalLeg", "Worded"]
-
-Chunks = Iterable[Candidate | Mapping[str, Any]]
+__all__ = ["LexicalLeg", "Worded"]
 
 
 class Worded(NamedTuple):
@@ -37,7 +36,7 @@ class LexicalLeg:
     """Searches an index by words, as a preset says."""
 
     def __init__(
-        self, index: SearchIndex, preset: Preset, aliases: Aliases | None, trigram_chunks: Chunks | None = None
+        self, index: SearchIndex, preset: Preset, aliases: Aliases | None, trigram_chunks: NamedChunks | None = None
     ) -> None:
         """Keep the parts."""
         self._index = index
@@ -71,6 +70,7 @@ class LexicalLeg:
             search=search,
             names=lambda words: self._names(words, request, place),
             spelt=(lambda words: self._spelt(words, request, place)) if self._preset.ladder.vocabulary else None,
+            discreet=bool(place.filters),
         )
         if not found:
             return Worded(found, request.tree)
@@ -80,52 +80,50 @@ class LexicalLeg:
     def _ask(self, tree: Query, place: Place) -> list[Candidate]:
         if not tree.tokens:
             return []
-        found = self._index.search_text(
+        answer = self._index.search_text(
             tree,
             place.depth,
             namespace=place.namespace,
             filters=place.filters,
             reading=self._preset.query.reading,
         )
-        return list(found[: place.depth])
+        return as_candidates("search_text", answer)[: place.depth]
 
     def _rung(self, text: str, request: Request) -> Query:
         """Return a rung's words as a query; what the person excluded stays excluded."""
-        tree = read_tree(text, self._preset, self._aliases)
+        tree, _ = shortened(read_tree(text, self._preset, self._aliases), self._preset.query.most_words)
         return tree if request.excluding is None else excluding(tree, request.excluding)
 
     def _names(self, words: Sequence[str], request: Request, place: Place) -> list[Candidate]:
         """Return the notes whose names are spelt like one of the words."""
+        sought = words[: self._preset.query.most_words or None]
         if self._chunks is not None:
-            return self._allowed(self._named_chunks(words, place), request, place)
+            return self._allowed(self._chunks.search(sought, place.depth), request, place)
         search_names = getattr(self._index, "search_names", None)
         if search_names is None:
             return []
-        titles = self._preset.ladder.titles
-        found: list[Candidate] = search_names(
-            words, place.depth, namespace=place.namespace, filters=place.filters, titles=titles
+        found = search_names(
+            sought,
+            place.depth,
+            namespace=place.namespace,
+            filters=place.filters,
+            titles=self._preset.ladder.titles,
+            without=request.excluding,
         )
-        return self._allowed(found, request, place)
-
-    def _named_chunks(self, words: Sequence[str], place: Place) -> list[Candidate]:
-        """Return those of the caller's own notes whose names are spelt like one of the words."""
-        chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", self._chunks or ()))}
-        matches = trigram_search(list(chunks.values())[::-1], words, place.depth)
-        return [replace(chunks[match.id], score=match.similarity, lexical_rank=None) for match in matches]
+        return as_candidates("search_names", found)[: place.depth]
 
     def _allowed(self, found: list[Candidate], request: Request, place: Place) -> list[Candidate]:
-        """Return those that the query does not exclude; of the caller's own notes also those that pass the filters."""
+        """Return those of the caller's own notes that are in the place, if one is named, and not excluded."""
         excluded = request.excluding is not None and any(token.operator == "NOT" for token in request.excluding.tokens)
+        if not found or not (excluded or place.filters or place.namespace != DEFAULT_NAMESPACE):
+            return found
         candidates = getattr(self._index, "candidates", None)
         if candidates is None:
-            unsure = excluded or (self._chunks is not None and place.filters)
-            return [] if unsure else found  # nobody can tell, and what must not be found is not
-        if not found or not (excluded or self._chunks is not None):
-            return found
+            return []  # nobody can tell, and what must not be found is not
         allowed = candidates(
             [each.id for each in found], namespace=place.namespace, filters=place.filters, without=request.excluding
         )
-        kept = {each.id for each in allowed}
+        kept = {each.id for each in as_candidates("candidates", allowed)}
         return [each for each in found if each.id in kept]
 
     def _spelt(self, tokens: Sequence[str], request: Request, place: Place) -> str:

@@ -19,8 +19,8 @@ _WORD = re.compile(r"\w+")
 _SHORTEST_STEM = 3
 _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()
 _POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))
-_NEXT_WORD = re.compile(r"\W{1,3}(\w+)")
-"""The next word of a phrase: so few signs may lie between two."""
+_NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")
+"""The next word of a phrase: so few signs, or stretches of white space, may lie between two."""
 SCANNED = 100_000
 """A text is looked through as far as this; beyond it, it would not be worth the time."""
 

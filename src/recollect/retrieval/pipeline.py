@@ -8,18 +8,21 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.model import Candidate, Filters, Hit
+from recollect.query import AliasTable
 from recollect.query.dates import QuestionDate
-from recollect.ranking import calibration_of, confidence
+from recollect.ranking import Loan, calibration_of, confidence
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
+from recollect.retrieval.chunks import Chunks, NamedChunks
 from recollect.retrieval.connections import IndexConnections
+from recollect.retrieval.deadlines import Workers
 from recollect.retrieval.dense import DenseLeg, Nearest, QueryVector
+from recollect.retrieval.failures import told
 from recollect.retrieval.graph import explore, lend
-from recollect.retrieval.lexical import Chunks, LexicalLeg, Worded
+from recollect.retrieval.lexical import LexicalLeg, Worded
 from recollect.retrieval.matching import coverage
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
@@ -75,9 +78,10 @@ class Retrieval:
         self._index = index
         self._dense = DenseLeg(index, embedder)
         self._reranker = reranker_from(reranker)
-        self._aliases = aliases
+        self._aliases = AliasTable(aliases) if aliases else None
         self._preset = preset_from(preset)
-        self._chunks = None if trigram_chunks is None else list(trigram_chunks)
+        self._chunks = None if trigram_chunks is None else NamedChunks(trigram_chunks)
+        self._rerank_workers = Workers()
         self._embedder_timeout = arguments.number("embedder_timeout", embedder_timeout, at_least=0)
         self._reranker_timeout = arguments.number("reranker_timeout", reranker_timeout, at_least=0)
 
@@ -114,6 +118,8 @@ class Retrieval:
         chosen = self._preset if preset is None else preset_from(preset)
         wanted = arguments.count("top_k", top_k)
         place = read_place(namespace, filters, max(wanted, arguments.count("candidate_k", candidate_k)))
+        read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
+        lowest = chosen.floor if floor is None else number_between(0, 1)("floor", floor)
         request = read_request(query, chosen, self._aliases, question_date, now)
         walk = _Walk(
             chosen,
@@ -133,15 +139,15 @@ class Retrieval:
         )
         lists = self._legs(walk, vector, retry=not skip_retry_ladder)
         fused = self._ranked(walk, lists)
-        least = chosen.floor if floor is None else number_between(0, 1)("floor", floor)
-        if least > 0:
-            fused = self._above_floor(walk, fused, lists, least)
-        final = SecondStage(self._reranker, chosen.rerank, self._reranker_timeout).run(
+        if lowest > 0:
+            fused = self._above_floor(walk, fused, lists, lowest)
+        second_stage = SecondStage(self._reranker, chosen.rerank, self._rerank_workers, self._reranker_timeout)
+        final = second_stage.run(
             query,
             fused,
             walk.trace,
             wanted=rerank,
-            top_n=arguments.count("rerank_top_n", rerank_top_n),
+            top_n=read_by_reranker,
             legs=(lists.get("lexical", []), lists.get("vector", [])),
         )
         shown = [candidate.copy() for candidate in final[:wanted]]
@@ -190,9 +196,8 @@ class Retrieval:
         try:
             walk.worded = leg.search(walk.request, walk.place, walk.trace.attempts, retry=retry)
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            told = collapse_whitespace(str(error)) or type(error).__name__
-            walk.trace.error_stage, walk.trace.error_detail = "bm25", told
-            walk.trace.warnings.append(f"the search by words failed: {told}")
+            walk.trace.error_stage, walk.trace.error_detail = "bm25", told(error)
+            walk.trace.warnings.append(f"the search by words failed: {told(error)}")
             return error
         finally:
             walk.trace.bm25_elapsed = (perf_counter() - started) * 1000
@@ -234,7 +239,7 @@ class Retrieval:
             return fused
         # Who writes operators or quotes says what a note must hold; one that is only connected need not hold it.
         said = walk.request.excluding is not None and walk.request.words.has_operators
-        found = explore(fused, connections, rules, newcomers_welcome=not said)
+        found = explore(fused, connections, rules, most=0 if said else walk.place.depth)
         trace.graph_elapsed = (perf_counter() - started) * 1000
         if connections.failure:
             trace.graph_skipped_reason = connections.failure
@@ -258,7 +263,7 @@ class Retrieval:
             for candidate in fused
             if self._confidence(walk, candidate, lists, coverage(_texts_of(candidate), walk.worded.tree)) >= floor
         }
-        led_to = sure | {note for note, lent in walk.trace.loans.items() if any(loan.source in sure for loan in lent)}
+        led_to = sure | {note for note, lent in walk.trace.loans.items() if any(_leads(loan, sure) for loan in lent)}
         heirs = {candidate.id: candidate.superseded_by for candidate in fused if candidate.superseded_by}
         waiting = [note for note in led_to if note in heirs]
         while waiting:
@@ -288,6 +293,11 @@ class Retrieval:
         if walk.worded.by_name and candidate.lexical_score is not None:
             held = max(held, candidate.lexical_score)  # how alike the names are spelt
         return confidence(similarity, held, calibration_of(walk.trace.embedder))
+
+
+def _leads(loan: Loan, sure: set[str]) -> bool:
+    """Return whether score was lent by a note of which one is sure; a walk comes from all, a session from no one."""
+    return bool(sure) if loan.kind == "walk" else loan.kind != "session" and loan.source in sure
 
 
 def _texts_of(candidate: Candidate) -> tuple[str, ...]:

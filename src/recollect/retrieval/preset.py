@@ -108,7 +108,7 @@ def preset_from_toml(path: Path, known: Mapping[str, Preset]) -> Preset:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArgumentError("preset", f"{path} is not TOML: {error}") from None
     base = told.pop("base", "default")
-    if base not in known:
+    if not isinstance(base, str) or base not in known:
         raise ArgumentError("preset", f"{path}: base must be one of {', '.join(known)}, got {base!r}")
     try:
         return changed_preset(known[base], {"name": path.stem, "about": "", **told})

@@ -23,7 +23,7 @@ from recollect.query import (
 from recollect.query.dates import QuestionDate
 from recollect.retrieval.preset import Preset
 
-__all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "wanted"]
+__all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "shortened", "wanted"]
 
 Aliases = Mapping[str, Sequence[str]]
 
@@ -75,13 +75,13 @@ def read_request(
     hints = expand_temporal(query, question_date).date_hints if asked else ()
     own = read_tree(query, preset, aliases)
     most = preset.query.most_words
-    words, shortened = _shortened(own, most)
+    words, cut = shortened(own, most)
     strict = preset.query.reading == "strict"
     augmented = augment_with_temporal(query, question_date) if hints else query
     compiled = words
     if hints:
         dated = read_tree(augmented, preset, aliases)
-        compiled = replace(dated, tokens=(*words.tokens, *dated.tokens[len(own.tokens) :])) if shortened else dated
+        compiled = replace(dated, tokens=(*words.tokens, *dated.tokens[len(own.tokens) :])) if cut else dated
     return Request(
         query=query,
         tree=with_dates(words, hints) if hints else words,
@@ -91,7 +91,7 @@ def read_request(
         excluding=own if strict else None,
         now=arguments.instant("now", now) if now is not None else asked or datetime.now(UTC),
         date_hints=hints,
-        warnings=(*own.warnings, *warnings, *shortened),
+        warnings=(*own.warnings, *warnings, *cut),
     )
 
 
@@ -138,7 +138,7 @@ def _asked(question_date: QuestionDate | None) -> tuple[datetime | None, tuple[s
     return moment, ()
 
 
-def _shortened(tree: Query, most: int) -> tuple[Query, tuple[str, ...]]:
+def shortened(tree: Query, most: int) -> tuple[Query, tuple[str, ...]]:
     """Return a long query cut to its first words; exclusions stay."""
     if not most or len(tree.tokens) <= most:
         return tree, ()

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from recollect.characters import collapse_whitespace
 from recollect.model import Candidate
 from recollect.ranking import merge_reranked, rerank_text, unanimity
-from recollect.retrieval.deadlines import Task
+from recollect.retrieval.deadlines import Task, Workers
+from recollect.retrieval.failures import told
 from recollect.retrieval.trace import Trace
 
 if TYPE_CHECKING:
@@ -22,10 +22,11 @@ __all__ = ["SecondStage"]
 class SecondStage:
     """Runs a reranker, if there is one, under the rules of a preset."""
 
-    def __init__(self, reranker: Reranker | None, rules: RerankRules, timeout: float) -> None:
+    def __init__(self, reranker: Reranker | None, rules: RerankRules, workers: Workers, timeout: float) -> None:
         """Keep the parts."""
         self._reranker = reranker
         self._rules = rules
+        self._workers = workers
         self._timeout = timeout
 
     def run(
@@ -46,13 +47,12 @@ class SecondStage:
         reranker = self._reranker
         documents = [rerank_text(candidate) for candidate in fused[:top_n]]
         try:
-            verdict = Task(lambda: list(reranker.rerank(query, documents))).result(self._timeout)
+            verdict = Task(lambda: list(reranker.rerank(query, documents)), self._workers).result(self._timeout)
             merged = merge_reranked(fused, verdict, top_n=top_n)
         except Exception as error:  # noqa: BLE001 (a reranker may be the caller's own and raise anything)
-            told = collapse_whitespace(str(error)) or type(error).__name__
             if not trace.error_stage:
-                trace.error_stage, trace.error_detail = "rerank", told
-            trace.warnings.append(f"the results were not reranked: {told}")
+                trace.error_stage, trace.error_detail = "rerank", told(error)
+            trace.warnings.append(f"the results were not reranked: {told(error)}")
             return fused
         finally:
             trace.rerank_elapsed = (perf_counter() - started) * 1000

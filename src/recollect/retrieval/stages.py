@@ -24,6 +24,9 @@ from recollect.ranking import (
     temporal_boost,
 )
 
+LARGEST = 1_000_000
+"""More than any constant of a stage need be."""
+
 __all__ = ["STAGES", "Connections", "Scene", "check_stage", "run_stage"]
 
 
@@ -54,8 +57,8 @@ class Scene:
 _DEFAULT = CompositeWeights()
 
 
-def _intent(found: list[Candidate], scene: Scene) -> list[Candidate]:
-    return reweight_by_intent(scene.query, found)
+def _intent(found: list[Candidate], scene: Scene, *, characters: int = 0) -> list[Candidate]:
+    return reweight_by_intent(scene.query, found, characters=characters)
 
 
 def _composite(
@@ -131,6 +134,9 @@ def check_stage(argument: str, stage: str, settings: Mapping[str, Any]) -> None:
         if name not in known:
             there = f"there are {', '.join(known)}" if known else "it has none"
             raise ArgumentError(argument, f"the stage {stage} has no setting {name!r}; {there}")
+        value = settings[name]
+        if isinstance(value, (int, float)) and abs(value) > LARGEST:
+            raise ArgumentError(f"{argument}.{name}", f"must lie between -{LARGEST} and {LARGEST}, got {value:g}")
     try:
         run_stage(stage, settings, [], _NOWHERE)
     except ArgumentError as error:

@@ -170,13 +170,21 @@ class SearchIndex(Protocol):
         ...
 
     def search_names(
-        self, words: Sequence[str], limit: int, *, namespace: str, filters: Filters, titles: bool = False
+        self,
+        words: Sequence[str],
+        limit: int,
+        *,
+        namespace: str,
+        filters: Filters,
+        titles: bool = False,
+        without: Query | None = None,
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words, the most alike first, then by path, then id.
 
         A note's name is the slug of its path, and how alike it is, :func:`recollect.query.trigram_search` says. With
         ``titles`` its title is a name too, and so is each word of four letters and more of a longer name, if it is at
-        least 0.5 alike; the best counts. It is the ``score`` and ``lexical_score``.
+        least 0.5 alike; the best counts. It is the ``score`` and ``lexical_score``. Notes that hold what the query
+        ``without`` excludes are not among them.
         """
         ...
 

@@ -90,7 +90,8 @@ def test_who_reads_an_older_state_than_the_one_at_hand_reads_anew(store: SQLiteS
         old = connection.execute("SELECT count(*) FROM notes").get
         store.write([{"path": "kubernetic.md", "content": "x"}])
         assert named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
-        found = names.search_names(connection, index.at(connection, 1), ["kubernets"], 10, EVERYTHING)
+        everything = names.Passing(connection, 1, EVERYTHING, "")
+        found = names.search_names(everything, index.at(connection, 1), ["kubernets"], 10)
         assert [candidate.path for candidate in found] == ["kubernetes.md", "kubernetic.md"]
         assert connection.execute("SELECT count(*) FROM notes").get == old + 1
 

@@ -186,14 +186,42 @@ def _code(gram: str) -> int:
     return first << 2 * _LETTER_BITS | second << _LETTER_BITS | third
 
 
-def search_names(
-    connection: apsw.Connection, index: NameIndex, words: Sequence[str], limit: int, filters: Filters
-) -> list[Candidate]:
+class Passing(NamedTuple):
+    """Which notes of a namespace may be found, in one transaction."""
+
+    connection: apsw.Connection
+    namespace: int
+    filters: Filters
+    excluded: str
+    """An FTS5 expression of what a note must not hold; empty for nothing."""
+
+    def of(self, keys: Sequence[int]) -> Iterator[int]:
+        """Yield the notes that may be found, in the same order; no more are asked for than are wanted."""
+        conditions, values = condition(self.filters)
+        if self.excluded:
+            words = f"words_{self.namespace}"
+            conditions += f" AND n.key NOT IN (SELECT rowid FROM {words} WHERE {words} MATCH ?)"  # noqa: S608 (our own)
+            values.append(self.excluded)
+        if not conditions:
+            yield from keys
+            return
+        for start in range(0, len(keys), FILTERED_NOTES):
+            some = keys[start : start + FILTERED_NOTES]
+            rows = fetch(
+                self.connection,
+                f"SELECT n.key FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",  # noqa: S608
+                (json.dumps(some), *values),
+            )
+            passing = {key for (key,) in rows}
+            yield from (key for key in some if key in passing)
+
+
+def search_names(passing: Passing, index: NameIndex, words: Sequence[str], limit: int) -> list[Candidate]:
     """Return the notes with the names most like one of ``words``; the index must be that of the transaction."""
     keys, similarities = index.most_alike(words)
     alike = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
-    best = list(islice(_passing(connection, list(alike), filters), limit))
-    rows = connection.execute(
+    best = list(islice(passing.of(list(alike)), limit))
+    rows = passing.connection.execute(
         f"SELECT key, {CANDIDATE_COLUMNS} FROM notes WHERE key IN (SELECT value FROM json_each(?))",  # noqa: S608
         (json.dumps(best),),
     )
@@ -202,20 +230,3 @@ def search_names(
         candidates[key].lexical_rank = rank
         candidates[key].lexical_score = candidates[key].score = alike[key]
     return [candidates[key] for key in best]
-
-
-def _passing(connection: apsw.Connection, keys: Sequence[int], filters: Filters) -> Iterator[int]:
-    """Yield the notes that pass the filters, in the same order; no more are asked for than are wanted."""
-    conditions, values = condition(filters)
-    if not conditions:
-        yield from keys
-        return
-    for start in range(0, len(keys), FILTERED_NOTES):
-        some = keys[start : start + FILTERED_NOTES]
-        rows = fetch(
-            connection,
-            f"SELECT n.key FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",  # noqa: S608
-            (json.dumps(some), *values),
-        )
-        passing = {key for (key,) in rows}
-        yield from (key for key in some if key in passing)

@@ -226,15 +226,24 @@ class SQLiteStore:
             return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
 
     def search_names(
-        self, words: Sequence[str], limit: int, *, namespace: str, filters: Filters, titles: bool = False
+        self,
+        words: Sequence[str],
+        limit: int,
+        *,
+        namespace: str,
+        filters: Filters,
+        titles: bool = False,
+        without: Query | None = None,
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words."""
+        excluded = render_fts5_exclusion(without) if without else ""
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
             if home is None or limit <= 0:
                 return []
             index = self._names[titles].at(connection, home)
-            return names.search_names(connection, index, words, min(limit, LARGEST), filters)
+            passing = names.Passing(connection, home, filters, excluded)
+            return names.search_names(passing, index, words, min(limit, LARGEST))
 
     def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
         """Return for each word that no note holds the words that notes hold and that are spelt most like it."""

@@ -29,6 +29,8 @@ LONGEST = 64
 """Nobody spells longer ones."""
 STEMS_LOOKED_UP = 12
 NOTES_LOOKED_AT = 8
+LETTERS_LOOKED_AT = 20_000
+"""Of a note that is a whole book, this much is read; a word that comes later is not suggested for its sake."""
 
 Vocabulary = Mapping[int, Spellings]
 """The stems by their length, each with the number of notes that hold it."""
@@ -151,8 +153,8 @@ class _Index:
         ).fetchall()
         for note, column in places:
             yield self._connection.execute(
-                f"SELECT {column} FROM words_{self._namespace}_text WHERE key = ?",  # noqa: S608 (names of our own)
-                (note,),
+                f"SELECT substr({column}, 1, ?) FROM words_{self._namespace}_text WHERE key = ?",  # noqa: S608 (our own)
+                (LETTERS_LOOKED_AT, note),
             ).get
 
     def _words(self, text: str, stem: str) -> Iterator[str]:

@@ -1,0 +1,16 @@
+"""What went wrong, told in one line."""
+
+from __future__ import annotations
+
+from recollect.characters import collapse_whitespace
+
+__all__ = ["told"]
+
+
+def told(error: BaseException) -> str:
+    r"""Return what an error says on one line, or its name where it says nothing.
+
+    >>> told(ValueError("disk\\n full")), told(KeyError())
+    ('disk full', 'KeyError')
+    """
+    return collapse_whitespace(str(error)) or type(error).__name__
