@@ -8,9 +8,9 @@ __all__ = ["told"]
 
 
 def told(error: BaseException) -> str:
-    r"""Return what an error says on one line, or its name where it says nothing.
+    """Return what an error says on one line, or its name where it says nothing.
 
-    >>> told(ValueError("disk\\n full")), told(KeyError())
+    >>> told(ValueError("disk  full")), told(KeyError())
     ('disk full', 'KeyError')
     """
     return collapse_whitespace(str(error)) or type(error).__name__
