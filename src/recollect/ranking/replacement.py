@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect import arguments
 from recollect.model import Candidate, as_candidates
-from recollect.ranking.stage import Effect, rescore
+from recollect.ranking.stage import Effect, rescore, shown_name
 
 __all__ = ["step_back"]
 
@@ -34,8 +34,8 @@ def step_back(
         for heir in _heirs(candidate.id, replaced_by):
             best = inherited.get(heir)
             if best is None or candidate.score > best[0]:
-                inherited[heir] = candidate.score, _name(candidate)
-    names = {candidate.id: _name(candidate) for candidate in found}
+                inherited[heir] = candidate.score, shown_name(candidate)
+    names = {candidate.id: shown_name(candidate) for candidate in found}
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         heirs = replaced_by.get(candidate.id)
@@ -57,7 +57,3 @@ def _heirs(note: str, replaced_by: Mapping[str, Sequence[str]]) -> set[str]:
                 heirs.add(heir)
                 waiting.append(heir)
     return heirs
-
-
-def _name(candidate: Candidate) -> str:
-    return candidate.title or candidate.path or candidate.id

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from recollect import arguments
 from recollect.model import Candidate, Edge, as_candidates
-from recollect.ranking.stage import Effect, rescore
+from recollect.ranking.stage import Effect, rescore, shown_name
 
 __all__ = ["Loan", "add_loans", "multiply_by_loans", "one_hop", "random_walk"]
 
@@ -142,7 +142,7 @@ def add_loans(
     [('b', 0.6), ('a', 0.5)]
     """
     found = as_candidates("candidates", candidates)
-    names = {candidate.id: _name(candidate) for candidate in found}
+    names = {candidate.id: shown_name(candidate) for candidate in found}
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         lent = loans.get(candidate.id)
@@ -165,7 +165,7 @@ def multiply_by_loans(
     [('b', 0.8), ('a', 0.5)]
     """
     found = as_candidates("candidates", candidates)
-    names = {candidate.id: _name(candidate) for candidate in found}
+    names = {candidate.id: shown_name(candidate) for candidate in found}
     lent = {note: fsum(loan.share for loan in each) for note, each in loans.items()}
     most = max((lent.get(candidate.id, 0.0) for candidate in found), default=0.0)
 
@@ -231,8 +231,3 @@ def _connection(loan: Loan) -> str:
     if loan.direction == "in":
         return _BACKWARDS.get(loan.kind, f"links to {{}} ({loan.kind})")
     return _WORDS.get(loan.kind, f"linked by {{}} ({loan.kind})")
-
-
-def _name(candidate: Candidate) -> str:
-    name = candidate.title or candidate.path or candidate.content or candidate.id
-    return name if len(name) <= 40 else f"{name[:39]}…"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from recollect.model import Candidate, Step
 
-__all__ = ["Effect", "clamp", "rescore"]
+__all__ = ["Effect", "clamp", "rescore", "shown_name"]
 
 
 class Effect(NamedTuple):
@@ -43,6 +43,17 @@ def clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
+def shown_name(candidate: Candidate) -> str:
+    """Return what a reason calls a candidate, not too long.
+
+    >>> shown_name(Candidate("n1", path="tea.md"))
+    'tea.md'
+    """
+    name = candidate.title or candidate.path or candidate.content or candidate.id
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+_LONGEST_NAME = 40
 _UNTOUCHED = (Effect("no rule of this stage applies"),)
 
 
