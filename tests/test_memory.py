@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -212,6 +213,14 @@ class TestSearching:
         assert not result.trace.embedder_used
         assert result.warnings == ["the search was by words alone: the model is asleep"]
         assert "errorStage" not in result.trace.to_dict()
+
+    def test_one_waits_as_long_as_one_likes(self, path: Path, memory: Memory) -> None:  # noqa: ARG002 (fills the store)
+        def slow(_: str, documents: list[str]) -> list[float]:
+            time.sleep(0.5)
+            return [1.0] * len(documents)
+
+        with recollect.open(path, embedder=None, reranker=slow, reranker_timeout=0.01) as impatient:
+            assert impatient.search("sencha").trace.error_detail == "no answer within 0.01 seconds"
 
     def test_an_embedder_that_changes_its_mind(self, memory: Memory, embedder: Topics) -> None:
         embedder.embed_query = lambda _: embedder.embed_documents(["tea"])[0][:2]  # type: ignore[method-assign,assignment]

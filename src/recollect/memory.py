@@ -24,6 +24,7 @@ from recollect.query.dates import QuestionDate
 from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
+from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.stores import open_store
 from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
@@ -69,6 +70,8 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     preset: PresetSpec = "default",
     read_only: bool = False,
     record_access: bool = True,
+    embedder_timeout: float = EMBEDDER_SECONDS,
+    reranker_timeout: float = RERANKER_SECONDS,
 ) -> Memory:
     """Open the memory in the file ``target``, which is created where it is missing.
 
@@ -76,7 +79,8 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     whatever :func:`recollect.embedders.embedder_from` knows; ``reranker`` is what
     :func:`recollect.rerankers.reranker_from` knows. No model is loaded before it is needed. ``preset`` is the name of a
     preset, the path of a TOML file, or a :class:`~recollect.Preset`. With ``record_access``, notes know when they were
-    last found or got, a minute later at most or when the memory is closed.
+    last found or got, a minute later at most or when the memory is closed. A search does without an embedder or
+    reranker that does not answer within ``embedder_timeout`` or ``reranker_timeout`` seconds.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -88,7 +92,16 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     store = open_store(target, read_only=read_only)
     if embedder == "auto":
         choice = _at_home(choice, store.model)
-    return Memory(store, choice, reranker=reranker, aliases=aliases, preset=preset, record_access=record_access)
+    return Memory(
+        store,
+        choice,
+        reranker=reranker,
+        aliases=aliases,
+        preset=preset,
+        record_access=record_access,
+        embedder_timeout=embedder_timeout,
+        reranker_timeout=reranker_timeout,
+    )
 
 
 class Memory:
@@ -106,13 +119,23 @@ class Memory:
         aliases: Mapping[str, Sequence[str]] | None = None,
         preset: PresetSpec = "default",
         record_access: bool = True,
+        embedder_timeout: float = EMBEDDER_SECONDS,
+        reranker_timeout: float = RERANKER_SECONDS,
     ) -> None:
         """Join a store and an embedder; warn if the store's vectors are not the embedder's."""
         self._store = store
         self._log = AccessLog(store) if record_access and not store.read_only else None
         self._choice = choice
         self._writer = NoteWriter(store, choice)
-        self._retrieval = Retrieval(store, embedder=choice.embedder, reranker=reranker, aliases=aliases, preset=preset)
+        self._retrieval = Retrieval(
+            store,
+            embedder=choice.embedder,
+            reranker=reranker,
+            aliases=aliases,
+            preset=preset,
+            embedder_timeout=embedder_timeout,
+            reranker_timeout=reranker_timeout,
+        )
         model = store.model
         if choice.embedder is not None and model is not None and choice.embedder.name != model.name:
             warnings.warn(

@@ -96,3 +96,9 @@ def test_wrong_arguments_are_named() -> None:
 def test_of_a_whole_book_only_the_beginning_is_read() -> None:
     assert rerank_text({"content": "tea " * 100_000}) == ("tea " * 70).strip() + " ..."
     assert rerank_text({"content": " " * 20_000 + "tea"}) == "tea"
+
+
+def test_content_behind_title_and_summary() -> None:
+    note = {"title": "Tea", "summary": "", "content": "Prefers  sencha to oolong."}
+    assert rerank_text(note, characters=14) == "Tea\nPrefers sencha..."
+    assert rerank_text({"title": "Tea"}, characters=14) == "Tea"

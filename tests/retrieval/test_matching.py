@@ -30,6 +30,8 @@ def held(text: str, query: str) -> list[str]:
         ("tea", '"?!" OR tea', ["tea"]),
         ("tea and sugar", "tea NOT sugar", ["tea"]),
         ("İİ tea and Straße", "tea straße", ["tea", "Straße"]),
+        ("İstanbul", "istanbul", ["İstanbul"]),
+        ("a_b _tea_ tea", "tea", ["tea"]),
         ("", "tea", []),
         ("tea", "", []),
     ],
@@ -63,3 +65,8 @@ def test_matches_are_in_order_and_apart(text: str, query: str) -> None:
         assert last <= match.start < match.end <= len(text)
         last = match.end
     assert 0.0 <= coverage([text], tree) <= 1.0
+
+
+def test_long_runs_and_repeated_words_take_no_longer() -> None:
+    assert matches("a" * SCANNED, parse("a")) == []
+    assert [match.word for match in matches("tea tea", parse("tea " * 500))] == [0, 0]

@@ -315,7 +315,7 @@ class TestGraph:
     def test_an_index_without_edges(self) -> None:
         result = self.search(BareIndex(self.INDEX), use="addition")
         assert ids(result) == ["a", "b", "c"]
-        assert result.trace.to_dict()["graphSkippedReason"] == "the index knows no edges"
+        assert result.trace.to_dict()["graphSkippedReason"] == "the index has no methods edges and candidates"
 
     @pytest.mark.parametrize("use", ["source", "addition"])
     @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
@@ -355,9 +355,22 @@ class TestReplaced:
         preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
         result = retrieval(index, preset=preset).search("phone")
         assert ids(result) == ["newest", "other", "old", "new"]
-        assert [hit.superseded_by for hit in result] == [(), (), ("new",), ("newest",)]
+        assert [hit.superseded_by for hit in result] == [(), (), ("newest",), ("newest",)]
         assert result[0].score == pytest.approx(1 / 61)
-        assert result.to_dict()["hits"][2]["superseded_by"] == ["new"]
+        assert result.to_dict()["hits"][2]["superseded_by"] == ["newest"]
+
+    def test_a_circle_points_to_the_next(self) -> None:
+        edges = (Edge("a", "b", "supersedes", "in"), Edge("b", "a", "supersedes", "in"))
+        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        result = retrieval(Index(words={"phone": ["a", "b"]}, links=edges), preset=preset).search("phone")
+        assert {hit.id: hit.superseded_by for hit in result} == {"a": ("b",), "b": ("a",)}
+
+    @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
+    def test_what_was_replaced_lends_nothing(self, spread: Any) -> None:
+        edges = (Edge("old", "new", "supersedes", "in"), Edge("old", "fig", "mention", "out"))
+        preset = replace(PLAIN, graph=GraphRules(use="addition", spread=spread, edges={"mention": 0.5}))
+        result = retrieval(Index(words={"wifi": ["old"]}, links=edges), preset=preset).search("wifi")
+        assert ids(result) == ["old"]
 
     def test_chains_without_end(self) -> None:
         edges = tuple(Edge(f"n{place}", f"n{place + 1}", "superseded-by", "out") for place in range(50))
@@ -407,8 +420,15 @@ class TestRerank:
     def test_it_reads_title_and_summary(self) -> None:
         notes = {"a": Candidate("a", title="Tea", summary="Green", content="long"), "b": Candidate("b", content="b")}
         reranker = Reranker()
-        retrieval(Index(words={"tea": ["a", "b"]}, notes=notes), reranker=reranker).search("tea")
-        assert reranker.documents == [["Tea\nGreen", "b"]]
+        walk = retrieval(Index(words={"tea": ["a", "b"]}, notes=notes), reranker=reranker)
+        walk.search("tea")
+        walk.search("tea", preset="default")
+        assert reranker.documents == [["Tea\nGreen", "b"], ["Tea\nGreen\nlong", "b"]]
+
+    def test_a_reranker_without_a_name(self) -> None:
+        reranker = Reranker()
+        reranker.name = None  # type: ignore[assignment]
+        assert retrieval(self.INDEX, reranker=reranker).search("tea").explain()
 
 
 class TestFloor:
@@ -454,12 +474,13 @@ class TestFloor:
         assert ids(retrieval(index, preset=preset).search("green tea", floor=0.5)) == ["a"]
 
     def test_what_a_sure_note_leads_to_stays(self) -> None:
-        edges = [Edge("a", "b", "next", "out"), Edge("a", "new", "supersedes", "in"), Edge("c", "d", "next", "out")]
+        edges = [Edge("a", "b", "next", "out"), Edge("e", "new", "supersedes", "in"), Edge("c", "d", "next", "out")]
         edges.append(Edge("new", "newest", "supersedes", "in"))
-        index = Index(words={"green OR tea": ["a", "c"]}, links=edges, notes=self.NOTES)
+        notes = self.NOTES | {"e": Candidate("e", content="green teas")}
+        index = Index(words={"green OR tea": ["a", "c", "e"]}, links=edges, notes=notes)
         preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}), stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
-        assert set(ids(retrieval(index, preset=preset).search("green tea"))) == {"a", "b", "c", "d", "new", "newest"}
-        assert set(ids(retrieval(index, preset=preset).search("green tea", floor=0.5))) == {"a", "b", "new", "newest"}
+        assert set(ids(retrieval(index, preset=preset).search("green tea"))) == set("abcde") | {"new", "newest"}
+        assert set(ids(retrieval(index, preset=preset).search("green tea", floor=0.5))) == {"a", "b", "e", "newest"}
 
     def test_a_wrong_floor(self) -> None:
         with pytest.raises(ArgumentError, match="floor: must be at most 1, got 2"):

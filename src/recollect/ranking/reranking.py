@@ -18,23 +18,32 @@ from recollect.model import Candidate, Step, as_candidate, as_candidates
 __all__ = ["merge_reranked", "rerank_text"]
 
 _LONGEST_CONTENT = 280
-_MORE_THAN_ENOUGH = 10_000
+_MORE_THAN_ENOUGH = 30
+"""How many times as much text is looked at first: nobody writes so much white space between words."""
 
 
-def rerank_text(candidate: Candidate | Mapping[str, Any]) -> str:
+def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
     r"""Return what a reranker reads of a candidate: title and summary, or else the beginning of the content.
+
+    With ``characters``, the beginning of the content follows title and summary in any case, and is so long.
 
     >>> rerank_text({"title": "Tea", "summary": "Prefers green tea.", "content": "A long story."})
     'Tea\nPrefers green tea.'
     """
     found = as_candidate("candidate", candidate)
     heading = [part for part in (found.title.strip(WHITESPACE), found.summary.strip(WHITESPACE)) if part]
-    if heading:
+    most = arguments.count("characters", characters)
+    if heading and not most:
         return "\n".join(heading)
-    content = collapse_whitespace(found.content[:_MORE_THAN_ENOUGH])
-    if len(content) <= _LONGEST_CONTENT < _MORE_THAN_ENOUGH < len(found.content):
-        content = collapse_whitespace(found.content)  # it is nearly all white space
-    return content if len(content) <= _LONGEST_CONTENT else content[:_LONGEST_CONTENT] + "..."
+    return "\n".join(filter(None, (*heading, _beginning(found.content, most or _LONGEST_CONTENT))))
+
+
+def _beginning(content: str, longest: int) -> str:
+    """Return the beginning of a text with white space collapsed, and dots where it is cut."""
+    begun = collapse_whitespace(content[: longest * _MORE_THAN_ENOUGH])
+    if len(begun) <= longest and longest * _MORE_THAN_ENOUGH < len(content):
+        begun = collapse_whitespace(content)  # it is nearly all white space
+    return begun if len(begun) <= longest else begun[:longest] + "..."
 
 
 def merge_reranked(

@@ -17,7 +17,7 @@ __all__ = ["PresetSpec", "preset_from", "presets"]
 PresetSpec: TypeAlias = "Preset | str | PathLike[str]"
 """A preset, the name of one, or the path of a TOML file."""
 
-_LITERAL = QueryRules(reading="literal", stopwords_alone=False, most_words=0)
+_LITERAL = QueryRules(reading="literal", stopwords_alone=False, most_words=1000)
 _NO_LADDER = LadderRules(on=False, titles=False, vocabulary=False)
 _NO_RERANK = RerankRules(on=False)
 
@@ -30,7 +30,7 @@ DEFAULT = Preset(
         use="addition",
         seeds=20,
         hubs=0.5,
-        edges={"previous": 0.3, "next": 0.3, "session": 0.03, "mention": 0.4, "link": 0.2, "entity": 0.0}
+        edges={"previous": 0.3, "next": 0.3, "session": 0.03, "mention": 0.25, "link": 0.2, "entity": 0.0}
         | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage below sees to these
     ),
     stages=(
@@ -39,6 +39,7 @@ DEFAULT = Preset(
         StageRules("replaced", {"factor": 0.5}),
         StageRules("duplicates"),
     ),
+    rerank=RerankRules(characters=1000),
 )
 
 JEFFS_BRAIN = Preset(
@@ -77,7 +78,7 @@ MEMINI = Preset(
 WEIGHTED_GRAPH = Preset(
     name="weighted-graph",
     about="weighted reciprocal rank fusion with a graph leg, and importance as a prior",
-    query=QueryRules(reading="literal", match="all_then_any", stopwords_alone=False, most_words=0),
+    query=QueryRules(reading="literal", match="all_then_any", stopwords_alone=False, most_words=1000),
     ladder=_NO_LADDER,
     fusion=FusionRules(k=60, rank_base=1, ties="id", weights={"lexical": 1.0, "vector": 1.0, "graph": 0.35}),
     graph=GraphRules(

@@ -12,7 +12,7 @@ from recollect.retrieval.request import Place, Request
 if TYPE_CHECKING:
     from recollect.stores.base import SearchIndex
 
-__all__ = ["IndexConnections"]
+__all__ = ["REPLACED", "IndexConnections"]
 
 _LONGEST_CHAIN = 8
 """How often in a row a note may have been replaced before one stops looking."""
@@ -74,7 +74,7 @@ class IndexConnections:
         for _ in range(_LONGEST_CHAIN):
             newer: dict[str, list[str]] = {}
             for edge in self.edges(waiting, _KINDS):
-                if (edge.kind, edge.direction) in _REPLACED and edge.target not in newer.setdefault(edge.source, []):
+                if (edge.kind, edge.direction) in REPLACED and edge.target not in newer.setdefault(edge.source, []):
                     newer[edge.source].append(edge.target)
             unseen = [note for heirs in newer.values() for note in heirs if note not in everyone]
             fetched = {candidate.id: candidate for candidate in self.candidates(unseen)}
@@ -91,15 +91,24 @@ class IndexConnections:
         return [_pointing(candidate, replaced_by) for candidate in everyone.values()], replaced_by
 
 
-_REPLACED = frozenset((("supersedes", "in"), ("superseded-by", "out")))
+REPLACED = frozenset((("supersedes", "in"), ("superseded-by", "out")))
 """The edges that lead from a note to what replaced it."""
-_KINDS = frozenset(kind for kind, _ in _REPLACED)
+_KINDS = frozenset(kind for kind, _ in REPLACED)
 
 
 def _pointing(candidate: Candidate, replaced_by: Mapping[str, list[str]]) -> Candidate:
-    heirs = replaced_by.get(candidate.id)
-    if not heirs:
+    """Return a replaced candidate pointing to what is in force now; in a circle, to what replaced it first."""
+    if candidate.id not in replaced_by:
         return candidate
+    seen, waiting, latest = {candidate.id}, [*replaced_by[candidate.id]], []
+    while waiting:
+        heir = waiting.pop(0)
+        if heir not in seen:
+            seen.add(heir)
+            if heir in replaced_by:
+                waiting += replaced_by[heir]
+            else:
+                latest.append(heir)
     pointing = candidate.copy()
-    pointing.superseded_by = tuple(heirs)
+    pointing.superseded_by = tuple(latest or replaced_by[candidate.id])
     return pointing

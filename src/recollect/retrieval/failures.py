@@ -13,4 +13,5 @@ def told(error: BaseException) -> str:
     >>> told(ValueError("disk  full")), told(KeyError())
     ('disk full', 'KeyError')
     """
-    return collapse_whitespace(str(error)) or type(error).__name__
+    shown = "".join(sign if sign.isprintable() else " " for sign in str(error))
+    return collapse_whitespace(shown) or type(error).__name__

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from recollect.model import Candidate
 from recollect.ranking import Loan, add_loans, multiply_by_loans, one_hop, random_walk
-from recollect.retrieval.connections import IndexConnections
+from recollect.retrieval.connections import REPLACED, IndexConnections
 from recollect.retrieval.rules import GraphRules
 
 __all__ = ["Neighbourhood", "explore", "lend"]
@@ -41,12 +41,13 @@ class Neighbourhood(NamedTuple):
 
 def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphRules, *, most: int) -> Neighbourhood:
     """Return what the best of the fused notes lend, and to whom; at most so many notes that no leg found come in."""
-    seeds = fused[: rules.seeds]
+    best = fused[: rules.seeds]
+    edges = connections.edges(candidate.id for candidate in (best if rules.spread == "one_hop" else fused))
+    replaced = {edge.source for edge in edges if (edge.kind, edge.direction) in REPLACED}
+    seeds = [seed for seed in best if seed.id not in replaced]  # what was replaced speaks for nobody
     if rules.spread == "one_hop":
-        edges = connections.edges(seed.id for seed in seeds)
         loans = one_hop(seeds, edges, rules.edges, pool=fused, hubs=rules.hubs)
     else:
-        edges = connections.edges(candidate.id for candidate in fused)
         loans = random_walk(seeds, edges, rules.edges, damping=rules.damping)
     pool = {candidate.id for candidate in fused}
     newcomers = []

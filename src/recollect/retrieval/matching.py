@@ -62,7 +62,8 @@ def matches(text: str, query: Query) -> list[Matched]:
     for stem, terms in _terms(query.tokens).by_stem.items():
         at = lowered.find(stem)
         while at >= 0:
-            if at == 0 or not _WORD.match(lowered, at - 1):
+            before = lowered[at - 1 : at]
+            if not (before.isalnum() or before == "_"):
                 ends = ((_end(lowered, at, term), term.word) for term in terms)
                 begun += [Matched(at, end, word) for end, word in ends if end]
             at = lowered.find(stem, at + 1)
@@ -103,7 +104,9 @@ def _terms(tokens: tuple[Token, ...]) -> _Terms:
             term = _Term((words[-1].lower(),), is_prefix=True, word=number)
         else:
             term = _Term(tuple(map(_stem, words)), is_prefix=False, word=number)
-        by_stem.setdefault(term.stems[0], []).append(term)
+        same = by_stem.setdefault(term.stems[0], [])
+        if term not in same:
+            same.append(term)
     return _Terms(by_stem, len(numbers))
 
 
@@ -112,7 +115,7 @@ def _lowered(text: str) -> str:
     lowered = text[:SCANNED].lower()
     if len(lowered) == len(text[:SCANNED]):
         return lowered
-    return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text[:SCANNED])
+    return "".join(letter.lower()[0] for letter in text[:SCANNED])
 
 
 def _end(lowered: str, at: int, term: _Term) -> int:

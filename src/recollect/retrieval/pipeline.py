@@ -160,6 +160,8 @@ class Retrieval:
         """Run the legs that the mode asks for, side by side, and return their lists by name."""
         trace, asked = walk.trace, walk.trace.mode
         refusal = "" if asked == "bm25" else self._dense.refusal(vector)
+        if refusal == "" and asked in ("hybrid", "semantic"):
+            refusal = "there is no embedder, so the search was by words alone; open the memory with one"
         if refusal:
             trace.warnings.append(refusal)
         trace.mode = "bm25" if refusal is not None else "semantic" if asked == "semantic" else "hybrid"
@@ -235,7 +237,7 @@ class Retrieval:
         started = perf_counter()
         trace, rules = walk.trace, walk.preset.graph
         if not connections.known:
-            trace.graph_skipped_reason = "the index knows no edges"
+            trace.graph_skipped_reason = "the index has no methods edges and candidates"
             return fused
         # Who writes operators or quotes says what a note must hold; one that is only connected need not hold it.
         said = walk.request.excluding is not None and walk.request.words.has_operators
@@ -265,11 +267,7 @@ class Retrieval:
         }
         led_to = sure | {note for note, lent in walk.trace.loans.items() if any(_leads(loan, sure) for loan in lent)}
         heirs = {candidate.id: candidate.superseded_by for candidate in fused if candidate.superseded_by}
-        waiting = [note for note in led_to if note in heirs]
-        while waiting:
-            newer = [heir for heir in heirs.get(waiting.pop(), ()) if heir not in led_to]
-            led_to.update(newer)
-            waiting += newer
+        led_to |= {heir for note in led_to if note in heirs for heir in heirs[note]}
         kept = [candidate for candidate in fused if candidate.id in led_to]
         walk.trace.below_floor = len(fused) - len(kept)
         return kept

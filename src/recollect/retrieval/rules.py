@@ -212,6 +212,8 @@ class RerankRules(Section):
     on: bool = checked(True, flag)  # noqa: FBT003
     agree_min: int = checked(2, _count_between(0, 3))
     """On how many of the first three places both legs must agree for it to be spared; 0: it never is."""
+    characters: int = checked(0, _count_between(0, _MANY))
+    """How much of a note's content it reads behind title and summary; 0: content only where there is neither."""
 
 
 class StageRules(NamedTuple):

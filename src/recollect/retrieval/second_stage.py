@@ -45,7 +45,7 @@ class SecondStage:
             return fused
         started = perf_counter()
         reranker = self._reranker
-        documents = [rerank_text(candidate) for candidate in fused[:top_n]]
+        documents = [rerank_text(candidate, characters=self._rules.characters) for candidate in fused[:top_n]]
         try:
             verdict = Task(lambda: list(reranker.rerank(query, documents)), self._workers).result(self._timeout)
             merged = merge_reranked(fused, verdict, top_n=top_n)
@@ -56,7 +56,7 @@ class SecondStage:
             return fused
         finally:
             trace.rerank_elapsed = (perf_counter() - started) * 1000
-        trace.reranked, trace.rerank_provider = True, reranker.name
+        trace.reranked, trace.rerank_provider = True, str(reranker.name)
         return merged
 
     def _reason_to_skip(
