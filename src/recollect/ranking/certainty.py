@@ -46,10 +46,11 @@ def calibration_of(model: str) -> Calibration:
     return next((held for name, held in _BY_MODEL.items() if model.startswith(name)), UNKNOWN)
 
 
-# Fitted on the ten best notes of 400 questions to three public collections (scientific claims, multi-hop questions,
-# conversations), relevant or not, and of 600 questions that were put to a collection they were not made for. Held out,
-# 95 of 100 notes found for such a foreign question have a confidence below 0.3, and 9 of 10 relevant ones above it, but
-# for multi-hop questions, whose later steps look like nothing that was asked for.
+# Fitted by studies/calibration.py on the ten best notes of 400 questions to three public collections (scientific claims,
+# multi-hop questions, conversations), relevant or not, and of 600 questions put to a collection they were not made for.
+# With constants fitted on two of them, at least 95 of 100 notes found for a foreign question in the third have a
+# confidence below 0.3, and 9 of 10 relevant ones above it, but for multi-hop questions, whose later steps look like
+# nothing that was asked for.
 _BY_MODEL = {
     "all-MiniLM-L6-v2": Calibration(-4.6, 8.9, 2.0),
     "wordllama": Calibration(-3.8, 6.8, 2.4),

@@ -1,0 +1,1 @@
+"""Measurements on public data that settle constants."""
