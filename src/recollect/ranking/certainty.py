@@ -46,7 +46,7 @@ def calibration_of(model: str) -> Calibration:
     return next((held for name, held in _BY_MODEL.items() if model.startswith(name)), UNKNOWN)
 
 
-# Fitted by studies/calibration.py on the ten best notes of 400 questions to three public collections (scientific claims,
+# Fitted by studies/calibration.py on the ten best notes of 400 questions to three public collections (science claims,
 # multi-hop questions, conversations), relevant or not, and of 600 questions put to a collection they were not made for.
 # With constants fitted on two of them, at least 95 of 100 notes found for a foreign question in the third have a
 # confidence below 0.3, and 9 of 10 relevant ones above it, but for multi-hop questions, whose later steps look like
