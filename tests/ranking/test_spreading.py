@@ -63,6 +63,10 @@ class TestRandomWalk:
         loans = random_walk([Candidate("a", score=3.0)], [Edge("a", "b", "next", "out")], {"next": 1.0})
         assert {note: round(each[0].share, 6) for note, each in loans.items()} == {"a": 2.0, "b": 1.0}
 
+    def test_the_smallest_of_weights(self) -> None:
+        loans = random_walk([Candidate("a", score=3.0)], [Edge("a", "b", "next", "out")], {"next": 2e-313})
+        assert {note: round(each[0].share, 6) for note, each in loans.items()} == {"a": 2.0, "b": 1.0}
+
     def test_an_edge_told_from_both_ends_is_one(self) -> None:
         one = random_walk([A, B], [Edge("a", "b", "next", "out")], {"next": 1.0})
         both = random_walk([A, B], [Edge("a", "b", "next", "out"), Edge("b", "a", "previous", "out")], {"link": 1.0})

@@ -114,22 +114,28 @@ def random_walk(
             steps.setdefault(edge.target, {})[edge.source] = weight
     if steps.keys().isdisjoint(start):
         return {}  # nothing leads anywhere
-    share_of = {note: 1 / fsum(ways.values()) for note, ways in steps.items()}
+    chances = {note: _chances(ways) for note, ways in steps.items()}
     found = dict(start)
     for _ in range(_ROUNDS):
         arriving: dict[str, list[float]] = {}
         stranded = []
         for note, mass in found.items():
-            ways = steps.get(note)
+            ways = chances.get(note)
             if ways is None:
                 stranded.append(mass)
                 continue
-            for other, weight in ways.items():
-                arriving.setdefault(other, []).append(mass * weight * share_of[note])
+            for other, chance in ways.items():
+                arriving.setdefault(other, []).append(mass * chance)
         anew = 1 - chance_to_go_on + chance_to_go_on * fsum(stranded)
         reached = {note: chance_to_go_on * fsum(parts) for note, parts in arriving.items()}
         found = {note: anew * start.get(note, 0.0) + reached.get(note, 0.0) for note in {**start, **reached}}
     return {note: [Loan("", "walk", mass * total)] for note, mass in found.items()}
+
+
+def _chances(ways: Mapping[str, float]) -> dict[str, float]:
+    """Return with which chance a walk takes each way."""
+    total = fsum(ways.values())
+    return {note: weight / total for note, weight in ways.items()}
 
 
 def add_loans(
