@@ -16,6 +16,7 @@ LAYERS = [
     {"__main__"},
     {"cli", "server"},
     {"asynchronous"},
+    {"opening"},
     {"memory"},
     {"writing", "access"},
     {"retrieval"},

@@ -214,6 +214,14 @@ class TestSearching:
         assert result.warnings == ["the search was by words alone: the model is asleep"]
         assert "errorStage" not in result.trace.to_dict()
 
+    @pytest.mark.parametrize(
+        "wrong", [{"preset": "magic"}, {"reranker": "magic"}, {"aliases": {"tea": 3}}, {"reranker_timeout": -1}]
+    )
+    def test_wrong_parts_make_no_file(self, tmp_path: Path, wrong: dict[str, Any]) -> None:
+        with pytest.raises(ArgumentError):
+            recollect.open(tmp_path / "new.db", embedder=None, **wrong)
+        assert not (tmp_path / "new.db").exists()
+
     def test_one_waits_as_long_as_one_likes(self, path: Path, memory: Memory) -> None:  # noqa: ARG002 (fills the store)
         def slow(_: str, documents: list[str]) -> list[float]:
             time.sleep(0.5)
@@ -517,7 +525,7 @@ def test_auto_stays_with_the_model_of_the_vectors(path: Path, monkeypatch: pytes
             raise EmbedderError("it was taken away")
         return choose_embedder(spec)
 
-    monkeypatch.setattr("recollect.memory.choose_embedder", choose)
+    monkeypatch.setattr("recollect.opening.choose_embedder", choose)
     with pytest.warns(RecollectWarning, match="are of wordllama.*, not of all-MiniLM"):
         recollect.open(path).close()
 

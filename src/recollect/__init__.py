@@ -39,8 +39,9 @@ from recollect.errors import (
 if TYPE_CHECKING:
     from recollect import embedders, fusion, ingest, query, ranking, rerankers, retrieval, stores
     from recollect.asynchronous import AsyncMemory, open_async
-    from recollect.memory import Memory, MemoryStats, open  # noqa: A004 (recollect.open is the name that users know)
+    from recollect.memory import Memory, MemoryStats
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
+    from recollect.opening import open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.retrieval import Preset, Retrieval, SearchResult, Trace, presets
 
 __version__ = "0.1.0"
@@ -91,7 +92,8 @@ __all__ = [
 _ROOMS = ("embedders", "fusion", "ingest", "query", "ranking", "rerankers", "retrieval", "stores")
 _HOMES = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
-    **dict.fromkeys(("Memory", "MemoryStats", "open"), "recollect.memory"),
+    **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),
+    "open": "recollect.opening",
     **dict.fromkeys(("Candidate", "Contribution", "Filters", "Hit", "Link", "Note", "Step"), "recollect.model"),
     **dict.fromkeys(("Preset", "Retrieval", "SearchResult", "Trace", "presets"), "recollect.retrieval"),
 }

@@ -8,8 +8,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from recollect.memory import Key, Memory, MemoryStats
-from recollect.memory import open as open_memory
 from recollect.model import Note
+from recollect.opening import open as open_memory
 from recollect.retrieval import PresetSpec, SearchResult
 from recollect.stores.base import Finding, Neighbour
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 from recollect import arguments
 from recollect.access import AccessLog
 from recollect.characters import well_formed
-from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
-from recollect.errors import ArgumentError, EmbedderError, NoteNotFoundError, RecollectWarning
+from recollect.embedders import EmbedderChoice
+from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning
 from recollect.exchange import line_of
 from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
@@ -25,8 +25,7 @@ from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
-from recollect.stores import open_store
-from recollect.stores.base import Finding, Model, Neighbour, Store, StoreStats
+from recollect.stores.base import Finding, Neighbour, Store, StoreStats
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from recollect.ingest import IngestReport
     from recollect.stores.base import Vector
 
-__all__ = ["Memory", "MemoryStats", "open"]
+__all__ = ["Key", "Memory", "MemoryStats"]
 
 BATCH_NOTES = 2000
 """How many notes ``add_many`` writes in one transaction."""
@@ -59,49 +58,6 @@ class MemoryStats:
         if self.store.model:
             store["model"] = self.store.model._asdict()
         return {**store, "embedder": self.embedder, "unembedded": self.unembedded}
-
-
-def open(  # noqa: A001 (recollect.open is the name that users know)
-    target: str | PathLike[str] = "recollect.db",
-    *,
-    embedder: EmbedderSpec = "auto",
-    reranker: RerankerSpec = None,
-    aliases: Mapping[str, Sequence[str]] | None = None,
-    preset: PresetSpec = "default",
-    read_only: bool = False,
-    record_access: bool = True,
-    embedder_timeout: float = EMBEDDER_SECONDS,
-    reranker_timeout: float = RERANKER_SECONDS,
-) -> Memory:
-    """Open the memory in the file ``target``, which is created where it is missing.
-
-    ``embedder`` is ``"auto"`` (the model of the vectors that are there, else the best that is installed), ``None``, or
-    whatever :func:`recollect.embedders.embedder_from` knows; ``reranker`` is what
-    :func:`recollect.rerankers.reranker_from` knows. No model is loaded before it is needed. ``preset`` is the name of a
-    preset, the path of a TOML file, or a :class:`~recollect.Preset`. With ``record_access``, notes know when they were
-    last found or got, a minute later at most or when the memory is closed. A search does without an embedder or
-    reranker that does not answer within ``embedder_timeout`` or ``reranker_timeout`` seconds.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
-    ...     _ = memory.add("Prefers green tea.", path="memory/tea.md")
-    ...     [hit.path for hit in memory.search("which tea?")]
-    ['memory/tea.md']
-    """
-    choice = choose_embedder(embedder)
-    store = open_store(target, read_only=read_only)
-    if embedder == "auto":
-        choice = _at_home(choice, store.model)
-    return Memory(
-        store,
-        choice,
-        reranker=reranker,
-        aliases=aliases,
-        preset=preset,
-        record_access=record_access,
-        embedder_timeout=embedder_timeout,
-        reranker_timeout=reranker_timeout,
-    )
 
 
 class Memory:
@@ -404,18 +360,6 @@ class Memory:
         if note is None:
             raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {_home(namespace, key)!r}")
         return note
-
-
-def _at_home(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
-    """Return the installed embedder that made the vectors of a store, rather than a better one that did not."""
-    for spec in ("minilm", "static") if model and choice.embedder and choice.embedder.name != model.name else ():
-        try:
-            embedder = choose_embedder(spec).embedder
-        except EmbedderError:
-            continue
-        if embedder and model and embedder.name == model.name:
-            return EmbedderChoice(embedder, "the vectors of this memory are of it")
-    return choice
 
 
 def _key(key: Key) -> str:

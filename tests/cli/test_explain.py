@@ -92,12 +92,12 @@ def test_a_reranker_that_cannot_be_asked_is_told(run: Run, monkeypatch: pytest.M
         def rerank(self, query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
             raise ConnectionError(f"{query}, {len(documents)}: refused")
 
-    opened = recollect.memory.open
+    opened = recollect.opening.open
 
     def opening(target: str, **options: object) -> Memory:
         return opened(target, embedder=None, reranker=Broken() if options["reranker"] else None)
 
-    monkeypatch.setattr(recollect.memory, "open", opening)
+    monkeypatch.setattr(recollect.opening, "open", opening)
     shown = run("explain", "tea", "--reranker", "broken").stdout
     assert "\nwarning      the results were not reranked: tea, 2: refused\n" in shown
     assert re.search(r"\nrerank .* ms  failed\n", shown)

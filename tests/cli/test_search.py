@@ -140,7 +140,7 @@ def test_explain_is_that_of_the_command_explain(run: Run) -> None:
 def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {}
     opened: dict[str, Any] = {}
-    search, open_memory = Memory.search, recollect.memory.open
+    search, open_memory = Memory.search, recollect.opening.open
 
     def searching(memory: Memory, query: str, **options: Any) -> SearchResult:
         asked.update(options)
@@ -151,7 +151,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
         return open_memory(target, **{**options, "reranker": None})
 
     monkeypatch.setattr(Memory, "search", searching)
-    monkeypatch.setattr(recollect.memory, "open", opening)
+    monkeypatch.setattr(recollect.opening, "open", opening)
     options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--floor", "0.25"]
     dates = ["--question-date", "2026/04/18 (Sat)", "--now", "2026-05-01", "--reranker", "tei:http://localhost:1"]
     assert run("search", "tea", *options, *dates).exit_code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from threading import Event
 from typing import Any, ClassVar
 
 import pytest
@@ -532,6 +533,24 @@ class TestFaults:
         assert "errorStage" not in result.trace.to_dict()
         alone = walk.search("tea", mode="semantic")
         assert (ids(alone), alone.trace.mode, alone.trace.fell_back_to_bm25) == (["a"], "bm25", True)
+
+    def test_the_query_is_embedded_while_the_words_are_looked_for(self) -> None:
+        looking, embedding = Event(), Event()
+
+        class Meeting(Index):
+            def search_text(self, *arguments: Any, **options: Any) -> list[Candidate]:
+                looking.set()
+                assert embedding.wait(30), "nobody embeds meanwhile"
+                return super().search_text(*arguments, **options)
+
+        class Patient(Embedder):
+            def embed_query(self, text: str) -> Any:
+                assert looking.wait(30), "nobody looks for words meanwhile"
+                embedding.set()
+                return super().embed_query(text)
+
+        result = retrieval(Meeting(words={"tea": ["a"]}, nearest=["b"]), embedder=Patient()).search("tea")
+        assert (ids(result), result.warnings) == (["a", "b"], [])
 
     def test_a_slow_embedder(self) -> None:
         index = Index(words={"tea": ["a"]}, nearest=["b"])

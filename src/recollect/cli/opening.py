@@ -71,7 +71,7 @@ def _require(db: str) -> None:
 
 
 def _open(db: str, embedder: str, **more: Any) -> Memory:
-    from recollect.memory import open as open_memory  # noqa: PLC0415 (brings SQLite and numpy)
+    from recollect.opening import open as open_memory  # noqa: PLC0415 (brings SQLite and numpy)
 
     try:
         return open_memory(db, embedder=embedder, **more)

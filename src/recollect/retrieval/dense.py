@@ -30,7 +30,6 @@ class Nearest(NamedTuple):
     elapsed: float = 0.0
     embedder_used: bool = False
     warning: str = ""
-    error: Exception | None = None
 
 
 class DenseLeg:
@@ -105,7 +104,7 @@ class DenseLeg:
             if query.own and isinstance(error, ArgumentError):
                 raise
             warning = f"the search was by words alone: {told(error)}"
-            return Nearest(None, _since(started), query.elapsed is not None, warning, error)
+            return Nearest(None, _since(started), query.elapsed is not None, warning)
         return Nearest(found[: place.depth], _since(started) + (query.elapsed or 0.0), query.elapsed is not None)
 
     def _embedded(self, text: str) -> QueryVector:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from recollect import arguments
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
-from recollect.model import Candidate, Filters, Hit
+from recollect.model import Candidate, Filters
 from recollect.query import AliasTable
 from recollect.query.dates import QuestionDate
-from recollect.ranking import Loan, calibration_of, confidence
+from recollect.ranking import calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
 from recollect.retrieval.chunks import Chunks, NamedChunks
@@ -22,14 +22,13 @@ from recollect.retrieval.deadlines import Workers
 from recollect.retrieval.dense import DenseLeg, Nearest, QueryVector
 from recollect.retrieval.failures import told
 from recollect.retrieval.graph import explore, lend
+from recollect.retrieval.judgement import Judge
 from recollect.retrieval.lexical import LexicalLeg, Worded
-from recollect.retrieval.matching import coverage
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
 from recollect.retrieval.result import SearchResult
 from recollect.retrieval.rules import FusionRules, number_between
 from recollect.retrieval.second_stage import SecondStage
-from recollect.retrieval.snippets import snippet
 from recollect.retrieval.stages import Scene, run_stage
 from recollect.retrieval.trace import StageRun, Trace
 
@@ -139,8 +138,11 @@ class Retrieval:
         )
         lists = self._legs(walk, vector, retry=not skip_retry_ladder)
         fused = self._ranked(walk, lists)
+        judge = Judge(walk.worded, lists["vector"], calibration_of(self._dense.name))
         if lowest > 0:
-            fused = self._above_floor(walk, fused, lists, lowest)
+            sure = judge.above(lowest, fused, walk.trace.loans)
+            walk.trace.below_floor = len(fused) - len(sure)
+            fused = sure
         second_stage = SecondStage(self._reranker, chosen.rerank, self._rerank_workers, self._reranker_timeout)
         final = second_stage.run(
             query,
@@ -148,16 +150,15 @@ class Retrieval:
             walk.trace,
             wanted=rerank,
             top_n=read_by_reranker,
-            legs=(lists.get("lexical", []), lists.get("vector", [])),
+            legs=(lists["lexical"], lists["vector"]),
         )
-        shown = [candidate.copy() for candidate in final[:wanted]]
-        hits = tuple(self._hit(walk, rank, candidate, lists) for rank, candidate in enumerate(shown, start=1))
-        walk.trace.results = shown
+        hits = tuple(judge.hit(rank, candidate) for rank, candidate in enumerate(final[:wanted], start=1))
+        walk.trace.results = [hit.candidate for hit in hits]
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
         return SearchResult(query, hits, walk.trace)
 
     def _legs(self, walk: _Walk, vector: Any, *, retry: bool) -> dict[str, list[Candidate]]:
-        """Run the legs that the mode asks for, side by side, and return their lists by name."""
+        """Run the legs that the mode asks for and return their lists by name; the query is embedded meanwhile."""
         trace, asked = walk.trace, walk.trace.mode
         refusal = "" if asked == "bm25" else self._dense.refusal(vector)
         if refusal == "" and asked in ("hybrid", "semantic"):
@@ -255,51 +256,6 @@ class Retrieval:
         trace.fused_count = len(connected)
         trace.graph_elapsed = (perf_counter() - started) * 1000
         return connected
-
-    def _above_floor(
-        self, walk: _Walk, fused: list[Candidate], lists: dict[str, list[Candidate]], floor: float
-    ) -> list[Candidate]:
-        """Return the candidates of which one can be sure enough, and those that such led to."""
-        sure = {
-            candidate.id
-            for candidate in fused
-            if self._confidence(walk, candidate, lists, coverage(_texts_of(candidate), walk.worded.tree)) >= floor
-        }
-        led_to = sure | {note for note, lent in walk.trace.loans.items() if any(_leads(loan, sure) for loan in lent)}
-        heirs = {candidate.id: candidate.superseded_by for candidate in fused if candidate.superseded_by}
-        led_to |= {heir for note in led_to if note in heirs for heir in heirs[note]}
-        kept = [candidate for candidate in fused if candidate.id in led_to]
-        walk.trace.below_floor = len(fused) - len(kept)
-        return kept
-
-    def _hit(self, walk: _Walk, rank: int, candidate: Candidate, lists: dict[str, list[Candidate]]) -> Hit:
-        """Return a candidate as a hit: with the piece of its text that fits, and how sure one can be of it."""
-        tree = walk.worded.tree
-        shown = snippet(candidate.content, tree)
-        held = coverage((candidate.title, candidate.summary, candidate.path), tree, held=shown.words)
-        candidate.confidence = self._confidence(walk, candidate, lists, held)
-        if candidate.snippet:  # a leg's own
-            return Hit(rank, candidate)
-        candidate.snippet = shown.text
-        return Hit(rank, candidate, shown.highlights)
-
-    def _confidence(self, walk: _Walk, candidate: Candidate, lists: dict[str, list[Candidate]], held: float) -> float:
-        """Return how sure it is that a candidate has to do with the query."""
-        similarity = candidate.vector_similarity
-        if similarity is None and lists["vector"]:
-            similarity = lists["vector"][-1].score  # no nearer than the farthest of those that are near
-        if walk.worded.by_name and candidate.lexical_score is not None:
-            held = max(held, candidate.lexical_score)  # how alike the names are spelt
-        return confidence(similarity, held, calibration_of(walk.trace.embedder))
-
-
-def _leads(loan: Loan, sure: set[str]) -> bool:
-    """Return whether score was lent by a note of which one is sure; a walk comes from all, a session from no one."""
-    return bool(sure) if loan.kind == "walk" else loan.kind != "session" and loan.source in sure
-
-
-def _texts_of(candidate: Candidate) -> tuple[str, ...]:
-    return candidate.title, candidate.summary, candidate.path, candidate.content
 
 
 class _Walk:

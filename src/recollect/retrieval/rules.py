@@ -124,7 +124,7 @@ class QueryRules(Section):
     """
 
     table: ClassVar[str] = "query"
-    reading: Reading = checked("strict", _one_of("strict", "literal"))  # noqa: RUF009
+    reading: Reading = checked("strict", _one_of("strict", "literal"))  # noqa: RUF009 (it makes a field)
     """``strict``: exclusion means exclusion, in every leg; ``literal``: as the source documents have it."""
     match: Literal["any", "all_then_any"] = checked("any", _one_of("any", "all_then_any"))
     """``any`` word may match; ``all_then_any``: all must, and only where that finds nothing, any may."""
@@ -143,10 +143,10 @@ class LadderRules(Section):
     """
 
     table: ClassVar[str] = "ladder"
-    on: bool = checked(True, flag)  # noqa: FBT003
-    titles: bool = checked(True, flag)  # noqa: FBT003
+    on: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    titles: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
     """Whether the last rung compares titles, too, and not only the last part of paths."""
-    vocabulary: bool = checked(True, flag)  # noqa: FBT003
+    vocabulary: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
     """Whether misspelt words are replaced by those of the index that are most like them."""
     trust: float = checked(1.0, number_between(0, 1))
     """What the lexical leg counts, as a share of its weight, where it could only guess which words were meant."""
@@ -164,7 +164,7 @@ class FusionRules(Section):
     method: Literal["rrf", "convex"] = checked("rrf", _one_of("rrf", "convex"))
     k: float = checked(DEFAULT_K, _damping)
     rank_base: int = checked(1, _count_between(0, 1))
-    ties: Ties = checked("path", _one_of("path", "id", "first_seen"))  # noqa: RUF009
+    ties: Ties = checked("path", _one_of("path", "id", "first_seen"))  # noqa: RUF009 (it makes a field)
     weights: Mapping[str, float] = _table_of(_weights(*LEGS))
     """What each leg counts; 1 for those that are not named."""
     least: Mapping[str, float] = _table_of(_weights(*LEGS, at_least=-_LARGEST))
@@ -209,7 +209,7 @@ class RerankRules(Section):
     """
 
     table: ClassVar[str] = "rerank"
-    on: bool = checked(True, flag)  # noqa: FBT003
+    on: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
     agree_min: int = checked(2, _count_between(0, 3))
     """On how many of the first three places both legs must agree for it to be spared; 0: it never is."""
     characters: int = checked(0, _count_between(0, _MANY))

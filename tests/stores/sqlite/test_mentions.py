@@ -24,11 +24,6 @@ CASES = settings().max_examples
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[SQLiteStore]:
     store = SQLiteStore(path)
     store.write(

@@ -31,11 +31,6 @@ store.close()
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[SQLiteStore]:
     store = SQLiteStore(path)
     store.write([{"path": f"{name}.md", "content": "x"} for name in ("kubernetes", "bosch", "tea")])

@@ -21,11 +21,6 @@ EVERYTHING = Filters()
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[SQLiteStore]:
     store = SQLiteStore(path)
     store.write(

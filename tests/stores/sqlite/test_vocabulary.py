@@ -27,11 +27,6 @@ store.close()
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[SQLiteStore]:
     store = SQLiteStore(path)
     store.write([{"path": "a", "content": "kubernetes"}])

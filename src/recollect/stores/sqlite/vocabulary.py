@@ -61,8 +61,8 @@ def open_vocabulary(connection: apsw.Connection, namespace: int) -> None:
     connection.execute("BEGIN")
 
 
-def index_vocabulary(connection: apsw.Connection, namespace: int, before: Vocabulary | None) -> Vocabulary:  # noqa: ARG001
-    """Return the stems of the namespace that is open on the connection."""
+def index_vocabulary(connection: apsw.Connection, *_: object) -> Vocabulary:
+    """Return the stems of the namespace that is open on the connection; what was known before is of no help."""
     stems: dict[int, tuple[list[str], array[int]]] = {}
     for stem, notes in connection.execute("SELECT term, doc FROM temp.stems"):
         if len(stem) <= LONGEST:
