@@ -15,6 +15,7 @@ PACKAGE = Path(recollect.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli", "server"},
+    {"evaluation"},
     {"asynchronous"},
     {"opening"},
     {"memory"},

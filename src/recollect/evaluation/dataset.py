@@ -1,0 +1,62 @@
+"""What a system is judged on: collections of notes, questions put to them, and the notes that answer each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from recollect.model import Note
+
+__all__ = ["Collection", "Dataset", "Question"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question, the collection that it is put to, and the grades of the notes that answer it."""
+
+    id: str
+    text: str
+    collection: str
+    relevant: Mapping[str, int]
+    """The grade, above 0, of each note that answers it, by id; what is not named does not answer."""
+    strata: tuple[str, ...] = ()
+    """The kinds of question that it is one of, such as ``multi-hop``."""
+    asked: str = ""
+    """When it was asked, as the dataset writes it; empty where it does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """Notes that are searched together, in a store of their own."""
+
+    id: str
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """Collections, and questions to them whose answers are known.
+
+    >>> tea = Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."),))
+    >>> asked = Question(id="q1", text="which tea?", collection="home", relevant={"n1": 1})
+    >>> Dataset(name="tiny", collections={"home": tea}, questions=(asked,)).notes
+    1
+    """
+
+    name: str
+    collections: Mapping[str, Collection]
+    questions: tuple[Question, ...]
+    synthetic: bool = False
+    """Whether questions and judgements were made by rule; figures on it say little about other questions."""
+    remarks: tuple[str, ...] = field(default=())
+    """What a reader of the figures should know, such as how many questions were left out and why."""
+
+    @property
+    def notes(self) -> int:
+        """How many notes there are in all collections."""
+        return sum(len(collection.notes) for collection in self.collections.values())
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The kinds of question there are, in order."""
+        return tuple(sorted({stratum for question in self.questions for stratum in question.strata}))
