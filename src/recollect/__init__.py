@@ -9,7 +9,8 @@ Start with :func:`open`. The rooms, from a person's words to a ranked list:
 - :mod:`recollect.retrieval`: the walk from a query to a ranked list, and the drawing of what happened on it;
 - :mod:`recollect.fusion`: several ranked lists become one;
 - :mod:`recollect.ranking`: what changes an order after fusion;
-- :mod:`recollect.rerankers`: second-stage models that read query and note together.
+- :mod:`recollect.rerankers`: second-stage models that read query and note together;
+- :mod:`recollect.evaluation`: which retrieval is better, settled with numbers.
 
 A room is entered when it is first asked for: importing the package alone loads next to nothing.
 """
@@ -37,7 +38,7 @@ from recollect.errors import (
 )
 
 if TYPE_CHECKING:
-    from recollect import embedders, fusion, ingest, query, ranking, rerankers, retrieval, stores
+    from recollect import embedders, evaluation, fusion, ingest, query, ranking, rerankers, retrieval, stores
     from recollect.asynchronous import AsyncMemory, open_async
     from recollect.memory import Memory, MemoryStats
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
@@ -77,6 +78,7 @@ __all__ = [
     "Trace",
     "__version__",
     "embedders",
+    "evaluation",
     "fusion",
     "ingest",
     "open",
@@ -89,7 +91,7 @@ __all__ = [
     "stores",
 ]
 
-_ROOMS = ("embedders", "fusion", "ingest", "query", "ranking", "rerankers", "retrieval", "stores")
+_ROOMS = ("embedders", "evaluation", "fusion", "ingest", "query", "ranking", "rerankers", "retrieval", "stores")
 _HOMES = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
     **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),

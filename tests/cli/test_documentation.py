@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from doctest import ELLIPSIS, OutputChecker
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from recollect.cli import recollect as commands
 from recollect.cli.group import COMMANDS
 from recollect.embedders.minilm import why_no_minilm
 from tests.cli.conftest import Run
+from tests.evaluation.samples import KITCHEN
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", PAGE, re.MULTILINE))
@@ -34,6 +36,7 @@ WITHOUT_MEMORY = ("presets", "completion")
 def test_every_command_and_option_is_documented(name: str) -> None:
     assert f"(#{name})" in PAGE
     told = SECTIONS[name] + SECTIONS["Every command"] + (SECTIONS["search"] if name in ASKING else "")
+    told += SECTIONS["eval"] if name == "compare" else ""
     for parameter in command(name).params:
         if isinstance(parameter, click.Option):
             for flag in (*parameter.opts, *parameter.secondary_opts):
@@ -60,6 +63,7 @@ def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     if why_no_minilm():
         pytest.skip("the examples are of MiniLM, which is not installed")
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "auto")
+    shutil.copytree(KITCHEN, "kitchen")
     Path("vault").mkdir()
     Path("vault/milk.md").write_text("Oat milk.")
     Path("vault/kettle.md").write_text("The kettle squeaks.")

@@ -147,3 +147,18 @@ def test_what_cannot_be_called_is_no_function() -> None:
     function: Any = "tea"
     with pytest.raises(ArgumentTypeError, match="function: must be a function of a list of texts, got str"):
         FunctionEmbedder(function)
+
+
+def test_queries_can_be_forgotten() -> None:
+    calls: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        calls.extend(texts)
+        return [[1.0, 0.0]] * len(texts)
+
+    embedder = FunctionEmbedder(embed, dimension=2)
+    for _ in range(2):
+        embedder.embed_query("tea")
+    embedder.forget_queries()
+    embedder.embed_query("tea")
+    assert calls == ["tea", "tea"]

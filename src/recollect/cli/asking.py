@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval import SearchResult
 
-__all__ = ["find", "open_asked", "preset", "question", "search_arguments", "words"]
+__all__ = ["find", "open_asked", "optional_question", "preset", "question", "search_arguments", "words"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,8 +23,7 @@ MODES = ("auto", "hybrid", "bm25", "semantic")
 MOST = 100_000
 """More hits than anyone reads, and few enough for every engine."""
 
-_QUESTION = (
-    click.argument("query", nargs=-1, required=True),
+_OPTIONS = (
     click.option(
         "-k", "--top-k", type=click.IntRange(1, MOST), default=10, show_default=True, help="How many to show."
     ),
@@ -126,9 +125,18 @@ preset = click.option(
 
 def question(command: F) -> F:
     """Give a command the argument QUERY and all options of a question but the preset."""
-    for option in reversed(_QUESTION):
+    return _with_options(click.argument("query", nargs=-1, required=True), command)
+
+
+def optional_question(command: F) -> F:
+    """Give a command the same where there may be no QUERY."""
+    return _with_options(click.argument("query", nargs=-1), command)
+
+
+def _with_options(argument: Callable[[F], F], command: F) -> F:
+    for option in reversed(_OPTIONS):
         command = option(command)
-    return command
+    return argument(command)
 
 
 def words(asked: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ __all__ = [
     "as_json",
     "database",
     "embedder",
+    "given",
     "namespace",
     "parsed_aliases",
     "parsed_date",
@@ -49,6 +50,12 @@ embedder = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, nothing but the result.")
+
+
+def given(context: click.Context) -> list[click.Parameter]:
+    """Return the arguments and options that stand on the command line."""
+    source = click.core.ParameterSource.COMMANDLINE
+    return [each for each in context.command.params if each.name and context.get_parameter_source(each.name) is source]
 
 
 def namespace(help: str = "The namespace to work in; 'default' if none is named.") -> Callable[[F], F]:  # noqa: A002

@@ -101,6 +101,10 @@ class ModelEmbedder(ABC):
         """Return the vector of a query, of unit length; it cannot be written to, because it is remembered."""
         return self._remembered(arguments.text("text", text))
 
+    def forget_queries(self) -> None:
+        """Forget the vectors of queries, so that the next search embeds its own; for those who measure time."""
+        self._remembered.cache_clear()
+
     def _query_vector(self, text: str) -> NDArray[float32]:
         """Return the vector of a query that is not remembered."""
         row: NDArray[float32] = self._rows([self._query_prefix + well_formed(text)])[0]

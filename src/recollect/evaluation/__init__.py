@@ -1,6 +1,61 @@
 """Which retrieval is better, settled with numbers: datasets, measures, significance, reports and tuning."""
 
+from recollect.evaluation.comparison import Comparison, Standing, compare_outcomes
 from recollect.evaluation.dataset import Collection, Dataset, Question
+from recollect.evaluation.embeddings import KeepingEmbedder
+from recollect.evaluation.loading import load_dataset
+from recollect.evaluation.measures import MEASURES, measured
 from recollect.evaluation.outcome import Outcome, Ranking
+from recollect.evaluation.report import Report, report_of, write_pictures, write_report
+from recollect.evaluation.running import evaluate, open_collection
+from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
+from recollect.evaluation.sweep import Point, Sweep
+from recollect.evaluation.synthetic import generate_questions, write_questions
+from recollect.evaluation.system import System
+from recollect.evaluation.trec import read_qrels, read_run, write_qrels, write_run
+from recollect.evaluation.tuning import Change, Parameter, Tuning, open_judge, search_space, tune
+from recollect.evaluation.win_loss import Answered, WinLoss, win_loss
 
-__all__ = ["Collection", "Dataset", "Outcome", "Question", "Ranking"]
+__all__ = [
+    "MEASURES",
+    "Answered",
+    "Change",
+    "Collection",
+    "Comparison",
+    "Dataset",
+    "Difference",
+    "Interval",
+    "KeepingEmbedder",
+    "Outcome",
+    "Parameter",
+    "Point",
+    "Question",
+    "Ranking",
+    "Report",
+    "Standing",
+    "Sweep",
+    "System",
+    "Tuning",
+    "WinLoss",
+    "compare_outcomes",
+    "evaluate",
+    "generate_questions",
+    "holm",
+    "interval",
+    "load_dataset",
+    "measured",
+    "open_collection",
+    "open_judge",
+    "paired_difference",
+    "read_qrels",
+    "read_run",
+    "report_of",
+    "search_space",
+    "tune",
+    "win_loss",
+    "write_pictures",
+    "write_qrels",
+    "write_questions",
+    "write_report",
+    "write_run",
+]

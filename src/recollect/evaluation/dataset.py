@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from recollect import arguments
 from recollect.model import Note
 
-__all__ = ["Collection", "Dataset", "Question"]
+__all__ = ["Collection", "Dataset", "Question", "counted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +61,22 @@ class Dataset:
     def strata(self) -> tuple[str, ...]:
         """The kinds of question there are, in order."""
         return tuple(sorted({stratum for question in self.questions for stratum in question.strata}))
+
+    def sample(self, size: int) -> Dataset:
+        """Return the dataset with so many of its questions, spread evenly over it; all of them if there are no more."""
+        wanted, there = arguments.at_least_one("size", size), len(self.questions)
+        if wanted >= there:
+            return self
+        chosen = tuple(self.questions[place * there // wanted] for place in range(wanted))
+        return replace(
+            self, questions=chosen, remarks=(*self.remarks, f"a sample of {wanted:,} of {there:,} questions")
+        )
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "question"), counted(1200, "note")
+    ('1 question', '1,200 notes')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,20 @@ class Ranking:
     ids: tuple[str, ...]
     scores: tuple[float, ...]
     milliseconds: float
+    warnings: tuple[str, ...] = ()
+    """What the search had to do without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The rankings of one system for all questions of a dataset, and what each is worth."""
+    """The rankings of one system for all questions of a dataset, and what each is worth.
+
+    >>> outcome = Outcome(dataset="tiny", system="default", preset="default", mode="auto", embedder="none",
+    ...     rankings={"q1": Ranking(("n1",), (0.5,), 2.0), "q2": Ranking((), (), 4.0)},
+    ...     values={"any@5": np.array([1.0, 0.0])}, strata={"exact": np.array([0])})
+    >>> outcome.mean("any@5"), outcome.mean("any@5", "exact"), outcome.latency(50)
+    (0.5, 1.0, 3.0)
+    """
 
     dataset: str
     system: str
@@ -36,3 +46,36 @@ class Outcome:
     """By measure: the value of each question, in the order of the dataset."""
     strata: Mapping[str, NDArray[np.intp]]
     """By stratum: which places of ``values`` are its questions."""
+    synthetic: bool = False
+    """Whether questions and judgements were made by rule."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What searches had to do without, each once."""
+        return tuple(dict.fromkeys(told for ranking in self.rankings.values() for told in ranking.warnings))
+
+    def mean(self, measure: str, stratum: str | None = None) -> float:
+        """Return the mean of a measure over all questions, or those of a stratum."""
+        values = self.values[measure]
+        return float((values if stratum is None else values[self.strata[stratum]]).mean())
+
+    def latency(self, percentile: float) -> float:
+        """Return within how many milliseconds so many percent of the searches were done."""
+        return float(np.percentile([ranking.milliseconds for ranking in self.rankings.values()], percentile))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON-ready data; values are fractions of 1."""
+        return {
+            "dataset": self.dataset,
+            "system": self.system,
+            "preset": self.preset,
+            "mode": self.mode,
+            "embedder": self.embedder,
+            "queries": len(self.rankings),
+            "synthetic": self.synthetic,
+            "metrics": {measure: self.mean(measure) for measure in self.values},
+            "strata": {
+                stratum: {measure: self.mean(measure, stratum) for measure in self.values} for stratum in self.strata
+            },
+            "latency_ms": {"p50": round(self.latency(50), 3), "p95": round(self.latency(95), 3)},
+        }

@@ -11,7 +11,7 @@ from recollect.inference.failure import Failure
 
 __all__ = ["installed_folder", "not_installed", "part"]
 
-_EXTRAS = {"httpx": "http"}
+_EXTRAS = {"httpx": "http", "ir_measures": "eval", "scipy": "eval"}
 """Which extra of Recollect brings a part; ``models`` brings all others."""
 
 

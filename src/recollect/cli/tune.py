@@ -1,0 +1,143 @@
+"""``recollect tune``: constants for one's own questions, recommended only where the gain is no luck."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recollect.cli import evaluating, opening, options, terminal
+from recollect.progress import Progress, shown_progress
+
+if TYPE_CHECKING:
+    from recollect.evaluation import Dataset
+    from recollect.evaluation.tuning import Tuning
+    from recollect.retrieval import Preset
+
+__all__ = ["command"]
+
+
+@click.command("tune")
+@click.argument("path", metavar="QUESTIONS", type=click.Path(exists=True))
+@click.option(
+    "--preset", metavar="NAME|FILE", default="default", show_default=True, help="The preset that tuning begins with."
+)
+@click.option(
+    "--measure",
+    metavar="NAME",
+    default="ndcg@10",
+    show_default=True,
+    help="What is to become better: any@5, all@5, recall@10, ndcg@10, mrr, or a name of ir_measures.",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="In how many parts the questions are held out.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="What parts are drawn with."
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    default="tuned.toml",
+    show_default=True,
+    help="Where the tuned preset is written, if it is worth it.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@evaluating.choosing_options
+@options.namespace("The namespace that is asked where the questions are for the memory of --db.")
+@options.embedder
+@options.database
+@options.as_json
+@options.quiet
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    path: str,
+    preset: str,
+    measure: str,
+    folds: int,
+    seed: int,
+    out: str,
+    force: bool,
+    as_json: bool,
+    quiet: bool,  # noqa: ARG001 (the terminal asks for it)
+    **asked: Any,
+) -> None:
+    """Choose the constants of a preset for one's own questions.
+
+    QUESTIONS are a BEIR folder, or a JSON file of LoCoMo or LongMemEval; a folder without corpus.jsonl, such as
+    recollect questions makes, is put to the memory of --db. The gain is measured on questions that had no say in the
+    choice. Only if its 95 % interval lies above zero is the preset written; otherwise the exit code is 1.
+    """
+    from recollect.evaluation.tuning import require_enough  # noqa: PLC0415 (brings numpy)
+    from recollect.retrieval import preset_from  # noqa: PLC0415 (as above)
+
+    target = Path(out).expanduser()
+    if target.suffix != ".toml":
+        raise click.UsageError(f"--out must end in .toml, as presets do, got {out}")
+    opening.free_target(target, force=force)
+    start = preset_from(preset)
+    dataset = evaluating.chosen_dataset(path, asked)
+    require_enough(len(dataset.questions))
+    found = _tuned(dataset, start, asked, measure=measure, folds=folds, seed=seed)
+    if found.recommended:
+        made = found.preset(target.stem, _about(found, dataset, measure))
+        target.write_text(made.to_toml(), encoding="utf-8")
+    written = str(target) if found.recommended else None
+    if as_json:
+        about = {"dataset": dataset.name, "measure": measure, "synthetic": dataset.synthetic, "out": written}
+        terminal.print_json(about | found.to_dict())
+    else:
+        from recollect.cli import tuning_tables  # noqa: PLC0415 (brings rich, which is heavy)
+
+        tuning_tables.draw_tuning(terminal.console(), found, dataset, measure)
+        if written:
+            terminal.say(f"written to {written}; recollect search QUERY --preset {written} searches with it")
+    if not found.recommended:
+        context.exit(1)
+
+
+def _tuned(dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: str, folds: int, seed: int) -> Tuning:
+    """Tune on the dataset, or where it has no notes of its own, on the memory of ``--db``."""
+    from recollect.evaluation.tuning import open_judge, tune  # noqa: PLC0415 (brings numpy)
+
+    given = nullcontext() if dataset.notes else opening.open_for_reading(asked["db"], asked["embedder"])
+    with given as memory, _bar("Reading") as reading:
+        opened = open_judge(
+            dataset,
+            measure=measure,
+            embedder=asked["embedder"],
+            memory=memory,
+            namespace=asked["namespace"],
+            cache=asked["cache"],
+            progress=reading,
+        )
+        with opened as judge, _bar("Tuning") as told:
+            groups = [question.collection for question in dataset.questions]
+            found = tune(judge, start, groups=groups, folds=folds, seed=seed, progress=told)
+    for warning in judge.warnings:
+        terminal.warn(warning)
+    if not found.before:
+        terminal.warn("under the preset it begins with, no question found any of its notes: are they in this memory?")
+    return found
+
+
+def _bar(label: str) -> AbstractContextManager[Progress]:
+    return nullcontext(opening.no_progress) if terminal.is_quiet() else shown_progress(label)
+
+
+def _about(found: Tuning, dataset: Dataset, measure: str) -> str:
+    kind = "synthetic questions" if dataset.synthetic else "questions"
+    name = terminal.line(dataset.name)
+    gain = f"{measure} {found.gain.mean:+.3f} ({found.gain.low:+.3f} to {found.gain.high:+.3f}) held out"
+    return f"{found.start.name} tuned on {found.questions} {kind} of {name}: {gain}"

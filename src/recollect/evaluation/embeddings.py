@@ -1,0 +1,93 @@
+"""An embedder that embeds no document twice: its vectors are kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.embedders import Embedder
+from recollect.embedders.rows import unit_rows
+from recollect.stores.sqlite.kept_vectors import KeptVectors
+
+__all__ = ["KeepingEmbedder"]
+
+
+class KeepingEmbedder:
+    """Another embedder, under the same name, whose document vectors are kept in ``folder``, one file a model.
+
+    A vector is known by the model's name and the SHA-256 of the text. Vectors of queries are not kept on disk, because
+    embedding the query is part of what a search takes; with ``remember_queries`` this process remembers them, for
+    sweeps that ask the same questions again and again.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from recollect.embedders import FunctionEmbedder
+    >>> def letters(texts):
+    ...     print("embedding", texts)
+    ...     return [[text.count("a"), text.count("e")] for text in texts]
+    >>> with TemporaryDirectory() as folder:
+    ...     embedder = KeepingEmbedder(FunctionEmbedder(letters, name="letters", dimension=2), Path(folder))
+    ...     _ = embedder.embed_documents(["banana"])
+    ...     embedder.embed_documents(["banana", "eel"]).tolist()
+    embedding ['banana']
+    embedding ['eel']
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, embedder: Embedder, folder: Path, *, remember_queries: bool = False) -> None:
+        """Wrap ``embedder``; nothing is read or embedded yet."""
+        self._embedder = embedder
+        self._kept = KeptVectors(folder / f"{_file_name(embedder.name)}.vectors")
+        self._queries: dict[str, NDArray[np.float32]] | None = {} if remember_queries else None
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self._embedder.dimension
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row for each text, in the same order; only texts that were never seen are embedded."""
+        dimension = self.dimension
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        found = {key: row for key, row in self._kept.get(keys).items() if row.shape == (dimension,)}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            made = self._embedder.embed_documents(list(missing.values()))
+            unit_rows(self.name, made, count=len(missing), dimension=dimension)  # what is wrong must not be kept
+            new = dict(zip(missing, np.asarray(made, dtype=np.float32), strict=True))
+            self._kept.put(new)
+            found |= new
+        return np.stack([found[key] for key in keys]) if keys else np.empty((0, dimension), dtype=np.float32)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of a query."""
+        if self._queries is None:
+            return self._embedder.embed_query(text)
+        if text not in self._queries:
+            self._queries[text] = self._embedder.embed_query(text)
+        return self._queries[text]
+
+    def forget_queries(self) -> None:
+        """Let the embedder forget the queries that it has seen, unless they are to be remembered."""
+        forget = getattr(self._embedder, "forget_queries", None)
+        if self._queries is None and forget is not None:
+            forget()
+
+
+def _file_name(model: str) -> str:
+    """Return a name that tells models apart whatever characters are in theirs.
+
+    >>> _file_name("all-MiniLM-L6-v2/int8")
+    'all-MiniLM-L6-v2-int8.045eb60d'
+    """
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", model)[:60]
+    return f"{readable}.{hashlib.sha256(model.encode()).hexdigest()[:8]}"

@@ -1,0 +1,1 @@
+"""The formats in which judged collections come, each read by one file."""

@@ -1,0 +1,121 @@
+"""BEIR folders: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``.
+
+Thakur et al., BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models, 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import ArgumentError, IngestError
+from recollect.evaluation.dataset import Collection, Dataset, Question, counted
+from recollect.evaluation.formats.files import field_of, objects_in, text_of
+from recollect.evaluation.trec import read_qrels
+from recollect.ingest.moments import moment_of
+from recollect.model import DEFAULT_NAMESPACE, Note
+
+__all__ = ["load_beir"]
+
+_HONOURED = ("path", "summary", "tags", "importance", "session", "position", "links")
+_MOMENTS = ("created_at", "updated_at", "last_accessed_at")
+
+
+def load_beir(folder: Path, *, split: str | None = None) -> Dataset:
+    """Read a BEIR folder; one without ``corpus.jsonl`` holds questions to a memory that the user has.
+
+    A row's ``metadata`` may hold fields of a note; what is none of them is the note's metadata. That of a query may
+    hold its ``stratum`` or ``strata``, when it was ``asked``, and whether it is ``synthetic``.
+    """
+    judged = read_qrels(_judgements(folder, split))
+    questions, synthetic, unjudged = [], False, 0
+    for place, row in objects_in(folder / "queries.jsonl"):
+        about = _metadata(row, place)
+        identity = text_of(row, "_id", place)
+        relevant = {note: grade for note, grade in judged.pop(identity, {}).items() if grade > 0}
+        if not relevant:
+            unjudged += 1
+            continue
+        synthetic = synthetic or about.get("synthetic") is True
+        questions.append(
+            Question(
+                id=identity,
+                text=text_of(row, "text", place),
+                collection=DEFAULT_NAMESPACE,
+                relevant=relevant,
+                strata=_strata(about, place),
+                asked=str(about.get("asked") or ""),
+            )
+        )
+    corpus = folder / "corpus.jsonl"
+    notes = tuple(_notes(corpus)) if corpus.exists() else ()
+    remarks = []
+    if unjudged:
+        remarks.append(f"{counted(unjudged, 'question')} without a relevant note left out")
+    if judged:
+        remarks.append(f"judgements of {counted(len(judged), 'question')} that are not in queries.jsonl left out")
+    known = {note.id for note in notes}
+    missing = sum(1 for question in questions for note in question.relevant if note not in known) if notes else 0
+    if missing:
+        remarks.append(f"{counted(missing, 'judgement')} of notes that are not in the corpus: they can never be found")
+    return Dataset(
+        name=folder.resolve().name,
+        collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},
+        questions=tuple(questions),
+        synthetic=synthetic,
+        remarks=tuple(remarks),
+    )
+
+
+def _judgements(folder: Path, split: str | None) -> Path:
+    """Return the file of judgements: of the split that is asked for, else test, else the only one."""
+    tables = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    if not tables:
+        raise IngestError(f"{folder}: has no judgements; they belong into qrels/test.tsv")
+    if split is None and len(tables) == 1:
+        return next(iter(tables.values()))
+    chosen = tables.get("test" if split is None else split)
+    if chosen is None:
+        raise ArgumentError("split", f"must be one of {', '.join(tables)}" + (f", got {split!r}" if split else ""))
+    return chosen
+
+
+def _notes(corpus: Path) -> Iterator[Note]:
+    taken: set[str] = set()
+    for place, row in objects_in(corpus):
+        try:
+            note = _note(row, place)
+        except ArgumentError as error:
+            raise IngestError(f"{place}: {error}") from None
+        for key in filter(None, (f"id {note.id}", note.path and f"path {note.path}")):
+            if key in taken:
+                raise IngestError(f"{place}: the {key} was there before; each note needs its own")
+            taken.add(key)
+        yield note
+
+
+def _note(row: Mapping[str, Any], place: str) -> Note:
+    about = _metadata(row, place)
+    given = {name: about.pop(name) for name in _HONOURED if about.get(name) is not None}
+    given |= {name: moment_of(name, about.pop(name)) for name in _MOMENTS if about.get(name) is not None}
+    title, text = str(row.get("title") or ""), str(row.get("text") or "")
+    return Note(
+        id=text_of(row, "_id", place),
+        title=title if text else "",
+        content=text or title,
+        metadata=about,
+        **given,
+    )
+
+
+def _metadata(row: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Return what a row says beside its text; some datasets write nothing, some an empty object, some null."""
+    return dict(field_of(row, "metadata", dict, place)) if row.get("metadata") else {}
+
+
+def _strata(about: Mapping[str, Any], place: str) -> tuple[str, ...]:
+    told = about.get("strata", about.get("stratum", []))
+    if not isinstance(told, (str, list)):
+        raise IngestError(f"{place}: strata must be a list of names, got {type(told).__name__}")
+    return (told,) if isinstance(told, str) else tuple(map(str, told))

@@ -1,0 +1,211 @@
+"""Numbers and verdicts as a reader meets them, the same in every report."""
+
+from __future__ import annotations
+
+from recollect.evaluation.comparison import Comparison, Standing
+from recollect.evaluation.dataset import counted
+from recollect.evaluation.report.content import Report
+
+__all__ = [
+    "described",
+    "figures",
+    "findings",
+    "fraction",
+    "listed",
+    "mark",
+    "method",
+    "milliseconds",
+    "p_value",
+    "plain",
+    "rank",
+    "signed",
+    "span",
+    "verdict",
+]
+
+_MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("≈", "≈")}
+"""For each verdict: the mark without and with significance after correction."""
+
+_UNCORRECTED = "not significant after correction"
+
+
+def fraction(number: float) -> str:
+    """Return a value with three digits.
+
+    >>> fraction(0.61251)
+    '0.613'
+    """
+    return f"{number:.3f}"
+
+
+def signed(number: float) -> str:
+    """Return a difference with its sign; what is small but not zero does not look like zero.
+
+    >>> signed(0.0312), signed(-0.25), signed(0.0), signed(0.00031)
+    ('+0.031', '−0.250', '0.000', '+0.0003')
+    """
+    digits = 4 if 0 < abs(number) < 0.0005 else 3
+    shown = f"{number:+.{digits}f}".replace("-", "−")
+    return shown[1:] if not number else shown
+
+
+def span(low: float, high: float) -> str:
+    """Return an interval of differences.
+
+    >>> span(-0.01, 0.052)
+    '−0.010 to +0.052'
+    """
+    return f"{signed(low)} to {signed(high)}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as it is usually printed.
+
+    >>> p_value(0.0123), p_value(0.0001)
+    ('0.012', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def plain(number: float) -> str:
+    """Return a constant as a person would write it.
+
+    >>> plain(60.0), plain(0.25)
+    ('60', '0.25')
+    """
+    return f"{number:g}"
+
+
+def verdict(standing: Standing) -> str:
+    """Return what is to be said of a difference.
+
+    >>> from recollect.evaluation.significance import Difference
+    >>> verdict(Standing(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06))
+    'better, not significant after correction'
+    """
+    difference = standing.difference
+    if difference is None:
+        return "baseline"
+    if difference.verdict == "inconclusive":
+        return "inconclusive (no difference)" if difference.low == difference.high else "inconclusive"
+    return difference.verdict if standing.significant else f"{difference.verdict}, {_UNCORRECTED}"
+
+
+def mark(standing: Standing) -> str:
+    """Return what is seen before a verdict is read, whatever the colours; open where it does not hold after correction.
+
+    >>> from recollect.evaluation.significance import Difference
+    >>> better = Difference(0.04, 0.01, 0.07, p=0.02)
+    >>> mark(Standing(200, 0.5, better, adjusted=0.02)), mark(Standing(200, 0.5, better, adjusted=0.06))
+    ('▲', '△')
+    """
+    return "" if standing.difference is None else _MARKS[standing.difference.verdict][standing.significant]
+
+
+def described(standing: Standing) -> str:
+    """Return a difference, its interval and the verdict in one line.
+
+    >>> from recollect.evaluation.significance import Difference
+    >>> described(Standing(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted=0.12))
+    '+0.040 (−0.010 to +0.090), inconclusive'
+    >>> described(Standing(200, 0.5))
+    'baseline'
+    """
+    difference, interval, *_ = figures(standing)
+    return f"{difference} ({interval}), {verdict(standing)}" if difference else verdict(standing)
+
+
+def figures(standing: Standing) -> tuple[str, str, str, str]:
+    """Return a difference, its interval, and its p-value before and after correction; nothing for the baseline.
+
+    >>> from recollect.evaluation.significance import Difference
+    >>> figures(Standing(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted=0.24))
+    ('+0.040', '−0.010 to +0.090', '0.120', '0.240')
+    """
+    difference = standing.difference
+    if difference is None:
+        return "", "", "", ""
+    adjusted = p_value(standing.adjusted)
+    return signed(difference.mean), span(difference.low, difference.high), p_value(difference.p), adjusted
+
+
+def findings(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return each system but the baseline, with what can be said of it over all questions, in one sentence."""
+    return [(system, _finding(comparison, system)) for system in comparison.challengers]
+
+
+def _finding(comparison: Comparison, system: str) -> str:
+    said: dict[str, list[str]] = {}
+    for measure in comparison.measures:
+        said.setdefault(verdict(comparison.of(system, measure)).replace(" (no difference)", ""), []).append(measure)
+    ordered = sorted(said.items(), key=lambda item: (item[0].startswith("inconclusive"), item[0]))
+    if len(said) == 1 and len(comparison.measures) > 1:
+        ordered = [(ordered[0][0], [f"all {len(comparison.measures)} measures"])]
+    clauses = [f"{_phrase(words)} on {listed(measures)}" for words, measures in ordered]
+    return f"Against {comparison.baseline}: {'; '.join(clauses)}."
+
+
+def _phrase(words: str) -> str:
+    """Turn a verdict with its reservation into what can stand before "on"."""
+    word, comma, reservation = words.partition(", ")
+    return f"{word}, but {reservation}," if comma else word
+
+
+def listed(names: list[str]) -> str:
+    """Return names as in a sentence.
+
+    >>> listed(["any@1"]), listed(["any@1", "any@5", "mrr"])
+    ('any@1', 'any@1, any@5 and mrr')
+    """
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def rank(place: int | None) -> str:
+    """Return a rank, or a dash where there is none.
+
+    >>> rank(3), rank(None)
+    ('3', '–')
+    """
+    return "–" if place is None else str(place)
+
+
+def milliseconds(time: float) -> str:
+    """Return a time with as many digits as mean something.
+
+    >>> milliseconds(3.14159), milliseconds(1234.5)
+    ('3.1', '1,234')
+    """
+    return f"{time:.1f}" if time < 100 else f"{time:,.0f}"
+
+
+def method(report: Report) -> list[str]:
+    """Return how the figures came about, in sentences."""
+    asked, resamples, challengers = (
+        counted(report.questions, "question"),
+        report.resamples,
+        len(report.comparison.challengers),
+    )
+    said = [
+        f"Every system was asked {asked}; rankings of up to {counted(report.depth, 'note')} were judged.",
+        f"Intervals are 95 % percentile intervals of the bootstrap over questions, {resamples:,} resamples. Those of "
+        "differences are paired: a question is drawn with the values of both systems.",
+        f"p is that of the two-sided paired randomisation test: answers swapped at random {resamples:,} times, or in "
+        "all ways where there are fewer.",
+    ]
+    if challengers > 1:
+        said.append(
+            f"p, Holm is p after Holm's correction for the {challengers} systems compared on one measure and kind of "
+            "question. Measures and kinds of question are not corrected for."
+        )
+    if left_out := [name for name in report.outcomes[0].values if name not in report.comparison.measures]:
+        said.append(
+            f"Left out because its values are no fractions of 1, or not all systems have it: {listed(left_out)}."
+        )
+    return [
+        *said,
+        "A difference whose interval crosses or touches zero is called inconclusive. One whose interval lies off zero "
+        "but whose corrected p is 0.05 or more is marked as not significant after correction.",
+        f"Embedder: {listed(report.embedders)}. Random numbers come from a fixed seed: the same outcomes give the same "
+        "report.",
+    ]

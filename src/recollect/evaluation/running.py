@@ -1,0 +1,285 @@
+"""Every question of a dataset is put to every system, and what comes back is measured."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from recollect import arguments
+from recollect.embedders import Embedder, EmbedderSpec, embedder_from
+from recollect.embedders.built_files import cache_folder
+from recollect.errors import ArgumentError, RecollectError
+from recollect.evaluation.dataset import Collection, Dataset, Question
+from recollect.evaluation.embeddings import KeepingEmbedder
+from recollect.evaluation.journal import Journal, code_digest, collection_digest, question_digest
+from recollect.evaluation.measures import MEASURES, cutoff, measured
+from recollect.evaluation.outcome import Outcome, Ranking
+from recollect.evaluation.system import System
+from recollect.memory import Memory
+from recollect.model import Note
+from recollect.opening import open as open_memory
+from recollect.progress import Progress
+from recollect.query import parse_question_date
+from recollect.retrieval import PresetSpec, SearchResult
+
+__all__ = ["DEPTH", "UNDATED", "asked_collections", "dated", "evaluate", "evaluation_folder", "open_collection"]
+
+DEPTH = 20
+"""How many notes a system returns: enough for measures at 10, and for a first answer that comes late."""
+
+UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
+"""When notes were made that do not say: all at one moment, so that none is newer than another."""
+
+
+def evaluate(
+    dataset: Dataset,
+    systems: Sequence[System | PresetSpec],
+    *,
+    embedder: EmbedderSpec = "auto",
+    depth: int = DEPTH,
+    measures: Sequence[str] = MEASURES,
+    memory: Memory | None = None,
+    namespace: str | None = None,
+    cache: str | PathLike[str] | None = None,
+    resume: bool = True,
+    remember_queries: bool = False,
+    progress: Progress | None = None,
+) -> list[Outcome]:
+    """Put every question to every system, and return what came of each, in the order of ``systems``.
+
+    Each collection is a memory of its own, in a temporary folder, one at a time. Questions of a collection that has no
+    notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes. A question counts time
+    from when it was asked; one without a date from the collection's latest note, never from today.
+
+    Vectors of notes, and rankings, are kept in the folder ``cache``, by default a part of the user's cache. A second
+    run goes on where the first one was; without ``resume`` it begins anew. A ranking is taken over only if the dataset,
+    the preset, the mode, the embedder, ``depth`` and the code of Recollect are the same. Rankings of ``memory`` are not
+    kept, because it may change. With ``remember_queries`` each query is embedded once, so that times say less: for
+    sweeps.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from recollect import Note
+    >>> tea = Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."), Note(id="n2", content="Keys.")))
+    >>> asked = Question(id="q1", text="which tea?", collection="home", relevant={"n1": 1})
+    >>> dataset = Dataset(name="tiny", collections={"home": tea}, questions=(asked,))
+    >>> with TemporaryDirectory() as folder:
+    ...     default, memini = evaluate(dataset, ["default", "memini"], embedder=None, cache=folder)
+    >>> default.rankings["q1"].ids, memini.mean("mrr")
+    (('n1',), 1.0)
+    """
+    chosen = _distinct(systems)
+    deepest = max(map(cutoff, measures), default=0)
+    if arguments.at_least_one("depth", depth) < deepest:
+        raise ArgumentError("depth", f"must be at least {deepest}, as deep as the measures look, got {depth}")
+    folder = evaluation_folder() if cache is None else Path(cache).expanduser()
+    asked = asked_collections(dataset, memory)
+    model = embedder_from(embedder) if memory is None else memory.embedder
+    name = model.name if model else "none"
+    with ExitStack() as stack:
+        # A memory may change between two runs: what it answered is not kept.
+        kept_in = folder if memory is None else Path(stack.enter_context(TemporaryDirectory(prefix="recollect-")))
+        journals = [
+            stack.enter_context(Journal(_journal(kept_in, dataset, system, name, depth), fresh=not resume))
+            for system in chosen
+        ]
+        work = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in asked)
+        run = _Run(list(zip(chosen, journals, strict=True)), depth, work, progress)
+        for collection, questions in asked:
+            if memory is None:
+                embedding = KeepingEmbedder(model, folder, remember_queries=remember_queries) if model else None
+                run.ask_collection(collection, questions, embedding)
+            else:
+                run.ask_memory(memory, questions, namespace)
+    return [_outcome(dataset, system, name, run.found[system.name], measures) for system in chosen]
+
+
+def evaluation_folder() -> Path:
+    """Return where vectors and rankings are kept unless told otherwise."""
+    try:
+        return cache_folder() / "evaluation"
+    except RuntimeError as error:  # there are users without a home, above all in containers
+        raise RecollectError(f"there is no folder to keep vectors in ({error}): set RECOLLECT_CACHE to one") from error
+
+
+@contextmanager
+def open_collection(
+    collection: Collection, embedder: Embedder | None = None, progress: Progress | None = None
+) -> Iterator[Memory]:
+    """Give a memory with the notes of a collection, for as long as it is needed.
+
+    >>> from recollect import Note
+    >>> tea = Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."),))
+    >>> with open_collection(tea) as memory:
+    ...     [hit.id for hit in memory.search("tea")]
+    ['n1']
+    """
+    with (
+        TemporaryDirectory(prefix="recollect-") as folder,
+        open_memory(Path(folder, "memory.db"), embedder=embedder, record_access=False) as memory,
+    ):
+        memory.add_many(dated(collection), progress=progress)
+        yield memory
+
+
+def dated(collection: Collection) -> list[Note]:
+    """Return the notes of a collection, each with a time.
+
+    >>> dated(Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."),)))[0].created_at.year
+    2000
+    """
+    return [note if note.created_at else replace(note, created_at=UNDATED) for note in collection.notes]
+
+
+class _Run:
+    """One evaluation on its way: what was found so far, and how far it has come."""
+
+    def __init__(
+        self,
+        journals: Sequence[tuple[System, Journal]],
+        depth: int,
+        work: int,
+        progress: Progress | None,
+    ) -> None:
+        self.found: dict[str, dict[str, Ranking]] = {system.name: {} for system, _ in journals}
+        self._journals = journals
+        self._depth = depth
+        self._work = work
+        self._progress = progress
+        self._done = 0
+
+    def ask_collection(self, collection: Collection, questions: Sequence[Question], embedder: Embedder | None) -> None:
+        """Put questions to a memory with the notes of their collection, unless all answers are known."""
+        digest = collection_digest(collection)
+        digests = {question.id: question_digest(question, digest) for question in questions}
+        if any(each not in journal.rankings for each in digests.values() for _, journal in self._journals):
+            before = self._done
+            with open_collection(
+                collection, embedder, lambda count, *_: self._tell(before + count, collection.id)
+            ) as memory:
+                self._tell(before + len(collection.notes), collection.id)
+                now = max(note.created_at or UNDATED for note in collection.notes)
+                self._ask(memory, questions, digests, {"now": now})
+        else:
+            self._tell(self._done + len(collection.notes) + len(questions) * len(self._journals), collection.id)
+        self._collect(questions, digests)
+
+    def ask_memory(self, memory: Memory, questions: Sequence[Question], namespace: str | None) -> None:
+        """Put questions to a memory that is there, where judgements may name notes by id or by path."""
+        digests = {question.id: question_digest(question, "") for question in questions}
+        judged = frozenset(name for question in questions for name in question.relevant)
+        self._ask(memory, questions, digests, {"namespace": namespace}, judged)
+        self._collect(questions, digests)
+
+    def _ask(
+        self,
+        memory: Memory,
+        questions: Sequence[Question],
+        digests: Mapping[str, str],
+        options: Mapping[str, Any],
+        judged: frozenset[str] = frozenset(),
+    ) -> None:
+        forget = getattr(memory.embedder, "forget_queries", lambda: None)
+        for system, journal in self._journals:
+            pending = [question for question in questions if digests[question.id] not in journal.rankings]
+            for question in pending[:1]:  # what is loaded with the first search is not counted with any
+                self._search(memory, system, question, options)
+            for question in pending:
+                forget()  # or a second system would have its queries embedded by the first
+                start = perf_counter()
+                result = self._search(memory, system, question, options)
+                milliseconds = (perf_counter() - start) * 1000
+                names = tuple(hit.path if hit.path in judged and hit.id not in judged else hit.id for hit in result)
+                scores = tuple(float(hit.score) for hit in result)
+                journal.write(digests[question.id], Ranking(names, scores, milliseconds, tuple(result.warnings)))
+                self._tell(self._done + 1, system.name)
+            self._tell(self._done + len(questions) - len(pending), system.name)
+
+    def _search(self, memory: Memory, system: System, question: Question, options: Mapping[str, Any]) -> SearchResult:
+        asked = parse_question_date(question.asked) if question.asked else None
+        dated = {"question_date": asked, "now": asked} if asked else {}
+        return memory.search(
+            question.text,
+            top_k=self._depth,
+            mode=system.mode,
+            preset=system.rules,
+            **{**options, **dated},
+        )
+
+    def _collect(self, questions: Sequence[Question], digests: Mapping[str, str]) -> None:
+        for system, journal in self._journals:
+            self.found[system.name].update(
+                (question.id, journal.rankings[digests[question.id]]) for question in questions
+            )
+
+    def _tell(self, done: int, name: str) -> None:
+        self._done = done
+        if self._progress:
+            self._progress(done, self._work, name)
+
+
+def _distinct(systems: Sequence[System | PresetSpec]) -> list[System]:
+    """Return the systems, of which no two may be called the same."""
+    given = arguments.sequence("systems", systems)
+    chosen = [system if isinstance(system, System) else System(system) for system in given]
+    if not chosen:
+        raise ArgumentError("systems", "must be at least one")
+    for place, system in enumerate(chosen):
+        if system.name in (other.name for other in chosen[:place]):
+            raise ArgumentError("systems", f"two of them are called {system.name!r}; give one another name")
+    return chosen
+
+
+def asked_collections(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
+    """Return the collections that are asked, each with its questions."""
+    if not dataset.questions:
+        raise ArgumentError("dataset", f"{dataset.name} has no questions")
+    by_collection: dict[str, list[Question]] = {}
+    for question in dataset.questions:
+        if question.collection not in dataset.collections:
+            raise ArgumentError("dataset", f"{dataset.name} has no collection {question.collection!r}")
+        by_collection.setdefault(question.collection, []).append(question)
+    asked = [(dataset.collections[name], questions) for name, questions in by_collection.items()]
+    if memory is None and any(not collection.notes for collection, _ in asked):
+        raise ArgumentError("memory", f"{dataset.name} has questions and no notes: name the memory that they are for")
+    if memory is not None and any(collection.notes for collection, _ in asked):
+        raise ArgumentError("memory", f"{dataset.name} has notes of its own; evaluate it without a memory")
+    return asked
+
+
+def _journal(folder: Path, dataset: Dataset, system: System, embedder: str, depth: int) -> Path:
+    """Return where the rankings of a system are kept; a name for people, and a digest of all that matters."""
+    told = "\0".join((system.digest(), embedder, str(depth), code_digest()))
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{dataset.name}.{system.name}")[:80]
+    return folder / "runs" / f"{readable}.{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsonl"
+
+
+def _outcome(
+    dataset: Dataset, system: System, embedder: str, found: Mapping[str, Ranking], measures: Sequence[str]
+) -> Outcome:
+    rankings = {question.id: found[question.id] for question in dataset.questions}
+    places = {
+        stratum: [place for place, question in enumerate(dataset.questions) if stratum in question.strata]
+        for stratum in dataset.strata
+    }
+    return Outcome(
+        dataset=dataset.name,
+        system=system.name,
+        preset=system.rules.name,
+        mode=system.mode,
+        embedder=embedder,
+        rankings=rankings,
+        values=measured(dataset.questions, rankings, measures),
+        strata={stratum: np.array(held, dtype=np.intp) for stratum, held in places.items()},
+        synthetic=dataset.synthetic,
+    )

@@ -1,0 +1,6 @@
+"""Questions with known answers from one's own notes, made by rule."""
+
+from recollect.evaluation.synthetic.folder import free_folder, write_questions
+from recollect.evaluation.synthetic.generation import STRATA, generate_questions
+
+__all__ = ["STRATA", "free_folder", "generate_questions", "write_questions"]

@@ -1,0 +1,116 @@
+"""Runs and judgements in the files of TREC, which every tool of the field reads.
+
+A line of a run is ``question Q0 note rank score tag``, a line of judgements ``question 0 note grade``. Columns are told
+apart by white space, so that white space and ``%`` within an id are percent-encoded, and decoded on reading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from recollect.errors import IngestError
+from recollect.evaluation.dataset import Question
+from recollect.evaluation.formats.files import lines_of
+from recollect.evaluation.outcome import Ranking
+
+__all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
+
+_SPECIAL = re.compile(r"[\s%]")
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    r"""Return the grade of each judged note, by question: from TREC's four columns, or BEIR's three with tabs.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "qrels").write_text("q1 0 n1 1\nq1 0 n2 0\n")
+    ...     read_qrels(Path(folder, "qrels"))
+    {'q1': {'n1': 1, 'n2': 0}}
+    """
+    judged: dict[str, dict[str, int]] = {}
+    for number, line in lines_of(path):
+        tabbed = "\t" in line
+        columns = [each.strip() for each in line.split("\t")] if tabbed else line.split()
+        if len(columns) == 4:
+            del columns[1]
+        if len(columns) != 3:
+            raise IngestError(
+                f"{path}, line {number}: must be a question, a note and a grade, got {line.strip()[:60]!r}"
+            )
+        question, note, grade = columns
+        try:
+            value = float(grade)
+        except ValueError:
+            if number == 1:
+                continue  # the names of the columns
+            raise IngestError(f"{path}, line {number}: the grade must be a number, got {grade[:60]!r}") from None
+        if not value.is_integer():
+            raise IngestError(f"{path}, line {number}: the grade must be a whole number, got {grade[:60]!r}")
+        if not tabbed:
+            question, note = unquote(question), unquote(note)
+        judged.setdefault(question, {})[note] = int(value)
+    return judged
+
+
+def write_qrels(path: Path, questions: Iterable[Question]) -> None:
+    r"""Write the relevant notes of each question.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "qrels")
+    ...     write_qrels(path, [Question(id="q1", text="tea?", collection="", relevant={"n1": 1})])
+    ...     path.read_text()
+    'q1 0 n1 1\n'
+    """
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for question in questions:
+            for note, grade in question.relevant.items():
+                file.write(f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n")
+
+
+def read_run(path: Path) -> dict[str, dict[str, float]]:
+    r"""Return the score of each note that was found, by question, in the order of their ranks.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run").write_text("q1 Q0 n2 2 0.5 mine\nq1 Q0 n1 1 0.5 mine\n")
+    ...     read_run(Path(folder, "run"))
+    {'q1': {'n1': 0.5, 'n2': 0.5}}
+    """
+    found: dict[str, list[tuple[int, str, float]]] = {}
+    for number, line in lines_of(path):
+        try:
+            question, _, note, rank, score, _ = line.split()
+            found.setdefault(unquote(question), []).append((int(rank), unquote(note), float(score)))
+        except ValueError:
+            raise IngestError(
+                f"{path}, line {number}: must be question Q0 note rank score tag, got {line.strip()[:60]!r}"
+            ) from None
+    return {question: {note: score for _, note, score in sorted(notes)} for question, notes in found.items()}
+
+
+def write_run(path: Path, rankings: Mapping[str, Ranking], *, tag: str) -> None:
+    r"""Write what a system found for each question.
+
+    Many tools sort by score and not by rank, and scores may be equal: the score written is one that falls with every
+    rank, so that they see our order.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "run")
+    ...     write_run(path, {"q1": Ranking(("n1",), (0.7,), 1.5)}, tag="default")
+    ...     path.read_text()
+    'q1 Q0 n1 1 1 default\n'
+    """
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for question, ranking in rankings.items():
+            for rank, note in enumerate(ranking.ids, 1):
+                score = len(ranking.ids) + 1 - rank
+                file.write(f"{_encoded(question)} Q0 {_encoded(note)} {rank} {score} {_encoded(tag)}\n")
+
+
+def _encoded(text: str) -> str:
+    return _SPECIAL.sub(lambda found: quote(found[0]), text)

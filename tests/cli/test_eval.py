@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.evaluation import MEASURES, read_qrels, read_run
+from recollect.retrieval import presets
+from tests.cli.conftest import Run, error_of
+from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
+
+KEYS = {"dataset", "preset", "mode", "embedder", "queries", "metrics", "strata", "latency_ms"}
+
+
+def test_tables_of_figures_differences_and_strata(run: Run) -> None:
+    found = run("eval", str(KITCHEN), "--preset", "default", "--preset", "memini", "--cache", "cache")
+    assert found.exit_code == 0
+    assert found.stderr == "kitchen: 1 question without a relevant note left out\n"
+    heading, _, measures, default, memini, _, against, *rest = found.stdout.splitlines()
+    assert heading == "kitchen  6 questions · 12 notes · no embedder"
+    assert measures.split() == [*MEASURES, "p50", "ms", "p95", "ms"]
+    assert default.split()[0] == "default"
+    assert len(default.split()) == len(memini.split()) == 11
+    assert against.split() == ["against", "default", "difference", "95", "%", "interval", "p"]
+    assert rest[0].split()[:2] == ["memini", "any@1"]
+    assert sum("inconclusive" in line for line in rest) == 8
+    strata = rest[8:]
+    assert strata[0] == ""
+    assert strata[1].split() == ["questions", *MEASURES]
+    assert [line.split()[:3] for line in strata[2::2]] == [
+        ["exact", "3", "default"],
+        ["multi-hop", "1", "default"],
+        ["paraphrase", "2", "default"],
+    ]
+
+
+def test_one_system_has_nothing_to_be_compared_with(run: Run) -> None:
+    found = run("eval", str(HAYSTACKS), "--cache", "cache", "-q")
+    assert found.stderr == ""
+    assert found.stdout.startswith("haystacks  3 questions · 10 notes in 3 collections · no embedder\n")
+    assert "against" not in found.stdout
+
+
+def test_json_into_a_file_and_to_the_output(run: Run) -> None:
+    asked = ("eval", str(TALKS), "--format", "locomo", "--mode", "auto", "--mode", "bm25", "--cache", "cache")
+    assert run(*asked, "--json", "out.json").stdout.startswith("talks  7 questions")
+    told: list[dict[str, Any]] = json.loads(Path("out.json").read_text())
+    assert [(each["preset"], each["mode"]) for each in told] == [("default", "auto"), ("default", "bm25")]
+    for each in told:
+        assert set(each) >= KEYS
+        assert list(each["metrics"]) == list(MEASURES)
+        assert each["queries"] == 7
+        assert set(each["latency_ms"]) == {"p50", "p95"}
+        assert each["strata"]["5 adversarial"].keys() == each["metrics"].keys()
+    assert json.loads(run(*asked, "--json", "-").stdout) == told
+
+
+def test_levels_limits_and_other_measures(run: Run) -> None:
+    asked = ("--level", "session", "--limit", "3", "--measure", "nDCG@20", "--measure", "mrr", "--cache", "cache")
+    found = run("eval", str(TALKS), *asked, "--json", "-", "--fresh")
+    (told,) = json.loads(found.stdout)
+    assert (told["dataset"], told["queries"]) == ("talks, sessions", 3)
+    assert list(told["metrics"]) == [*MEASURES, "nDCG@20"]
+    assert "talks, sessions: a sample of 3 of 7 questions" in found.stderr
+
+
+def test_a_measure_that_is_no_fraction_is_not_compared(run: Run) -> None:
+    asked = ("--preset", "default", "--preset", "memini", "--measure", "NumRet", "--cache", "cache")
+    found = run("eval", str(KITCHEN), *asked)
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.count("NumRet") == 2  # in the figures and in the strata
+
+
+def test_runs_and_judgements_as_trec_files(run: Run) -> None:
+    assert run("eval", str(KITCHEN), "--mode", "bm25", "--run-dir", "runs", "--cache", "cache").exit_code == 0
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["kitchen.default-bm25.run", "kitchen.qrels"]
+    assert read_qrels(Path("runs/kitchen.qrels"))["q3"] == {"k2": 2, "k1": 1}
+    assert next(iter(read_run(Path("runs/kitchen.default-bm25.run"))["q1"])) == "k5"
+
+
+@pytest.mark.usefixtures("filled")
+def test_questions_to_ones_own_memory(run: Run) -> None:
+    Path("mine/qrels").mkdir(parents=True)
+    Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "green tea", "metadata": {"synthetic": true}}\n')
+    Path("mine/qrels/test.tsv").write_text("q1\tmemory/tea.md\t1\n")
+    found = run("eval", "mine", "--cache", "cache")
+    assert found.stdout.splitlines()[0] == (
+        "mine  1 question · no embedder · synthetic: made by rule, they say little about other questions"
+    )
+    assert found.stdout.splitlines()[3].split()[1] == "1.000"
+    said = error_of(run("eval", "mine", "--db", "nowhere.db"), 2)
+    assert said.startswith("there is no memory at nowhere.db; add a note to create one")
+    with recollect.open("recollect.db", embedder=None) as memory:
+        assert memory.get("n1") is not None
+
+
+def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
+    found = run("eval", str(KITCHEN), "--mode", "semantic", "--cache", "cache")
+    assert found.stderr.count("warning: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["nowhere"], 2, "Invalid value for 'DATASET': Path 'nowhere' does not exist"),
+        ([str(KITCHEN), "--split", "train"], 2, "split: must be one of dev, test, got 'train'"),
+        ([str(KITCHEN), "--preset", "best"], 2, "preset: must be one of default, "),
+        ([str(KITCHEN), "--preset", "memini", "--preset", "memini"], 2, "systems: two of them are called 'memini'"),
+        ([str(KITCHEN), "--depth", "5"], 2, "depth: must be at least 10"),
+        ([str(KITCHEN), "--measure", "best"], 2, "measure: must be one of any@1, "),
+        ([str(KITCHEN), "--json", "no/such/folder.json"], 1, "no/such/folder.json: No such file or directory"),
+        ([str(KITCHEN), "--embedder", "word2vec"], 2, "embedder: must be "),
+    ],
+)
+def test_errors_are_one_line(run: Run, arguments: list[str], code: int, said: str) -> None:
+    assert said in error_of(run("eval", *arguments, "--cache", "cache", "-q"), code)
+
+
+class TestComparingOverADataset:
+    def test_all_presets_or_some(self, run: Run) -> None:
+        found = run("compare", "--dataset", str(KITCHEN), "--cache", "cache", "-q")
+        assert found.exit_code == 0, found.stderr
+        assert [line.split()[0] for line in found.stdout.splitlines()[3:8]] == list(presets())
+        asked = ("--preset", "trovella", "--preset", "memini", "--mode", "bm25", "--limit", "2", "--json")
+        told = json.loads(run("compare", "--dataset", str(KITCHEN), "--cache", "cache", *asked).stdout)
+        assert [(each["preset"], each["mode"], each["queries"]) for each in told] == [
+            ("trovella", "bm25", 2),
+            ("memini", "bm25", 2),
+        ]
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ([], "what is to be compared? Give a QUERY, or --dataset"),
+            (["tea", "--level", "turn"], "--level is for --dataset"),
+            (["--dataset", str(KITCHEN), "tea"], "QUERY cannot be used with --dataset"),
+            (["--dataset", str(KITCHEN), "--tag", "tea"], "--tag cannot be used with --dataset"),
+        ],
+    )
+    def test_what_would_be_left_unheard_is_refused(self, run: Run, arguments: list[str], said: str) -> None:
+        assert error_of(run("compare", *arguments), 2).startswith(said)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.evaluation import load_dataset
+from recollect.sample import sample_notes
+from tests.cli.conftest import Run, error_of
+
+
+@pytest.fixture
+def sample() -> None:
+    with recollect.open("recollect.db", embedder=None) as memory:
+        memory.add_many(sample_notes())
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_folder_of_questions(run: Run) -> None:
+    result = run("questions", "asked", "--each", "5")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert [line.split()[:2] for line in lines[:3]] == [["exact", "5"], ["paraphrase", "5"], ["multi-hop", "5"]]
+    made = load_dataset("asked")
+    assert made.synthetic
+    assert f"  {made.questions[0].text} · " in lines[0]
+    assert lines[3].startswith("synthetic: made by rule from ")
+    assert lines[4:] == ["written to asked; what to do with them:", "  recollect eval asked", "  recollect tune asked"]
+
+
+@pytest.mark.usefixtures("filled")
+def test_another_memory_is_named_in_the_next_commands(run: Run) -> None:
+    Path("recollect.db").rename("my notes.db")
+    shown = run("questions", "asked", "--db", "my notes.db", "--namespace", "default", "--seed", "3").stdout
+    assert "  recollect tune asked --db 'my notes.db' --namespace default\n" in shown
+    assert "multi-hop: 0 of 100 made; no two notes are connected by a link, a mention or an entity\n" in shown
+    assert "seed 3" in shown
+
+
+@pytest.mark.usefixtures("filled")
+def test_as_json(run: Run) -> None:
+    told = json.loads(run("questions", "asked", "--json").stdout)
+    assert told["folder"] == "asked"
+    assert told["synthetic"] is True
+    assert told["strata"]["exact"] == 3
+    assert len(told["remarks"]) == 4
+
+
+def test_where_nothing_can_be_asked(run: Run) -> None:
+    run("add", "the")
+    result = run("questions", "asked")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "no question could be made: there are too few notes that say something of their own\n"
+    assert not Path("asked").exists()
+    result = run("questions", "asked", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["folder"] is None
+
+
+@pytest.mark.usefixtures("filled")
+def test_wrong_use(run: Run) -> None:
+    assert error_of(run("questions", "."), 2).startswith("folder: . has something in it already")
+    assert "there is no memory at none.db" in error_of(run("questions", "asked", "--db", "none.db"), 2)
+    assert "--each" in error_of(run("questions", "asked", "--each", "0"), 2)

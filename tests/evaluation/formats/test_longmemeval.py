@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import ArgumentError, IngestError
+from recollect.evaluation import load_dataset
+from tests.evaluation.samples import HAYSTACKS
+
+
+def test_each_question_has_its_haystack_and_its_date() -> None:
+    dataset = load_dataset(HAYSTACKS)
+    assert {name: [note.id for note in held.notes] for name, held in dataset.collections.items()} == {
+        "a1": ["s1", "s2", "s3"],
+        "a2": ["s1", "r1", "r2", "s3", "s3#2"],  # the third s3 says something else than the first two
+        "a4_abs": ["s2", "s3"],
+    }
+    assert [(question.id, list(question.relevant), question.asked) for question in dataset.questions] == [
+        ("a1", ["s2"], "2023/06/01 (Thu) 10:00"),
+        ("a2", ["r1", "r2"], "2023/07/10 (Mon) 19:30"),
+        ("a4_abs", ["s2"], ""),
+    ]
+    assert dataset.strata == ("abstention", "knowledge-update", "single-session-user", "temporal-reasoning")
+    assert dataset.remarks == ("1 question without an answer in the haystack left out",)
+    bike = dataset.collections["a1"].notes[1]
+    assert bike.content.splitlines() == [
+        "user: I sold the tandem and bought a cargo bike for 900 euros.",
+        "assistant: That should carry the dog, too.",
+    ]
+    assert bike.created_at is not None
+    assert bike.created_at.isoformat() == "2023-05-20T02:21:00+00:00"
+
+
+def test_turns_where_they_are_marked() -> None:
+    dataset = load_dataset(HAYSTACKS, level="turn")
+    assert dataset.name == "haystacks, turns"
+    assert [list(question.relevant) for question in dataset.questions] == [
+        ["s2:1"],
+        ["r1:1", "r2:1"],
+        ["s2:1"],
+        ["s2:1"],
+    ]
+    second = dataset.collections["a1"].notes[1]
+    assert (second.id, second.session, second.position, second.metadata) == ("s1:2", "s1", 1, {"speaker": "assistant"})
+    assert dataset.collections["a3_abs"].notes[-1].created_at is None
+
+
+def haystack(**changes: Any) -> dict[str, Any]:
+    return {
+        "question_id": "a",
+        "question": "Tea?",
+        "haystack_session_ids": ["s1"],
+        "haystack_dates": ["2023/05/02 (Tue) 08:15"],
+        "haystack_sessions": [[{"role": "user", "content": "Tea."}]],
+        "answer_session_ids": ["s1"],
+    } | changes
+
+
+def loaded(folder: Path, *samples: dict[str, Any], level: str | None = None) -> Any:
+    path = folder / "own.json"
+    path.write_text(json.dumps(samples))
+    return load_dataset(path, level=level)
+
+
+def test_what_need_not_be_there(tmp_path: Path) -> None:
+    (question,) = loaded(tmp_path, haystack()).questions
+    assert (question.strata, question.asked) == ((), "")
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ([haystack(), haystack()], "question 2: the question_id 'a' was there before"),
+        ([haystack(haystack_dates=[])], "question 1: 1 sessions, 1 ids and 0 dates; there must be as many of each"),
+        ([haystack(haystack_dates=["in May"])], "question 1: haystack_dates: must be an ISO-8601"),
+        ([haystack(haystack_sessions=["Tea."])], "question 1: 'session' cannot be str"),
+        ([haystack(haystack_sessions=[[{"role": "user"}]])], "question 1, session s1: 'content' is missing"),
+        ([haystack(answer_session_ids="s1")], "question 1: 'answer_session_ids' cannot be str"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(IngestError, match=re.escape(said)):
+        loaded(tmp_path, *samples)
+
+
+def test_turns_that_nobody_marked_cannot_be_judged(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="level: must be session: no turn in .* is marked with has_answer"):
+        loaded(tmp_path, haystack(), level="turn")

@@ -1,0 +1,135 @@
+"""Outcomes made by hand: small ones whose numbers are known, and one like those of a real evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from recollect import Note
+from recollect.evaluation import Collection, Dataset, Outcome, Question, Ranking
+from recollect.evaluation.sweep import Sweep
+
+MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@10", "mrr")
+
+_SUBJECTS = (
+    "tea,the router,Anna's birthday,the boiler,a flat in Ghent,the trip to Porto,her violin,the old bicycle".split(",")
+)
+_FORMS = (
+    "When did we last talk about {}?",
+    "What did she decide about {}, and who was there when she did?",
+    "Who knows most of {}?",
+    "Why was {} put off?",
+)
+
+
+def outcome(
+    system: str,
+    values: Mapping[str, Sequence[float]],
+    *,
+    strata: Mapping[str, Sequence[int]] | None = None,
+    ranks: Sequence[int | None] | None = None,
+    dataset: str = "tiny",
+    embedder: str = "minilm",
+) -> Outcome:
+    """Return an outcome over the questions q0, q1, …, the right note of each at the given rank."""
+    count = len(next(iter(values.values())))
+    rankings = {}
+    for place, rank in enumerate(ranks or [1] * count):
+        ids = tuple("right" if at == rank else f"wrong{at}" for at in range(1, 11))
+        rankings[f"q{place}"] = Ranking(ids, tuple(1 / at for at in range(1, 11)), 2.0 + place % 7)
+    return Outcome(
+        dataset=dataset,
+        system=system,
+        preset=system.split(" ", maxsplit=1)[0],
+        mode="auto",
+        embedder=embedder,
+        rankings=rankings,
+        values={name: np.array(found, dtype=np.float64) for name, found in values.items()},
+        strata={name: np.array(places, dtype=np.intp) for name, places in (strata or {}).items()},
+    )
+
+
+def dataset(
+    count: int, *, name: str = "tiny", texts: Sequence[str] = (), synthetic: bool = False, remarks: Sequence[str] = ()
+) -> Dataset:
+    """Return a dataset of the questions q0, q1, …, each answered by the note ``right``."""
+    notes = (Note(id="right", content="The right one."), Note(id="wrong1", content="A wrong one."))
+    questions = tuple(
+        Question(
+            id=f"q{place}",
+            text=texts[place] if place < len(texts) else _FORMS[place % 4].format(_SUBJECTS[place % 8]),
+            collection="home",
+            relevant={"right": 1},
+        )
+        for place in range(count)
+    )
+    collection = Collection(id="home", notes=notes)
+    return Dataset(
+        name=name, collections={"home": collection}, questions=questions, synthetic=synthetic, remarks=tuple(remarks)
+    )
+
+
+def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome:
+    """Return an outcome of many questions whose right notes are near the top, nearer for a smaller ``typical``."""
+    base, own = np.random.default_rng(7), np.random.default_rng(seed)
+    hardness = base.exponential(1.0, count)
+    ranks = [
+        int(rank) if rank <= 10 else None for rank in 1 + np.floor(hardness * typical * own.uniform(0.5, 1.5, count))
+    ]
+    values: dict[str, list[float]] = {name: [] for name in MEASURES}
+    for rank in ranks:
+        at = rank or 99
+        for name in MEASURES:
+            limit = int(name.rpartition("@")[2] if "@" in name else 10)
+            hit = float(at <= limit)
+            graded = {"ndcg@10": 1 / np.log2(at + 1), "mrr": 1 / at}
+            values[name].append(hit * graded.get(name, 1.0))
+    kinds = ("single-hop", "multi-hop", "temporal", "open-domain", "adversarial")
+    strata = {kind: list(range(place, count, len(kinds))) for place, kind in enumerate(kinds)}
+    strata["rare"] = [0, 1, 2]
+    return outcome(system, values, strata=strata, ranks=ranks, dataset="locomo-like, turns")
+
+
+def like_real(count: int = 400) -> tuple[list[Outcome], Dataset, list[Sweep]]:
+    """Return four systems over a few hundred questions, two sweeps, and texts that try to break out of a page."""
+    outcomes = [
+        ranked("bm25", 4.0, count, seed=1),
+        ranked("default", 2.2, count, seed=2),
+        ranked("memini (semantic)", 4.1, count, seed=3),
+        ranked("weighted-graph", 6.5, count, seed=4),
+    ]
+    texts = ["<script>document.title='broken out'</script> & <img src=x onerror=alert(1)>", "| a | `b` ]]> </svg> \x00"]
+    data = dataset(
+        count,
+        name="locomo-like, turns",
+        texts=texts,
+        remarks=["4 of 404 questions were left out: their evidence is unknown."],
+    )
+    constants = (1, 2, 5, 10, 20, 40, 60, 100)
+    sweeps = [
+        Sweep(
+            title="Reciprocal rank fusion",
+            parameter="k",
+            measure="any@5",
+            series={
+                "turns": [(k, 0.62 - 0.0006 * k, 0.60 - 0.0006 * k, 0.64 - 0.0006 * k) for k in constants],
+                "sessions": [
+                    (k, 0.66 - 0.00002 * k * k, 0.63 - 0.00002 * k * k, 0.69 - 0.00002 * k * k) for k in constants
+                ],
+            },
+        ),
+        Sweep(
+            title="Convex combination",
+            parameter="alpha",
+            measure="ndcg@10",
+            series={
+                name: [
+                    (a / 10, top - (a / 10 - 0.6) ** 2 / 4, top - 0.03 - (a / 10 - 0.6) ** 2 / 4, top + 0.03)
+                    for a in range(11)
+                ]
+                for name, top in (("minilm", 0.7), ("static", 0.64), ("a model with quite a long name", 0.6))
+            },
+        ),
+    ]
+    return outcomes, data, sweeps

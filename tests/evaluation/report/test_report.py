@@ -1,0 +1,287 @@
+"""The same figures as a page, as Markdown and as pictures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from markdown_it import MarkdownIt
+
+from recollect import ArgumentError
+from recollect.evaluation.report import (
+    Report,
+    html_report,
+    markdown_report,
+    report_of,
+    save_report,
+    write_pictures,
+    write_report,
+)
+from recollect.evaluation.sweep import Sweep
+from tests.evaluation.outcomes import dataset, like_real, outcome
+from tests.generated import any_text
+
+
+@pytest.fixture(scope="module")
+def real() -> Report:
+    outcomes, data, sweeps = like_real(200)
+    return report_of(outcomes, data, sweeps=sweeps, date="1 March 2026", resamples=500)
+
+
+def small(**changes: object) -> Report:
+    """Two systems, one kind of question, nothing else."""
+    old = outcome("old", {"any@5": [0.0] * 8}, ranks=[7] * 8)
+    new = outcome("new", {"any@5": [1.0] * 8}, ranks=[2] * 8)
+    return replace(report_of([old, new], dataset(8), resamples=200), **changes)  # type: ignore[arg-type]
+
+
+class Page(HTMLParser):
+    """Reads a page, makes sure that what is opened is closed, and keeps what is seen."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src", "xlink:href", "action")]
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.seen.append(data)
+
+
+def test_a_page_is_whole_and_needs_nothing_else(real: Report) -> None:
+    page = Page(html_report(real))
+    assert page.addresses == ["data:,"]
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+    assert page.tags.count("svg") == 8 + 4 + 2
+    text = " ".join(page.seen)
+    for heading in (
+        "Findings",
+        "Measures",
+        "Means and intervals",
+        "Kinds of question",
+        "Sweeps",
+        "Question by question",
+        "Systems and latency",
+        "How this was computed",
+        "All figures",
+    ):
+        assert heading in page.seen
+    assert "<script>document.title='broken out'</script> & <img src=x onerror=alert(1)>" in text
+    assert "1 March 2026" in text
+    assert "4 of 404 questions were left out" in text
+    assert "for the 3 systems compared" in text
+    assert "Synthetic" not in text
+
+
+def test_figures_are_those_of_the_comparison(real: Report) -> None:
+    text = html_report(real)
+    standing = real.comparison.of("default", "mrr")
+    assert standing.difference is not None
+    assert f"<strong>{standing.value:.3f}</strong>" in text
+    assert (
+        f"+{standing.difference.mean:.3f} (+{standing.difference.low:.3f} to +{standing.difference.high:.3f})" in text
+    )
+    assert standing.significant
+    assert '<span class="verdict better"><span aria-hidden="true">▲</span> better</span>' in text
+    assert "inconclusive" in text
+    assert '<span class="verdict baseline">baseline</span>' in text
+
+
+def test_differences_that_do_not_survive_correction_are_marked() -> None:
+    # Two against zero on 5 of 5 questions: the interval is off zero, and p is 2 of 32.
+    report = report_of(
+        [outcome("old", {"mrr": [0.0] * 5}), outcome("new", {"mrr": [1.0] * 5})], dataset(5), resamples=200
+    )
+    said = "better, not significant after correction"
+    assert f'<span class="verdict better unsure"><span aria-hidden="true">△</span> {said}</span>' in html_report(report)
+    assert f"| mrr | new | +1.000 | +1.000 to +1.000 | 0.062 | 0.062 | △ {said} |" in markdown_report(report)
+
+
+def test_a_small_report_has_no_empty_sections() -> None:
+    report = small()
+    page = Page(html_report(report))
+    assert "Kinds of question" not in page.seen
+    assert "Sweeps" not in page.seen
+    assert "Holm" not in " ".join(page.seen).replace("p, Holm", "")
+    assert "8 won, 0 lost, 0 alike" in page.seen
+    assert "None lost." in page.seen
+    text = markdown_report(report)
+    assert "## Kinds of question" not in text
+    assert "## Sweeps" not in text
+    assert "8 won, 0 lost, 0 alike, by any@5." in text
+    assert "| 7 | 2 | +1.000 |" in text
+
+
+def test_one_system_alone() -> None:
+    data = dataset(4)
+    alone = replace(data, collections={})
+    for report in (
+        report_of([outcome("old", {"mrr": [0.5] * 4}, strata={"late": [2, 3]})], each, resamples=50)
+        for each in (data, alone)
+    ):
+        page = Page(html_report(report))
+        assert "Findings" not in page.seen
+        assert "Question by question" not in page.seen
+        assert "Kinds of question" in page.seen
+        assert ("Notes" in page.seen) == bool(report.dataset.notes)
+        text = markdown_report(report)
+        assert "## Differences" not in text
+        assert ("2 notes in 1 collection" in text) == bool(report.dataset.notes)
+        assert "### late (2)" in text
+
+
+def test_systems_that_answer_alike() -> None:
+    same = {"mrr": [0.5] * 4}
+    report = report_of([outcome("old", same), outcome("new", same)], dataset(4), resamples=50)
+    assert "inconclusive (no difference)" in html_report(report)
+    assert "0 won, 0 lost, 4 alike, by mrr.\n\n##" in markdown_report(report)
+
+
+def test_synthetic_questions_are_marked_clearly() -> None:
+    report = small(dataset=dataset(8, synthetic=True))
+    assert '<p class="banner" role="note"><strong>Synthetic questions.</strong>' in html_report(report)
+    assert "> **Synthetic questions.**" in markdown_report(report)
+
+
+def test_what_was_left_out_is_said() -> None:
+    old = outcome("old", {"mrr": [0.5] * 4, "found": [3.0] * 4})
+    report = report_of([old], dataset(4), resamples=50)
+    assert "Left out because its values are no fractions of 1, or not all systems have it: found." in html_report(
+        report
+    )
+
+
+def test_by_which_measure_questions_are_won() -> None:
+    def measure(*names: str, wanted: str | None = None) -> str:
+        values = {name: [0.5] * 3 for name in names}
+        outcomes = [outcome("old", values), outcome("new", values)]
+        return report_of(outcomes, dataset(3), measure=wanted, resamples=20).contests[0].measure
+
+    assert measure("any@5", "mrr", "ndcg@10") == "ndcg@10"
+    assert measure("any@5", "mrr") == "mrr"
+    assert measure("any@5", "any@1") == "any@5"
+    assert measure("any@5", "mrr", wanted="any@5") == "any@5"
+
+
+def test_latency_and_depth() -> None:
+    # 2, 3, … 8 milliseconds and again 2.
+    report = small()
+    assert report.latencies["old"].p50 == 4.5 + 0.0
+    assert report.depth == 10
+    assert report.embedders == ["minilm"]
+
+
+def test_markdown_is_read_as_the_same_tables(real: Report) -> None:
+    text = markdown_report(real)
+    assert text.startswith(
+        "# locomo-like, turns\n\n200 questions, 2 notes in 1 collection, embedder minilm, 1 March 2026."
+    )
+    parsed = MarkdownIt("commonmark").enable("table").parse(text)
+    tables = [token for token in parsed if token.type == "table_open"]
+    # Measures, differences, six kinds of question, two sweeps, three contests, systems.
+    assert len(tables) == 1 + 1 + 6 + 2 + 3 + 1
+    assert "- **default.** Against bm25: better on all 8 measures." in text
+
+
+def test_a_question_cannot_break_out_of_markdown() -> None:
+    systems = [outcome("old", {"mrr": [0.0]}), outcome("new", {"mrr": [1.0]})]
+    text = "<script>alert(1)</script> | *a* [b](c)"
+    shown = (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .render(markdown_report(report_of(systems, dataset(1, texts=[text]), resamples=20)))
+    )
+    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt; | *a* [b](c)</td>" in shown
+
+
+def test_a_line_of_markdown_keeps_its_columns(real: Report) -> None:
+    for block in re.findall(r"(?:^\|.*\n)+", markdown_report(real), flags=re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
+
+
+@settings(max_examples=30)
+@given(any_text, any_text)
+def test_any_text_can_be_reported(name: str, text: str) -> None:
+    data = dataset(2, name=name, texts=[text], remarks=[text])
+    systems = [
+        outcome("old", {"mrr": [0.0, 1.0]}, dataset=name),
+        outcome(f"{text}!", {"mrr": [1.0, 1.0]}, dataset=name),
+    ]
+    sweeps = [Sweep(title=text, parameter=name, measure=text, series={text: [(1, 0.5, 0.4, 0.6)]})]
+    report = report_of(systems, data, sweeps=sweeps, date=text, resamples=20)
+    page = Page(html_report(report))
+    assert page.addresses == ["data:,"]
+    assert "script" not in page.tags
+    MarkdownIt("commonmark").enable("table").parse(markdown_report(report))
+    html_report(report).encode()
+    markdown_report(report).encode()
+
+
+def test_the_ending_chooses_the_format(tmp_path: Path) -> None:
+    outcomes = small().outcomes
+    for name, start in (
+        ("a.html", "<!doctype html>"),
+        ("a.HTM", "<!doctype"),
+        ("a.md", "# tiny"),
+        ("a.markdown", "# tiny"),
+    ):
+        assert write_report(tmp_path / name, outcomes, dataset(8)).questions == 8
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    with pytest.raises(ArgumentError, match=r"report: must end in .html or .md, got '.*a.pdf'"):
+        write_report(tmp_path / "a.pdf", outcomes, dataset(8))
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    report = small()
+    with pytest.raises(
+        ArgumentError, match=r"report: cannot be written to '.*nowhere/a.md': No such file or directory"
+    ):
+        save_report(tmp_path / "nowhere" / "a.md", report)
+    with pytest.raises(ArgumentError, match="dataset: must be that of the outcomes, 'tiny', got 'other'"):
+        report_of(report.outcomes, dataset(8, name="other"))
+
+
+def test_pictures_are_files_of_their_own(real: Report, tmp_path: Path) -> None:
+    written = write_pictures(tmp_path / "plots", real)
+    names = [path.name for path in written]
+    assert names[:2] == ["bars-any-1.svg", "bars-any-5.svg"]
+    assert names[8:] == [
+        "strata-bm25.svg",
+        "strata-default.svg",
+        "strata-memini-semantic.svg",
+        "strata-weighted-graph.svg",
+        "sweep-1-reciprocal-rank-fusion.svg",
+        "sweep-2-convex-combination.svg",
+    ]
+    for path in written:
+        root = ET.parse(path).getroot()  # noqa: S314 (drawn here)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "prefers-color-scheme:dark" in path.read_text(encoding="utf-8")
+
+
+def test_pictures_of_names_that_look_alike_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    values = {"any@5": [0.5], "any 5": [0.5], "@": [0.5]}
+    written = write_pictures(tmp_path, report_of([outcome("old", values)], dataset(1), resamples=20))
+    assert [path.name for path in written] == ["bars-any-5.svg", "bars-any-5-2.svg", "bars-3.svg"]

@@ -1,0 +1,138 @@
+"""Whole sets of questions from the sample notes, in a real memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import Memory
+from recollect.errors import ArgumentError
+from recollect.evaluation import Dataset, Question, evaluate, load_dataset
+from recollect.evaluation.synthetic import STRATA, generate_questions, write_questions
+from recollect.sample import sample_notes
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    with recollect.open(tmp_path_factory.mktemp("sample") / "memory.db", embedder=None) as memory:
+        memory.add_many(sample_notes())
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def made(memory: Memory) -> Dataset:
+    return generate_questions(memory, each=20)
+
+
+def test_every_stratum_has_its_questions(made: Dataset, memory: Memory) -> None:
+    assert made.synthetic
+    assert made.strata == tuple(sorted(STRATA))
+    assert [question.strata for question in made.questions] == [(stratum,) for stratum in STRATA for _ in range(20)]
+    assert (
+        len({question.id for question in made.questions}) == len({question.text for question in made.questions}) == 60
+    )
+    for question in made.questions:
+        assert question.collection == "default"
+        assert len(question.relevant) == (2 if question.strata == ("multi-hop",) else 1)
+        assert all(memory.get(note) for note in question.relevant)
+    assert made.remarks == (f"synthetic: made by rule from {memory.stats().store.notes['default']} notes with seed 0",)
+
+
+def test_the_same_seed_gives_the_same_questions(made: Dataset, memory: Memory) -> None:
+    assert generate_questions(memory, each=20) == made
+    other = generate_questions(memory, each=20, seed=1)
+    assert {question.text for question in other.questions} != {question.text for question in made.questions}
+
+
+def test_a_larger_set_begins_with_the_smaller(made: Dataset, memory: Memory) -> None:
+    larger = generate_questions(memory, each=25)
+    texts = {question.text for question in larger.questions}
+    assert {question.text for question in made.questions} <= texts
+
+
+def test_words_alone_answer_what_is_exact(made: Dataset, memory: Memory) -> None:
+    (outcome,) = evaluate(made, ["trovella"], memory=memory)
+    figures = {stratum: outcome.values["all@5"][places].mean() for stratum, places in outcome.strata.items()}
+    assert figures["exact"] > 0.95
+    assert figures["multi-hop"] < 0.5 < figures["exact"]  # words alone do not find the other end
+
+
+def test_notes_that_are_connected_answer_together(made: Dataset, memory: Memory) -> None:
+    for question in made.questions[-20:]:
+        one, other = question.relevant
+        assert other in {near.note.id for near in memory.neighbours(one) if near.kind not in ("previous", "next")}
+
+
+def test_embedders_know_words_that_are_used_alike(tmp_path: Path) -> None:
+    angles = {"gate": [1.0, 0.0], "fence": [0.99, 0.1], "town": [0.0, 1.0]}
+    embedder = recollect.embedders.FunctionEmbedder(
+        lambda texts: [angles.get(text, [-1.0, 0.5]) for text in texts], name="angles", dimension=2
+    )
+    contents = ["Somebody painted the gate behind town.", "A gate and a fence in town.", "Fences: one fence."]
+    with recollect.open(tmp_path / "memory.db", embedder=embedder) as memory:
+        memory.add_many([{"content": content, "id": f"n{place}"} for place, content in enumerate(contents)])
+        made = generate_questions(memory, each=5)
+    (asked,) = (each for each in made.questions if each.strata == ("paraphrase",) and each.relevant == {"n0": 1})
+    assert " fence" in asked.text
+
+
+def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        assert generate_questions(memory).questions == ()
+        memory.add("Green tea.", namespace="home", id="n1")
+        memory.add("Vermilion barges rent cheaply.", namespace="home", id="n2", links=["n3"])
+        memory.add("Oolong calms.", namespace="home", id="n3", links=[("supersedes", "n1")])
+        made = generate_questions(memory, namespace="home", each=5)
+    assert {name for question in made.questions for name in question.relevant} == {"n1", "n2", "n3"}
+    rest = "the other notes say nothing that they alone say and the rules can ask for"
+    assert made.remarks == (
+        "synthetic: made by rule from 3 notes with seed 0",
+        f"exact: 3 of 5 made; {rest}",
+        f"paraphrase: 1 of 5 made; {rest}",
+        "multi-hop: 2 of 5 made; other connected notes cannot be told from others by rare words",
+    )
+
+
+def test_two_questions_with_the_same_words_are_one(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Zephyr vermilion.", id="n1")
+        made = generate_questions(memory, each=2)
+    assert [question.id for question in made.questions] == ["exact-001"]
+
+
+def test_wrong_use(memory: Memory) -> None:
+    with pytest.raises(ArgumentError, match="each: must be at least 1"):
+        generate_questions(memory, each=0)
+    with pytest.raises(ArgumentError, match="seed: must not be negative"):
+        generate_questions(memory, seed=-1)
+
+
+class TestTheFolder:
+    def test_it_is_read_as_it_was_written(self, made: Dataset, tmp_path: Path) -> None:
+        folder = write_questions(made, tmp_path / "questions")
+        assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*")) == [
+            "qrels/test.tsv",
+            "queries.jsonl",
+        ]
+        assert load_dataset(folder) == replace(made, name="questions", remarks=())
+
+    def test_questions_of_several_strata_or_none(self, tmp_path: Path) -> None:
+        asked = [
+            Question(id=f"q{place}", text="tea?", collection="default", relevant={"n1": 2}, strata=strata)
+            for place, strata in enumerate([("hard", "long"), ()])
+        ]
+        made = Dataset(name="tiny", collections={}, questions=tuple(asked))
+        read = load_dataset(write_questions(made, tmp_path))
+        assert read.questions == tuple(asked)
+        assert not read.synthetic
+
+    def test_nothing_is_overwritten(self, made: Dataset, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").write_text("mine")
+        for target in (tmp_path, tmp_path / "mine.txt"):
+            with pytest.raises(ArgumentError, match="has something in it already"):
+                write_questions(made, target)
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -1,0 +1,105 @@
+"""Several systems against one, by numbers that can be worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import ArgumentError
+from recollect.evaluation.comparison import ALL, Standing, compare_outcomes
+from recollect.evaluation.significance import Difference, holm, paired_difference
+from tests.evaluation.outcomes import outcome, ranked
+
+STRATA = {"early": [0, 1, 2], "late": [3, 4], "none": []}
+OLD = outcome("old", {"any@5": [0.0] * 10, "mrr": [0.1] * 10}, strata=STRATA)
+NEW = outcome("new", {"any@5": [1.0] * 8 + [0.0] * 2, "mrr": [0.1] * 10}, strata=STRATA)
+BAD = outcome("bad", {"any@5": [0.0] * 10, "mrr": [0.0] * 10}, strata=STRATA)
+
+
+def test_every_system_measure_and_stratum_has_its_place() -> None:
+    found = compare_outcomes([OLD, NEW, BAD])
+    assert (found.baseline, found.systems, found.challengers) == ("old", ("old", "new", "bad"), ("new", "bad"))
+    assert found.measures == ("any@5", "mrr")
+    assert found.strata == (ALL, "early", "late")
+    assert len(found.standings) == 3 * 2 * 3
+    assert found.of("old", "any@5") == Standing(10, 0.0)
+    early = found.of("new", "any@5", "early")
+    # One, one and one against zero: all heads or all tails, 2 of 8; of the two systems the other has p = 1.
+    assert (early.questions, early.value, early.difference) == (3, 1.0, Difference(1.0, 1.0, 1.0, p=0.25))
+    assert early.adjusted == 0.5
+
+
+def test_p_values_are_corrected_over_systems_within_a_measure_and_stratum() -> None:
+    outcomes = [
+        ranked("a", 4, 60),
+        ranked("b", 3, 60, seed=1),
+        ranked("c", 3.4, 60, seed=2),
+        ranked("d", 2, 60, seed=3),
+    ]
+    found = compare_outcomes(outcomes, measures=["mrr"], strata=["multi-hop"])
+    assert (found.measures, found.strata) == (("mrr",), ("multi-hop",))
+    places = outcomes[0].strata["multi-hop"]
+    differences = [
+        paired_difference(each.values["mrr"][places], outcomes[0].values["mrr"][places]) for each in outcomes[1:]
+    ]
+    standings = [found.of(name, "mrr", "multi-hop") for name in "bcd"]
+    assert [standing.difference for standing in standings] == differences
+    assert tuple(standing.adjusted for standing in standings) == holm([difference.p for difference in differences])
+
+
+def test_another_baseline() -> None:
+    found = compare_outcomes([OLD, NEW], baseline="new")
+    assert found.challengers == ("old",)
+    difference = found.of("old", "any@5").difference
+    assert difference is not None
+    assert (difference.mean, difference.verdict) == (-0.8, "worse")
+    assert found.of("new", "any@5").difference is None
+
+
+@pytest.mark.parametrize(
+    ("standing", "significant"),
+    [
+        (Standing(9, 0.5), False),
+        (Standing(9, 0.5, Difference(0.1, -0.1, 0.3, p=0.01), adjusted=0.01), False),
+        (Standing(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.05), False),
+        (Standing(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.049), True),
+    ],
+)
+def test_significant_is_off_zero_and_holds_after_correction(standing: Standing, significant: bool) -> None:
+    assert standing.significant is significant
+
+
+def test_one_system_stands_alone() -> None:
+    found = compare_outcomes([OLD])
+    assert found.challengers == ()
+    assert found.of("old", "mrr").value == pytest.approx(0.1)
+
+
+def test_counts_and_what_not_all_measured_are_left_out() -> None:
+    one = outcome("one", {"any@5": [0.0, 1.0], "found": [3.0, 4.0], "own": [1.0, 1.0]})
+    other = outcome("other", {"any@5": [1.0, 1.0], "found": [1.0, 1.0]})
+    assert compare_outcomes([one, other]).measures == ("any@5",)
+    with pytest.raises(ArgumentError, match="measures: must be some of any@5, got 'found'"):
+        compare_outcomes([one, other], measures=["found"])
+    with pytest.raises(ArgumentError, match="outcomes: must share a measure whose values are fractions of 1, got none"):
+        compare_outcomes([outcome("one", {"found": [3.0]})])
+
+
+def test_a_stratum_called_all_is_all() -> None:
+    assert compare_outcomes([outcome("one", {"mrr": [0.5, 1.0]}, strata={"all": [0]})]).of("one", "mrr").questions == 2
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(ArgumentError, match="outcomes: must hold at least one outcome of at least one question"):
+        compare_outcomes([])
+    with pytest.raises(ArgumentError, match="outcomes: must hold at least one outcome of at least one question"):
+        compare_outcomes([outcome("empty", {"mrr": []})])
+    with pytest.raises(ArgumentError, match="must each be of a system with a name of its own, got 'old' twice"):
+        compare_outcomes([OLD, OLD])
+    with pytest.raises(ArgumentError, match="must be of the same questions, but 'few' was not asked those of 'old'"):
+        compare_outcomes([OLD, outcome("few", {"mrr": [0.5]})])
+    with pytest.raises(ArgumentError, match="must be of the same questions"):
+        compare_outcomes([OLD, outcome("far", {"mrr": [0.5] * 10}, dataset="other")])
+    with pytest.raises(ArgumentError, match="baseline: must be one of old, new, got 'odl'"):
+        compare_outcomes([OLD, NEW], baseline="odl")
+    with pytest.raises(ArgumentError, match="strata: must be some of all, early, late, got 'none'"):
+        compare_outcomes([OLD, NEW], strata=["none"])

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import math
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import ArgumentError, RecollectError
+from recollect.evaluation import MEASURES, Question, Ranking, measured
+
+
+def asked(identity: str, **relevant: int) -> Question:
+    return Question(id=identity, text="?", collection="", relevant=relevant)
+
+
+def ranking(*ids: str) -> Ranking:
+    return Ranking(ids, (0.5,) * len(ids), 1.0)
+
+
+def value(question: Question, found: Ranking, measure: str) -> float:
+    return float(measured([question], {question.id: found}, [measure])[measure][0])
+
+
+def test_by_hand() -> None:
+    # Relevant: a (grade 2) at 3, b (grade 1) at 7, c (grade 1) nowhere.
+    question = asked("q", a=2, b=1, c=1)
+    found = ranking("x1", "x2", "a", "x3", "x4", "x5", "b", "x6")
+    gained = 2 / math.log2(4) + 1 / math.log2(8)
+    ideal = 2 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
+    values = measured([question], {"q": found})
+    assert list(values) == list(MEASURES)
+    assert {name: float(each[0]) for name, each in values.items()} == pytest.approx(
+        {
+            "any@1": 0,
+            "any@5": 1,
+            "any@10": 1,
+            "all@5": 0,
+            "recall@5": 1 / 3,
+            "recall@10": 2 / 3,
+            "ndcg@10": gained / ideal,
+            "mrr": 1 / 3,
+        }
+    )
+
+
+def test_all_is_1_where_the_last_of_them_is_within() -> None:
+    question = asked("q", a=1, b=3, c=1)
+    assert value(question, ranking("a", "b", "x", "y", "c"), "all@5") == 1
+    assert value(question, ranking("a", "b", "x", "y", "z", "c"), "all@5") == 0
+    assert value(question, ranking("a", "b", "c"), "all@3") == 1
+
+
+def test_mrr_looks_at_the_whole_ranking() -> None:
+    found = ranking(*(f"x{place}" for place in range(16)), "a")
+    assert value(asked("q", a=1), found, "mrr") == pytest.approx(1 / 17)
+
+
+def test_our_order_holds_where_scores_are_equal() -> None:
+    assert value(asked("q", a=1), ranking("z", "a", "b"), "mrr") == 0.5
+    assert value(asked("q", z=1), ranking("z", "a", "b"), "mrr") == 1
+
+
+def test_questions_keep_their_order_and_those_without_hits_are_worth_nothing() -> None:
+    questions = [asked("q2", a=1), asked("q10", b=1), asked("q1", c=1)]
+    found = {"q1": ranking("c"), "q2": ranking(), "q10": ranking("x", "b")}
+    assert measured(questions, found, ["mrr"])["mrr"].tolist() == [0, 0.5, 1]
+    assert measured(questions[:1], found, ["mrr"])["mrr"].tolist() == [0]
+
+
+def test_other_measures_go_by_their_usual_names() -> None:
+    question, found = asked("q", a=1, b=1), ranking("a", "x", "b")
+    values = measured([question], {"q": found}, ["AP", "P@2", "nDCG@20", "ndcg@20", "any@2", "Success@2"])
+    assert values["AP"][0] == pytest.approx((1 + 2 / 3) / 2)
+    assert values["P@2"][0] == 0.5
+    assert values["nDCG@20"][0] == values["ndcg@20"][0] == pytest.approx((1 + 0.5) / (1 + 1 / math.log2(3)))
+    assert values["any@2"][0] == values["Success@2"][0] == 1
+
+
+@pytest.mark.parametrize("name", ["best", "ndcg@", "any@0", "P@", "P(", ""])
+def test_a_measure_that_is_none(name: str) -> None:
+    with pytest.raises(ArgumentError, match="measure: must be one of any@1, .* or a name that ir_measures knows, got "):
+        value(asked("q", a=1), ranking("a"), name)
+
+
+def test_what_no_provider_computes() -> None:
+    with pytest.raises(RecollectError, match="AP, alpha_nDCG@10 cannot be computed: "):
+        measured([asked("q", a=1)], {"q": ranking("a")}, ["AP", "alpha_nDCG@10"])
+
+
+def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(RecollectError, match=r"ir_measures cannot be imported .*: pip install 'recollect\[eval\]'"):
+        value(asked("q", a=1), ranking("a"), "mrr")
+
+
+@given(
+    st.permutations([f"n{place}" for place in range(12)]),
+    st.dictionaries(st.sampled_from([f"n{place}" for place in range(14)]), st.integers(1, 3), min_size=1),
+)
+def test_laws(order: list[str], relevant: dict[str, int]) -> None:
+    values = measured([asked("q", **relevant)], {"q": ranking(*order)})
+    of = {name: float(each[0]) for name, each in values.items()}
+    assert all(0 <= each <= 1 + 1e-9 for each in of.values())
+    assert of["any@1"] <= of["any@5"] <= of["any@10"]
+    assert of["all@5"] <= of["recall@5"] <= of["any@5"]
+    assert of["recall@5"] <= of["recall@10"]
+    places = [order.index(note) for note in relevant if note in order]
+    assert of["mrr"] == pytest.approx(1 / (min(places) + 1) if places else 0)
+    best = sorted(relevant, key=lambda note: -relevant[note])
+    assert value(asked("q", **relevant), ranking(*best), "ndcg@10") == pytest.approx(1)

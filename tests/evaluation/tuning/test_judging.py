@@ -1,0 +1,168 @@
+"""Presets judged by real searches, over stores in which it is known which leg is right."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recollect
+from recollect import Memory, Note, presets
+from recollect.embedders import FunctionEmbedder
+from recollect.errors import ArgumentError
+from recollect.evaluation import Collection, Dataset, Question
+from recollect.evaluation.tuning import open_judge, search_space, tune
+
+DEFAULT = presets()["default"]
+TOPICS = "amber basalt cedar denim ember fjord gravel hazel indigo jasper kelp lemon".split()
+
+
+def by_topic(texts: list[str]) -> Any:
+    """Embed a text as the one topic whose number it holds; a question names its topic by number alone."""
+    rows = np.full((len(texts), len(TOPICS)), 0.01)
+    for row, text in zip(rows, texts, strict=True):
+        for place in range(len(TOPICS)):
+            row[place] += f"t{place}." in text
+    return rows
+
+
+TOPIC = FunctionEmbedder(by_topic, name="topics", dimension=len(TOPICS))
+
+
+def misled(collections: int = 1) -> Dataset:
+    """Return questions whose words are those of a wrong note, while the vectors lead to the right one."""
+    made, questions = {}, []
+    for number in range(collections):
+        notes = [Note(id=f"n{place}", content=f"{topic} t{place}.") for place, topic in enumerate(TOPICS)]
+        made[f"c{number}"] = Collection(id=f"c{number}", notes=tuple(notes))
+        for turn in range(2):
+            for place in range(len(TOPICS)):
+                wrong = TOPICS[(place + 1 + turn) % len(TOPICS)]
+                questions.append(
+                    Question(
+                        id=f"q{number}.{turn}.{place}",
+                        text=f"{wrong} t{place}.",
+                        collection=f"c{number}",
+                        relevant={f"n{place}": 1},
+                    )
+                )
+    return Dataset(name="misled", collections=made, questions=tuple(questions))
+
+
+def test_where_meaning_is_right_it_is_told_to_count_more(tmp_path: Path) -> None:
+    dataset = misled()
+    legs = search_space(DEFAULT)[:1]
+    with open_judge(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as judge:
+        before = judge(DEFAULT)
+        found = tune(judge, DEFAULT, space=legs)
+        after = judge(found.chosen)
+    assert found.chosen.fusion.weights["vector"] > DEFAULT.fusion.weights["vector"]
+    assert found.recommended
+    assert after.mean() == 1.0 > before.mean()
+    assert found.before == pytest.approx(before.mean())
+    assert found.gain.mean == pytest.approx(1.0 - before.mean())
+    assert not judge.warnings
+
+
+def test_collections_do_not_see_each_other_and_values_are_in_the_datasets_order(tmp_path: Path) -> None:
+    dataset = misled(collections=3)
+    with open_judge(dataset, measure="any@1", mode="semantic", embedder=TOPIC, cache=tmp_path) as judge:
+        assert judge(DEFAULT).tolist() == [1.0] * 72
+    shuffled = Dataset(
+        name="shuffled",
+        collections={
+            "home": Collection(
+                id="home", notes=(Note(id="a", content="green tea"), Note(id="b", content="a red bike"))
+            ),
+            "work": Collection(id="work", notes=(Note(id="a", content="a red bike"),)),
+        },
+        questions=tuple(
+            Question(id=f"q{place}", text="bike", collection=home, relevant={note: 1})
+            for place, (home, note) in enumerate([("work", "a"), ("home", "a"), ("work", "b"), ("home", "b")])
+        ),
+    )
+    told: list[tuple[int, int, str]] = []
+    with open_judge(shuffled, measure="mrr", embedder=None, progress=lambda *now: told.append(now)) as judge:
+        assert judge(DEFAULT).tolist() == [1.0, 0.0, 0.0, 1.0]
+    assert told == [(1, 3, "work"), (3, 3, "home")]
+
+
+def test_queries_are_embedded_once(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def watched(texts: list[str]) -> Any:
+        seen.extend(texts)
+        return by_topic(texts)
+
+    embedder = FunctionEmbedder(watched, name="topics", dimension=len(TOPICS), query_cache=0)
+    with open_judge(misled(), embedder=embedder, cache=tmp_path) as judge:
+        judge(DEFAULT)
+        once = len(seen)
+        judge(presets()["memini"])
+        assert once == len(seen) == len(set(seen))
+
+
+def test_time_is_counted_from_the_question_or_the_latest_note() -> None:
+    notes = (
+        Note(id="old", content="tea party", created_at=datetime(2024, 3, 1, tzinfo=UTC)),
+        Note(id="new", content="tea party!", created_at=datetime(2024, 3, 20, tzinfo=UTC)),
+    )
+    asked = [
+        Question(id="q1", text="tea party three weeks ago", collection="home", relevant={"old": 1}, asked="2024-03-22"),
+        Question(id="q2", text="tea party yesterday", collection="home", relevant={"new": 1}),
+    ]
+    dataset = Dataset(name="dated", collections={"home": Collection(id="home", notes=notes)}, questions=tuple(asked))
+    with open_judge(dataset, measure="mrr", embedder=None) as judge:
+        assert judge(presets()["memini"]).tolist() == [1.0, 1.0]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Any:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("green tea", id="n1", path="tea.md", last_accessed_at="2024-01-01")
+        memory.add("a red bike", id="n2", path="bike.md", namespace="work")
+        yield memory
+
+
+def test_questions_to_a_memory_of_ones_own(memory: Memory, tmp_path: Path) -> None:
+    asked = (
+        Question(id="q1", text="tea", collection="default", relevant={"n1": 1}),
+        Question(id="q2", text="tea", collection="default", relevant={"tea.md": 1}),
+        Question(id="q3", text="bike", collection="default", relevant={"bike.md": 1}),
+    )
+    empty = {"default": Collection(id="default", notes=())}
+    dataset = Dataset(name="mine", collections=empty, questions=asked[1:])
+    with open_judge(dataset, measure="mrr", memory=memory) as judge:
+        assert judge(DEFAULT).tolist() == [1.0, 0.0]
+    with open_judge(dataset, measure="mrr", memory=memory, namespace="work") as judge:
+        assert judge(DEFAULT).tolist() == [0.0, 1.0]
+    with open_judge(Dataset(name="mine", collections=empty, questions=asked[:1]), memory=memory) as judge:
+        assert judge(DEFAULT).tolist() == [1.0]
+    memory.close()  # what was read would be written down now
+    with recollect.open(tmp_path / "memory.db", embedder=None) as again:
+        (note,) = again.notes()
+        assert str(note.last_accessed_at) == "2024-01-01 00:00:00+00:00"
+
+
+def test_a_dataset_without_notes_needs_a_memory() -> None:
+    asked = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
+    dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
+    with pytest.raises(ArgumentError, match="mine has questions and no notes"), open_judge(dataset):
+        pass
+
+
+def test_what_searches_do_without_is_told(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("green tea", id="n1")
+    asked = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
+    dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
+    with (
+        recollect.open(tmp_path / "memory.db", embedder=TOPIC) as memory,
+        open_judge(dataset, measure="mrr", memory=memory) as judge,
+    ):
+        assert judge(DEFAULT).tolist() == judge(presets()["memini"]).tolist() == [1.0]
+    (warning,) = judge.warnings
+    assert warning.startswith("no note has a vector yet")
