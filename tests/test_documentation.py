@@ -15,7 +15,7 @@ import pytest
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Step
 from recollect.ranking import Loan
-from recollect.retrieval import Attempt, FusionRules, Preset, StageRules, StageRun, Trace, presets
+from recollect.retrieval import Attempt, Context, FusionRules, Preset, StageRules, StageRun, Trace, presets
 from recollect.retrieval.rules import Section
 from recollect.retrieval.stages import STAGES
 from tests.test_public_surface import SURFACE
@@ -101,6 +101,9 @@ def test_every_field_of_a_trace_is_described() -> None:
         error_detail="gone",
         preset="default",
         embedder="topics",
+        embedded_query="tea",
+        context_elapsed=1.0,
+        contexts={"n1": Context(3.5, ("n2",))},
         fusion=FusionRules().to_dict(),
         date_hints=("2026/04/04",),
         graph_elapsed=1.0,

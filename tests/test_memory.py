@@ -397,6 +397,85 @@ class TestIngesting:
         assert memory.get("tea.md") is None
 
 
+class TestPieces:
+    """A long note has a vector for each piece of its text."""
+
+    LONG = "\n".join(
+        [
+            "About sencha and oolong tea. " * 10,
+            "A word on the bike. " * 14,
+            "The dog. " * 33,
+            "Nothing, for once. " * 15,
+        ]
+    )
+
+    def test_a_note_is_as_near_as_its_nearest_piece(self, memory: Memory, embedder: Topics) -> None:
+        memory.add(self.LONG, path="long.md", title="Diary")
+        memory.add("A dog and some tea.", path="short.md")
+        # Lines of 289, 279, 296 and 284 characters, each with its heading; the short note is its only piece.
+        assert [len(text) for text in embedder.texts] == [295, 285, 302, 290, 19]
+        assert [text.split("\n")[0] for text in embedder.texts[:4]] == ["Diary"] * 4
+        for query in ("tea", "bike", "dog"):
+            near, far = memory.search(f"a {query} x", mode="semantic")
+            assert near.path == "long.md"
+            assert near.candidate.vector_similarity == pytest.approx(1.0, abs=0.01)
+            assert (far.candidate.vector_similarity or 0) < 0.8
+
+    def test_what_is_exported_and_loaded_is_the_same_to_the_bit(
+        self, memory: Memory, embedder: Topics, tmp_path: Path
+    ) -> None:
+        memory.add(self.LONG, path="long.md")
+        memory.add("A dog.", path="short.md")
+        lines = list(memory.export())
+        long, short = (json.loads(line)["vector"] for line in lines)
+        assert (long["pieces"], "pieces" in short) == (4, False)
+        model, (rows, row) = memory._store.vectors_of(list(memory.notes()))
+        made = len(embedder.texts)
+        with recollect.open(tmp_path / "other.db", embedder=embedder) as other:
+            assert other.load(lines) == 2
+            assert list(other.export()) == lines
+            there, (same_rows, same_row) = other._store.vectors_of(list(other.notes()))
+        assert len(embedder.texts) == made
+        assert there == model
+        assert rows is not None
+        assert row is not None
+        assert same_rows is not None
+        assert same_row is not None
+        assert (rows.shape, row.shape) == ((4, 4), (4,))
+        assert (same_rows.tobytes(), same_row.tobytes()) == (rows.tobytes(), row.tobytes())
+
+    def test_a_store_without_an_embedder_learns_the_model_from_the_lines(self, memory: Memory, tmp_path: Path) -> None:
+        memory.add(self.LONG, path="long.md")
+        with recollect.open(tmp_path / "other.db", embedder=None) as other:
+            other.load(memory.export())
+            told = other.stats().to_dict()["model"]
+            assert told == {"name": "topics", "dimension": 4, "precision": "float32"}
+            (hit,) = other.search("x", vector=[0, 1, 0, 0], mode="semantic")
+            assert hit.candidate.vector_similarity == pytest.approx(1.0, abs=0.01)
+
+    def test_reindexing_cuts_again(self, memory: Memory, path: Path) -> None:
+        memory.add(self.LONG, path="long.md", title="Diary")
+        other = Topics("other")
+        with pytest.warns(RecollectWarning, match="until reindex"):
+            reopened = recollect.open(path, embedder=other)
+        with reopened:
+            reopened.reindex()
+            assert [text.split("\n")[0] for text in other.texts] == ["Diary"] * 4
+            assert reopened.stats().store.vectors == {"other": 1}
+
+    @pytest.mark.parametrize("content", [" " * 2000, "\n" * 2000, "x" * 100_000, "🍵" * 5000])
+    def test_any_text_can_be_embedded(self, memory: Memory, content: str) -> None:
+        note = memory.add(content)
+        (vector,) = memory._store.vectors_of([note])[1]
+        assert vector is not None
+        assert len(np.atleast_2d(vector)) <= 64
+
+
+def packed_in(pieces: str) -> str:
+    """Return a line whose vector of two numbers is said to be in so many pieces."""
+    return f'{{"content": "x", "vector": {{"model": "topics", "float32": "AACAPwAAgD8=", "pieces": {pieces}}}}}'
+
+
 class TestExchange:
     def test_what_is_exported_and_loaded_is_the_same(self, memory: Memory, tmp_path: Path) -> None:
         memory.add_many(sample_notes())
@@ -482,6 +561,10 @@ class TestExchange:
             ('{"content": "x", "vector": [1]}', "line 2: has a vector without the name of its model"),
             ('{"content": "x", "vector": {"model": "topics"}}', "line 2: has a vector that cannot be read"),
             ('{"content": "x", "vector": {"model": "topics", "float32": "!"}}', "line 2: has a vector that cannot"),
+            *(
+                (packed_in(pieces), "line 2: has a vector that cannot be read")
+                for pieces in ("3", "0", "-1", "1e99", "9" * 40, '"2"', "[1, 2]", "null")
+            ),
         ],
     )
     def test_a_bad_line_is_named(self, memory: Memory, line: str, problem: str) -> None:

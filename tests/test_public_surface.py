@@ -37,19 +37,19 @@ SURFACE = {
     "recollect.ranking": """
         AnchorExtractor Calibration CompositeWeights DEFAULT_TEMPORAL_BOOST Intent Loan RegexAnchorExtractor TimeAnchor
         Unanimity add_loans calibration_of composite confidence detect_intent exact_match importance_prior
-        intent_multiplier merge_reranked multiply_by_loans one_hop random_walk rerank_text reweight_by_intent step_back
-        temporal temporal_boost unanimity
+        intent_multiplier lift_sessions merge_reranked multiply_by_loans one_hop random_walk rerank_text
+        reweight_by_intent step_back temporal temporal_boost unanimity weigh_turns
     """,
     "recollect.retrieval": """
-        Attempt FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules Retrieval SearchResult
-        StageRules StageRun Trace explain preset_from presets recomputed_score
+        Attempt Context ContextRules FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules
+        Retrieval SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
     """,
     "recollect.evaluation": """
         Answered Change Collection Comparison Dataset Difference Interval KeepingEmbedder MEASURES Outcome Parameter
-        Point Question Ranking Report Standing Sweep System Tuning WinLoss compare_outcomes evaluate
+        Point Question Ranking Report SWEPT Standing Sweep System Tuning WinLoss compare_outcomes evaluate
         generate_questions holm interval load_dataset measured open_collection open_judge paired_difference read_qrels
-        read_run report_of search_space tune win_loss write_pictures write_qrels write_questions write_report
-        write_run
+        read_run report_of search_space sweep_of swept tune win_loss write_pictures write_qrels write_questions
+        write_report write_run
     """,
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from

@@ -161,15 +161,17 @@ def json_object(argument: str, value: Any) -> Mapping[str, Any]:
 
 
 def vector(argument: str, value: Any) -> NDArray[float32]:
-    """Return ``value``, a list of numbers or an array, as an array of float32."""
+    """Return ``value``, a list of numbers, or one for each piece of a text, as an array of float32."""
     import numpy as np  # noqa: PLC0415 (heavy: only who has vectors pays for it)
 
     try:
         numbers = np.asarray(value, dtype=np.float32)
     except (TypeError, ValueError):
         raise ArgumentTypeError(argument, f"must be a list of numbers, got {_shown(value)}") from None
-    if numbers.ndim != 1 or not numbers.size:
-        raise ArgumentError(argument, f"must be a flat list of numbers, got an array of shape {numbers.shape}")
+    if numbers.ndim not in (1, 2) or not numbers.size:
+        raise ArgumentError(
+            argument, f"must be a list of numbers, or one for each piece, got an array of shape {numbers.shape}"
+        )
     if not np.isfinite(numbers).all():
         raise ArgumentError(argument, "must hold finite numbers only")
     return numbers

@@ -26,6 +26,8 @@ def line_of(note: Note, model: str = "", vector: NDArray[float32] | None = None)
     told = note.to_dict()
     if vector is not None:
         told["vector"] = {"model": model, "float32": b64encode(vector.astype("<f4").tobytes()).decode()}
+        if vector.ndim > 1:
+            told["vector"]["pieces"] = len(vector)
     return json.dumps(told, ensure_ascii=False)
 
 
@@ -58,6 +60,7 @@ def _unpacked(packed: Mapping[str, Any]) -> NDArray[float32]:
     import numpy as np  # noqa: PLC0415 (heavy: only who has vectors pays for it)
 
     try:
-        return np.frombuffer(b64decode(packed["float32"], validate=True), dtype="<f4")
-    except (KeyError, TypeError, ValueError) as error:
+        numbers = np.frombuffer(b64decode(packed["float32"], validate=True), dtype="<f4")
+        return numbers.reshape(packed["pieces"], -1) if "pieces" in packed else numbers
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RecollectError(f"has a vector that cannot be read: {error}") from None

@@ -11,7 +11,7 @@ from recollect.embedders import EmbedderChoice
 from recollect.embedders.rows import unit_rows
 from recollect.errors import ArgumentError, RecollectError
 from recollect.exchange import draft_from_line
-from recollect.model import Document, Draft, Note, Written
+from recollect.model import Document, Draft, EmbeddingText, Note, Written, pieces
 from recollect.stores.base import Model, Store, VectorsMissingError, digest
 
 if TYPE_CHECKING:
@@ -114,10 +114,14 @@ class NoteWriter:
                 texts = list(missing.texts)
                 vectors.update(zip(map(digest, texts), self._embed(texts), strict=True))
 
-    def _embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+    def _embed(self, texts: Sequence[EmbeddingText]) -> list[Vector]:
+        """Return the vector of each text, or, of one that comes in pieces, a row for each piece."""
         embedder = self._needed_embedder()
-        made = embedder.embed_documents(texts)
-        return list(unit_rows(embedder.name, made, count=len(texts), dimension=embedder.dimension))
+        by_text = [pieces(text) for text in texts]
+        asked = [piece for each in by_text for piece in each]
+        made = embedder.embed_documents(asked)
+        rows = iter(unit_rows(embedder.name, made, count=len(asked), dimension=embedder.dimension))
+        return [_together(list(islice(rows, len(each)))) for each in by_text]
 
     def _model(self) -> Model | None:
         """Return the model that notes are embedded with; an embedder that must ask for its dimension does so now."""
@@ -141,7 +145,7 @@ class NoteWriter:
     def _known_model(self, name: str, draft: Draft) -> Model:
         """Return the model of this name that is in use here, or else one as the draft's vector has it."""
         known = self._model() or self._store.model
-        return known if known and known.name == name else Model(name, len(draft["vector"]))
+        return known if known and known.name == name else Model(name, draft["vector"].shape[-1])
 
     def _write_lines(self, lines: Sequence[_Line], model: str) -> None:
         """Write lines whose vectors are of one model, or that have none; if that fails, find the line at fault."""
@@ -153,3 +157,10 @@ class NoteWriter:
                 raise RecollectError(f"line {lines[0][0]}: {error}") from None
             for line in lines:
                 self._write_lines([line], model)
+
+
+def _together(rows: list[Vector]) -> Vector:
+    """Return the rows of a note's pieces as one array; that of a single piece is a plain vector."""
+    import numpy as np  # noqa: PLC0415 (heavy: only who has vectors pays for it)
+
+    return rows[0] if len(rows) == 1 else np.stack(rows)

@@ -82,8 +82,9 @@ def test_every_question_is_put_to_every_system(tmp_path: Path) -> None:
 def test_a_conversation_does_not_see_another(tmp_path: Path) -> None:
     (outcome,) = evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
     assert outcome.embedder == "none"
-    assert outcome.rankings["conversation-2/q2"].ids[0] == "D1:1"
-    assert set(outcome.rankings["conversation-2/q2"].ids) <= {"D1:1", "D1:2", "D1:3"}
+    found = outcome.rankings["conversation-2/q2"].ids
+    assert set(found[:2]) == {"D1:1", "D1:3"}  # what she says herself, who is asked about
+    assert set(found) <= {"D1:1", "D1:2", "D1:3"}
 
 
 def test_an_evaluation_goes_on_where_it_was(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:

@@ -110,8 +110,11 @@ def test_drafts_hold_what_is_given() -> None:
     ("vector", "problem"),
     [
         ("abc", "must be a list of numbers"),
-        ([[1, 2]], r"must be a flat list of numbers, got an array of shape \(1, 2\)"),
-        ([], "must be a flat list of numbers"),
+        ([[[1, 2]]], r"must be a list of numbers, or one for each piece, got an array of shape \(1, 1, 2\)"),
+        (1.5, r"must be a list of numbers, or one for each piece, got an array of shape \(\)"),
+        ([], "must be a list of numbers, or one for each piece"),
+        ([[], []], "must be a list of numbers, or one for each piece"),
+        ([[1, 2], [3]], "must be a list of numbers"),
         ([1, float("nan")], "must hold finite numbers only"),
         ([object()], "must be a list of numbers"),
     ],

@@ -37,5 +37,10 @@ def test_numbers_beyond_measure() -> None:
     assert confidence(-1e9, 1.0, MEASURED) == pytest.approx(0.0)
 
 
+def test_a_weak_model_is_known_to_be_weak() -> None:
+    assert calibration_of("wordllama").strength == 0.45
+    assert calibration_of("all-MiniLM-L6-v2").strength == calibration_of("my own").strength == 1.0
+
+
 def test_a_model_that_was_never_measured() -> None:
     assert calibration_of("") == calibration_of("my own") == UNKNOWN

@@ -109,6 +109,44 @@ class TestUsingLoans:
         assert (step.stage, step.addend, step.rank_before, step.rank_after) == ("graph", 0.4, 3, 2)
         assert step.reason == "after 'a', named by 'b'"
 
+    def test_lifted_to_a_share_of_the_best_lender_at_most(self) -> None:
+        loans = {"d": [Loan("a", "next", 0.5), Loan("b", "mention", 0.3)], "b": [Loan("a", "next", 0.1)]}
+        found = {note.id: note for note in add_loans([A, B, D], loans, lift=0.95)}
+        assert {note: each.score for note, each in found.items()} == pytest.approx({"a": 0.8, "b": 0.5, "d": 0.76})
+        assert found["d"].steps[0].addend == pytest.approx(0.76 - D.score)
+
+    def test_who_is_above_its_lender_stays(self) -> None:
+        found = {note.id: note.score for note in add_loans([A, B], {"a": [Loan("b", "next", 0.3)]}, lift=0.95)}
+        assert found == {"a": 0.8, "b": 0.4}
+
+    @pytest.mark.parametrize("loan", [Loan("s", "session", 0.9), Loan("", "walk", 0.9)])
+    def test_what_is_lent_by_no_one_in_particular_has_no_bounds(self, loan: Loan) -> None:
+        (found,) = add_loans([B], {"b": [loan]}, lift=0.5)
+        assert found.score == pytest.approx(1.3)
+
+    @given(
+        st.lists(st.floats(0, 10), min_size=1, max_size=6),
+        st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.floats(0, 10)), max_size=20),
+        st.floats(0, 3),
+        st.floats(0.01, 1),
+    )
+    def test_a_lift_lowers_nobody_and_lifts_nobody_above_all_lenders(
+        self, scores: list[float], lent: list[tuple[int, int, float]], weight: float, lift: float
+    ) -> None:
+        notes = {str(place): Candidate(str(place), score=score) for place, score in enumerate(scores)}
+        loans: dict[str, list[Loan]] = {}
+        for lender, to, share in lent:
+            loans.setdefault(str(to), []).append(Loan(str(lender), "next", share))
+        found = add_loans(notes.values(), loans, weight=weight, lift=lift)
+        free = {note.id: note.score for note in add_loans(notes.values(), loans, weight=weight)}
+        assert len(found) == len(notes)
+        for note in found:
+            own = notes[note.id].score
+            assert own <= note.score <= free[note.id] + 1e-9
+            lenders = [notes[loan.source].score for loan in loans.get(note.id, ()) if loan.source in notes]
+            if lenders:
+                assert note.score <= max(own, lift * max(lenders)) + 1e-9
+
     def test_many_lenders_are_told_in_short(self) -> None:
         lent = [Loan("a", "wikilink", 0.1), Loan("b", "entity", 0.3), Loan("s", "session", 0.2)]
         (found,) = add_loans([Candidate("d", title="A very long title that goes on and on for ever")], {"d": lent})
@@ -144,3 +182,18 @@ class TestUsingLoans:
         assert [note.score for note in multiply_by_loans([A, B], {})] == [0.8, 0.4]
         assert multiply_by_loans([], {}) == add_loans([], {}) == []
         assert Loan("a", "next", 0.5).to_dict() == {"from": "a", "kind": "next", "direction": "out", "share": 0.5}
+
+
+def test_loans_need_something_of_ones_own() -> None:
+    notes = [Candidate("a", score=1.0), Candidate("b", score=0.2), Candidate("c", score=0.05), Candidate("d")]
+    loans = {note: [Loan("a", "mention", 0.4)] for note in "bcd"}
+    found = {note.id: note.score for note in add_loans(notes, loans, own=0.1)}
+    # b has more than a tenth of what a has, c half of that, and d nothing
+    assert found == pytest.approx({"a": 1.0, "b": 0.6, "c": 0.05 + 0.4 / 2, "d": 0.0})
+
+
+def test_a_capped_loan_says_so() -> None:
+    notes = [Candidate("a", score=1.0, title="A"), Candidate("b", score=0.8)]
+    _, lifted = add_loans(notes, {"b": [Loan("a", "mention", 0.4)]}, lift=0.95)
+    assert lifted.score == pytest.approx(0.95)
+    assert lifted.steps[0].reason == "named by 'A', and stays below"

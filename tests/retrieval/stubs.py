@@ -110,3 +110,24 @@ class Reranker:
         if isinstance(self.verdict, Exception):
             raise self.verdict
         return [(place, float(place)) for place in range(len(documents))] if self.verdict is None else self.verdict
+
+
+@dataclass
+class KnowingIndex(Index):
+    """An index that can also tell how many notes hold a word, and how near a note is."""
+
+    counts: Mapping[str, int] | Exception = field(default_factory=dict)
+    total: int = 100
+    similar: Mapping[str, Any] | Exception = field(default_factory=dict)
+    asked_about: list[list[str]] = field(default_factory=list)
+
+    def note_counts(self, queries: Sequence[Query], **_: Any) -> tuple[int, list[int]]:
+        if isinstance(self.counts, Exception):
+            raise self.counts
+        return self.total, [self.counts.get(query.raw, 1) for query in queries]
+
+    def similarities(self, _: Any, ids: Sequence[str], **__: Any) -> Mapping[str, Any]:
+        self.asked_about.append(list(ids))
+        if isinstance(self.similar, Exception):
+            raise self.similar
+        return self.similar

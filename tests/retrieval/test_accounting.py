@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import recollect
 from recollect import Memory
 from recollect.retrieval import (
+    ContextRules,
     FusionRules,
     GraphRules,
     LadderRules,
@@ -56,7 +57,7 @@ _texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 _notes = st.lists(
     st.fixed_dictionaries(
         {
-            "content": _texts,
+            "content": _texts | _texts.map(lambda text: f"{text}. " * 40),
             "title": st.sampled_from(["", "Green tea", "Kettle", "Overview of mornings", "Oolong (tea)"]),
             "importance": st.floats(0, 1),
             "session": st.sampled_from(["", "s1", "s2"]),
@@ -84,6 +85,8 @@ _stages = st.sampled_from(
         {"stage": "temporal_boost"},
         {"stage": "importance", "slope": 0.5},
         {"stage": "exact_match", "bonus": 0.3},
+        {"stage": "session", "weight": 0.7},
+        {"stage": "turns", "asks": 0.5, "length": 0.9},
         {"stage": "replaced", "factor": 0.3},
         {"stage": "duplicates"},
     ]
@@ -98,6 +101,7 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             reading=st.sampled_from(["strict", "literal"]),
             match=st.sampled_from(["any", "all_then_any"]),
             most_words=st.sampled_from([0, 2, 128]),
+            common=st.sampled_from([0.0, 0.45, 1.0]),
         ),
         ladder=st.builds(
             LadderRules,
@@ -113,6 +117,18 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             rank_base=st.integers(0, 1),
             ties=st.sampled_from(["path", "id", "first_seen"]),
             weights=st.dictionaries(st.sampled_from(["lexical", "vector", "graph"]), st.floats(0, 3)),
+            by_strength=st.booleans(),
+        ),
+        context=st.builds(
+            ContextRules,
+            on=st.booleans(),
+            seeds=st.integers(1, 5),
+            reach=st.integers(1, 3),
+            previous=st.floats(0, 1),
+            next=st.floats(0, 1),
+            passage=st.floats(0, 1),
+            k1=st.sampled_from([0.0, 0.8]),
+            b=st.sampled_from([0.0, 0.4, 1.0]),
         ),
         graph=st.builds(
             GraphRules,
@@ -122,6 +138,7 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             seeds=st.integers(1, 5),
             reach=st.integers(1, 3),
             hubs=st.sampled_from([0.0, 0.5]),
+            lift=st.sampled_from([0.0, 0.5, 1.0]),
             edges=st.dictionaries(st.sampled_from(EDGES), st.floats(0, 2)),
         ),
         stages=st.lists(_stages, max_size=4),
@@ -200,6 +217,69 @@ def test_nothing_that_a_query_says_makes_a_search_fail(sample: Memory, query: st
     assert len(result) <= 10
     assert json.dumps(result.to_dict())
     assert "\x1b" not in result.explain()
+
+
+_ODD_CONTENTS = ("", " ", "🍵", "tea", "Ada: tea?", "tea. " * 300, " " * 2000, "?! " * 400)
+_odd_notes = st.lists(
+    st.fixed_dictionaries(
+        {
+            "content": st.sampled_from(_ODD_CONTENTS) | query_text,
+            "title": st.sampled_from(["", "Tea", "🍵", "T" * 300]),
+            "session": st.sampled_from(["", "s1", "s2", "🍵"]),
+            "position": st.none() | st.integers(0, 2),
+            "tags": st.sampled_from([(), ("tea",)]),
+        }
+    ),
+    max_size=14,
+).map(lambda notes: [{**note, "id": f"n{place}", "path": f"n{place}.md"} for place, note in enumerate(notes)])
+_odd_queries = (
+    query_text
+    | st.sampled_from(["tea", "the of and", "", "🍵", "tea NOT tea", '"tea" OR t*', "tea " * 25_000, "x" * 100_000])
+    | st.sampled_from(["Ada tea", "NOT", "tea AND", '"', "???", " ".join(f"w{number}" for number in range(40))])
+)
+
+
+@given(_odd_notes, st.lists(_odd_queries, min_size=1, max_size=4), st.sampled_from(["auto", "bm25", "semantic"]))
+@settings(max_examples=150)
+def test_nothing_that_notes_say_makes_a_search_fail(
+    folder: Path, notes: list[dict[str, Any]], queries: list[str], mode: str
+) -> None:
+    """No content, nothing but white space or signs, several turns at one place, sessions of one or without places."""
+    with opened(folder, notes) as memory:
+        for query in queries:
+            result = memory.search(query, mode=mode, question_date="2026-04-18", top_k=50)
+            told = json.loads(json.dumps(result.trace.to_dict()))
+            assert "errorStage" not in told
+            assert not any("not known" in warning or "were not" in warning for warning in result.warnings)
+            assert len({hit.id for hit in result}) == len(result)
+            assert [recomputed_score(each) for each in told.get("results", [])] == [hit.score for hit in result]
+            assert result.explain()
+
+
+def test_a_crowd_of_connected_notes_comes_once_each(folder: Path) -> None:
+    """More notes than a leg brings, so that connections lead to some that no leg found."""
+    notes = [
+        {
+            "id": f"n{place}",
+            "path": f"n{place}.md",
+            "content": f"{WORDS[place % 13]} {WORDS[place * 7 % 13]} {place}",
+            "session": f"s{place // 10}",
+            "position": place % 10,
+            "links": [("related", f"n{(place * 37 + 11) % 120}.md")],
+        }
+        for place in range(120)
+    ]
+    with opened(folder, notes) as memory:
+        for query in ("green tea", "kettle morning", "oolong 7"):
+            for preset in presets():
+                result = memory.search(query, preset=preset, candidate_k=8, top_k=8, now="2026-04-18", rerank=False)
+                told = json.loads(json.dumps(result.trace.to_dict()))
+                assert len({hit.id for hit in result}) == len(result) == 8
+                assert [recomputed_score(each) for each in told["results"]] == [hit.score for hit in result]
+                assert not result.warnings
+        trace = memory.search("green tea", candidate_k=8, top_k=8, rerank=False).trace
+        assert trace.contexts
+        assert trace.loans
 
 
 _SEARCHES = """

@@ -9,6 +9,7 @@ from recollect.fusion import reciprocal_rank_fusion
 from recollect.ranking import exact_match, importance_prior, merge_reranked, reweight_by_intent, step_back
 from recollect.retrieval import Trace, explain
 from recollect.retrieval.explanation import explain_search
+from recollect.retrieval.trace import Context
 from tests.generated import any_text, ranked_list
 
 
@@ -109,6 +110,11 @@ def test_a_blank_title_is_no_name() -> None:
     assert explain([Candidate("a", title="  ", path="p.md")]).splitlines()[0] == " 1  p.md  (a)"
 
 
+def test_a_note_without_a_name_is_called_by_how_it_begins() -> None:
+    turn = Candidate("t4", content="Sam: In the Rozenstraat,\nthird floor, with a balcony over the canal.")
+    assert explain([turn]).splitlines()[0] == " 1  Sam: In the Rozenstraat, third floor, with a balc…  (t4)"
+
+
 def test_limit_and_width() -> None:
     notes = [Candidate(str(number)) for number in range(12)]
     assert explain(notes).count("score") == 10
@@ -127,6 +133,15 @@ def test_a_search_is_drawn_from_its_trace_alone() -> None:
     trace.results = reciprocal_rank_fusion([[Candidate("a"), Candidate("b")]])
     drawn = explain_search(trace, limit=1, width=80)
     assert drawn.endswith("2 shown\n\n" + explain(trace.results, limit=1, width=80))
+
+
+def test_the_line_of_the_lexical_leg_says_what_a_note_was_read_with() -> None:
+    turn = Candidate("b", session="s", position=2)
+    trace = Trace(mode="hybrid", original_query="tea", contexts={"b": Context(2.5, ("a", "c"))})
+    trace.results = reciprocal_rank_fusion([[Candidate("a"), turn], [turn]])
+    drawn = explain_search(trace, width=140)
+    assert drawn.count("rank 2 · raw 0 · with 2 notes beside it, at first 2.50\n") == 1
+    assert drawn.count("beside it") == 1
 
 
 @given(st.lists(ranked_list, max_size=3), st.floats(0, 3), st.integers(0, 200))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from recollect.query import expand_aliases, parse
-from recollect.retrieval.matching import SCANNED, coverage, matches
+from recollect.retrieval.matching import SCANNED, coverage, matches, sought
 from tests.generated import any_text, query_text
 
 
@@ -70,3 +70,24 @@ def test_matches_are_in_order_and_apart(text: str, query: str) -> None:
 def test_long_runs_and_repeated_words_take_no_longer() -> None:
     assert matches("a" * SCANNED, parse("a")) == []
     assert [match.word for match in matches("tea tea", parse("tea " * 500))] == [0, 0]
+
+
+def test_each_word_is_a_query_of_its_own() -> None:
+    words = sought(expand_aliases(parse('k8s "green tea" OR ket* NOT coffee'), {"k8s": ["kubernetes", "kube"]}))
+    assert list(words) == ["k8s", '"green tea"', "ket*"]
+    assert [[token.text for token in query.tokens] for query in words.values()] == [
+        ["kubernetes", "kube"],
+        ["green tea"],
+        ["ket"],
+    ]
+    assert not any(token.operator for query in words.values() for token in query.tokens)
+    assert sought(parse("?! NOT tea")) == {}
+
+
+@given(query_text)
+def test_words_have_the_numbers_that_matches_give_them(query: str) -> None:
+    tree = parse(query)
+    words = sought(tree)
+    assert {match.word for match in matches(query, tree)} <= set(range(len(words)))
+    for own in words.values():
+        assert {match.word for match in matches(query, own)} <= {0}

@@ -13,6 +13,7 @@ from recollect import Candidate
 from recollect.errors import ArgumentError, EmbedderError, StoreError
 from recollect.model import Edge
 from recollect.retrieval import (
+    ContextRules,
     FusionRules,
     GraphRules,
     LadderRules,
@@ -20,11 +21,12 @@ from recollect.retrieval import (
     QueryRules,
     Retrieval,
     SearchResult,
+    StageRules,
     presets,
     recomputed_score,
 )
 from recollect.stores.base import Model
-from tests.retrieval.stubs import BareIndex, Embedder, Index, Reranker
+from tests.retrieval.stubs import BareIndex, Embedder, Index, KnowingIndex, Reranker
 
 PLAIN = Preset(name="plain", ladder=LadderRules(on=False))
 LITERAL = replace(PLAIN, query=QueryRules(reading="literal", stopwords_alone=False, most_words=0))
@@ -113,6 +115,154 @@ class TestFusion:
     def test_scores(self) -> None:
         rules = FusionRules(method="convex", weights={"lexical": 0.5, "vector": 0.5})
         assert self.scores(rules) == pytest.approx({"a": 0.5, "b": 0.5, "c": 0.25})
+
+    def test_a_weak_model_counts_less(self) -> None:
+        embedder = Embedder()
+        embedder.name = "wordllama"  # whose ranking is worth 0.45 of a good one's
+        rules = FusionRules(weights={"vector": 2.0}, by_strength=True)
+        walk = retrieval(self.INDEX, embedder=embedder, preset=replace(PLAIN, fusion=rules))
+        result = walk.search("tea")
+        assert {hit.id: hit.score for hit in result} == pytest.approx(
+            {"a": 1 / 61 + 0.9 / 63, "b": 1 / 62 + 0.9 / 61, "c": 0.9 / 62}
+        )
+        assert result.trace.to_dict()["fusion"]["weights"] == {"vector": 0.9}
+        careless = replace(PLAIN, fusion=replace(rules, by_strength=False))
+        assert walk.search("tea", preset=careless).trace.to_dict()["fusion"]["weights"] == {"vector": 2.0}
+
+    def test_a_model_of_unknown_strength_counts_in_full(self) -> None:
+        rules = FusionRules(weights={"vector": 2.0}, by_strength=True)
+        result = retrieval(self.INDEX, embedder=Embedder(), preset=replace(PLAIN, fusion=rules)).search("tea")
+        assert result.trace.to_dict()["fusion"]["weights"] == {"vector": 2.0}
+
+
+class TestFocus:
+    """What more than a share of the notes hold is left out of the query's vector."""
+
+    PRESET = replace(PLAIN, query=QueryRules(common=0.45))
+
+    def embedded(self, index: Any, query: str, **options: Any) -> tuple[list[str], str | None]:
+        embedder = Embedder()
+        result = retrieval(index, embedder=embedder, **{"preset": self.PRESET, **options}).search(query)
+        assert result.warnings == []
+        return embedder.texts, result.trace.to_dict().get("embeddedQuery")
+
+    def test_a_common_word_is_left_out(self) -> None:
+        index = KnowingIndex(counts={"Ada": 90})
+        assert self.embedded(index, "When did Ada move?") == (["When did move?"], "When did move?")
+
+    def test_words_alone_are_searched_with_all_of_them(self) -> None:
+        index = KnowingIndex(words={"ada OR move": ["a"]}, counts={"Ada": 90})
+        assert ids(retrieval(index, embedder=Embedder(), preset=self.PRESET).search("When did Ada move?")) == ["a"]
+
+    @pytest.mark.parametrize(
+        "index",
+        [
+            KnowingIndex(counts={"Ada": 50}),
+            KnowingIndex(counts={"Ada": 9}, total=9),
+            KnowingIndex(counts=OSError("disk gone")),
+            Index(),
+            BareIndex(Index()),
+        ],
+    )
+    def test_where_none_is_known_to_be_common(self, index: Any) -> None:
+        assert self.embedded(index, "When did Ada move?") == (["When did Ada move?"], None)
+
+    def test_a_preset_may_leave_none_out(self) -> None:
+        index = KnowingIndex(counts={"Ada": 90})
+        assert self.embedded(index, "When did Ada move?", preset=PLAIN) == (["When did Ada move?"], None)
+
+    def test_what_is_excluded_is_no_word_of_the_meaning(self) -> None:
+        assert self.embedded(KnowingIndex(counts={"Ada": 90}), "Ada move NOT Oslo")[0] == ["move"]
+
+
+class TestContext:
+    """Turns are read with those beside them, where an index can tell how rare words are."""
+
+    NOTES: ClassVar = {
+        "q": Candidate("q", path="q.md", content="Which tea?", session="s", position=1),
+        "r": Candidate("r", path="r.md", content="The green one.", session="s", position=2),
+        "z": Candidate("z", path="z.md", content="tea"),
+    }
+    EDGES = (Edge("q", "r", "next", "out"), Edge("r", "q", "previous", "out"))
+    PRESET = replace(PLAIN, context=ContextRules(on=True, k1=1.0, b=0.0), fusion=FusionRules(method="convex"))
+
+    def index(self, **answers: Any) -> KnowingIndex:
+        return KnowingIndex(words={"tea": ["q", "z"]}, notes=self.NOTES, links=self.EDGES, **answers)
+
+    def test_a_turn_comes_in_by_the_one_beside_it(self) -> None:
+        result = retrieval(self.index(), preset=self.PRESET).search("tea")
+        assert set(ids(result)) == {"q", "r", "z"}
+        told = {each["id"]: each for each in result.trace.to_dict()["results"]}
+        assert told["q"]["context"] == {"own": 2.0, "beside": ["r"]}
+        assert told["r"]["context"] == {"own": None, "beside": ["q"]}
+        assert "context" not in told["z"]
+        assert told["q"]["lexicalScore"] == pytest.approx(2 * told["r"]["lexicalScore"] * 0.75)  # 1 and 2·0.5/1.5
+        assert [recomputed_score(each) for each in told.values()] == [hit.score for hit in result]
+        assert result.trace.to_dict()["contextElapsed"] > 0
+        assert result.trace.bm25_count == 2
+
+    def test_with_meaning_a_newcomer_gets_its_own_similarity(self) -> None:
+        index = self.index(nearest=["z"], similar={"r": 0.25, "nobody": 1.0})
+        result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("tea")
+        (newcomer,) = [hit.candidate for hit in result if hit.id == "r"]
+        assert (newcomer.vector_similarity, newcomer.vector_rank) == (0.25, 2)
+        assert index.asked_about == [["r"]]
+
+    def test_an_index_without_similarities(self) -> None:
+        index = self.index(nearest=["z"])
+        index.similarities = None  # type: ignore[method-assign, assignment]
+        result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("tea")
+        assert (set(ids(result)), result.warnings) == ({"q", "r", "z"}, [])
+
+    @pytest.mark.parametrize("similar", [OSError("disk gone"), {"r": float("nan")}, {"r": "near"}, None])
+    def test_similarities_that_cannot_be_read(self, similar: Any) -> None:
+        index = self.index(nearest=["z"], similar=similar)
+        result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("tea")
+        assert set(ids(result)) == {"q", "r", "z"}
+        assert result.warnings[0].startswith("how near the notes beside those found are is not known: ")
+
+    @pytest.mark.parametrize("query", ['"tea"', "tea AND tea", "tea NOT pot"])
+    def test_who_writes_operators_says_what_a_note_itself_must_hold(self, query: str) -> None:
+        words = {text: ["q"] for text in ('"tea"', "tea AND tea", "tea AND NOT pot")}
+        index = KnowingIndex(words=words, notes=self.NOTES, links=self.EDGES)
+        result = retrieval(index, preset=self.PRESET).search(query)
+        assert (ids(result), result.trace.contexts) == (["q"], {})
+
+    def test_where_meaning_alone_counts_no_words_are_read(self) -> None:
+        result = retrieval(self.index(nearest=["q"]), embedder=Embedder(), preset=self.PRESET).search(
+            "tea", mode="semantic"
+        )
+        assert (ids(result), result.trace.contexts) == (["q"], {})
+
+    def test_a_preset_may_leave_it(self) -> None:
+        assert ids(retrieval(self.index(), preset=PLAIN).search("tea")) == ["q", "z"]
+
+    @pytest.mark.parametrize(
+        "index",
+        [
+            Index(words={"tea": ["q", "z"]}, notes=NOTES, links=EDGES),
+            KnowingIndex(words={"tea": ["q", "z"]}, notes=NOTES, links=EDGES, counts=OSError("disk gone")),
+            BareIndex(Index(words={"tea": ["q", "z"]}, notes=NOTES)),
+        ],
+    )
+    def test_an_index_that_cannot_count(self, index: Any) -> None:
+        result = retrieval(index, preset=self.PRESET).search("tea")
+        assert (ids(result), result.warnings, result.trace.contexts) == (["q", "z"], [], {})
+
+    def test_edges_that_cannot_be_read(self) -> None:
+        index = KnowingIndex(words={"tea": ["q", "z"]}, notes=self.NOTES, links=OSError("disk gone"))
+        result = retrieval(index, preset=self.PRESET).search("tea")
+        assert ids(result) == ["q", "z"]
+        assert result.warnings == ["turns were not read with those beside them: disk gone"]
+
+    def test_names_that_are_spelt_alike_hold_no_words_to_read(self) -> None:
+        index = KnowingIndex(names=["q"], notes=self.NOTES, links=self.EDGES)
+        result = retrieval(index, preset=replace(self.PRESET, ladder=LadderRules())).search("taa")
+        assert (ids(result), result.trace.contexts) == (["q"], {})
+
+    def test_counts_beyond_the_number_of_notes(self) -> None:
+        result = retrieval(self.index(counts={"tea": 10**6}), preset=self.PRESET).search("tea")
+        assert set(ids(result)) == {"q", "r", "z"}
 
 
 class TestExclusion:
@@ -263,6 +413,27 @@ class TestGraph:
             {"from": "a", "kind": "next", "direction": "out", "share": 0.5 / 61}
         ]
 
+    @pytest.mark.parametrize("method", ["rrf", "convex"])
+    def test_a_note_that_comes_in_has_its_own_similarity_and_comes_once(self, method: Any) -> None:
+        index = KnowingIndex(words={"tea": ["a"]}, nearest=["a", "b"], links=self.EDGES, similar={"x": 0.5})
+        fusion = FusionRules(method=method, least={"vector": 0.0})
+        preset = replace(PLAIN, fusion=fusion, graph=GraphRules(use="addition", edges={"next": 0.25}))
+        result = retrieval(index, embedder=Embedder(), preset=preset).search("tea")
+        assert ids(result) == ["a", "x", "b"]
+        assert (result.trace.fused_count, result.trace.vector_count) == (3, 2)
+        x = result[1].candidate
+        assert (x.vector_rank, x.vector_similarity) == (3, 0.5)
+        own = {"rrf": 1 / 63, "convex": 0.5}[method]
+        lent = {"rrf": 2 / 61, "convex": 2.0}[method] * 0.25
+        assert x.score == pytest.approx(own + lent)
+        assert index.asked_about == [["x"]]
+
+    def test_loans_lift_no_note_above_its_lender(self) -> None:
+        free, bounded = (self.search(use="addition", edges={"mention": 5.0}, lift=lift) for lift in (0.0, 0.9))
+        assert ids(free) == ["b", "a", "c"]
+        assert ids(bounded) == ["a", "b", "c"]
+        assert {hit.id: hit.score for hit in bounded} == pytest.approx({"a": 1 / 61, "b": 1 / 62, "c": 1 / 63})
+
     def test_only_so_many_come_in_as_a_leg_may_bring(self) -> None:
         edges = [Edge("a", f"x{n:03}", "next", "out") for n in range(200)] + [Edge("a", "y", "mention", "out")]
         index = Index(words={"tea": ["a"]}, links=edges)
@@ -359,6 +530,15 @@ class TestReplaced:
         assert [hit.superseded_by for hit in result] == [(), (), ("newest",), ("newest",)]
         assert result[0].score == pytest.approx(1 / 61)
         assert result.to_dict()["hits"][2]["superseded_by"] == ["newest"]
+
+    def test_what_replaced_a_note_and_may_not_be_found_replaces_nothing(self) -> None:
+        class Walled(Index):
+            def candidates(self, *_: Any, **__: Any) -> list[Candidate]:
+                return []
+
+        index = Walled(words={"tea": ["a"]}, links=[Edge("a", "b", "supersedes", "in")])
+        (hit,) = retrieval(index, preset=replace(PLAIN, stages=(StageRules("replaced", {}),))).search("tea")
+        assert (hit.id, hit.score, hit.candidate.superseded_by) == ("a", 1 / 61, ())
 
     def test_a_circle_points_to_the_next(self) -> None:
         edges = (Edge("a", "b", "supersedes", "in"), Edge("b", "a", "supersedes", "in"))
@@ -489,6 +669,10 @@ class TestFloor:
 
 
 class TestOnesOwn:
+    def test_a_vector_of_ones_own_is_flat(self) -> None:
+        with pytest.raises(ArgumentError, match=r"^vector: must be a flat list of numbers, got .* shape \(2, 2\)"):
+            retrieval(Index()).search("tea", vector=[[1, 0], [0, 1]])
+
     def test_the_preset_it_was_made_with(self) -> None:
         assert retrieval(Index(), preset="memini").preset.name == "memini"
 

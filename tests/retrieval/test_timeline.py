@@ -5,6 +5,7 @@ from hypothesis import given
 from recollect import Candidate
 from recollect.retrieval import Attempt, StageRun, Trace
 from recollect.retrieval.timeline import draw_head
+from recollect.retrieval.trace import Context
 from tests.generated import any_text
 
 
@@ -19,8 +20,11 @@ def test_a_whole_search() -> None:
         attempts=[Attempt("initial", "drnik OR weeks", 0), Attempt("did_you_mean", "drink", 31)],
         embedder="topics",
         embedder_used=True,
+        embedded_query="what did drnik two weeks ago?",
         bm25_elapsed=2.0,
-        vector_elapsed=10.0,
+        vector_elapsed=8.0,
+        context_elapsed=2.0,
+        contexts={"a": Context(2.5, ("b",)), "b": Context(None, ("a",))},
         graph_elapsed=2.0,
         fusion_elapsed=1.0,
         rerank_elapsed=5.0,
@@ -38,6 +42,7 @@ def test_a_whole_search() -> None:
     assert draw_head(trace, 80).splitlines() == [
         "query        what did I drnik two weeks ago?",
         "looked for   drnik OR weeks",
+        "by meaning   what did drnik two weeks ago?",
         "dates        2026/07/18, 2026-07-18",
         "preset       default · rrf, k 20",
         "mode         hybrid",
@@ -45,7 +50,8 @@ def test_a_whole_search() -> None:
         "             did_you_mean  drink: 31 found",
         "",
         "words        ██                     2.0 ms  31 found",
-        "meaning      ██████████            10.0 ms  60 found · topics",
+        "meaning      ████████               8.0 ms  60 found · topics",
+        "context              ██             2.0 ms  2 read more closely",
         "connections            ██           2.0 ms  12 found",
         "fusion                   █          1.0 ms  74 notes · intent, replaced +1,",
         "                                            duplicates −5",
@@ -95,6 +101,18 @@ def test_what_was_done_without() -> None:
     assert "failed       bm25: torn" in draw_head(trace, 60).splitlines()
 
 
+def test_what_stood_for_the_meaning_is_told_where_it_was_embedded() -> None:
+    trace = Trace(mode="bm25", original_query="tea NOT coffee", compiled_query="tea NOT coffee", embedded_query="tea")
+    assert "by meaning" not in draw_head(trace, 80)
+    trace.embedder_used = True
+    assert draw_head(trace, 80).splitlines()[2] == "by meaning   tea"
+
+
+def test_where_there_was_nothing_to_read_more_closely() -> None:
+    trace = Trace(mode="bm25", original_query="tea", context_elapsed=1.0, total_elapsed=1.0)
+    assert draw_head(trace, 80).splitlines()[4].endswith("1.0 ms  none read more closely")
+
+
 def test_where_nothing_was_found_there_is_nothing_to_rerank() -> None:
     trace = Trace(mode="hybrid", original_query="tea", rerank_skipped_reason="empty_candidates")
     assert [line.split() for line in draw_head(trace, 80).splitlines()[4:]] == [
@@ -115,6 +133,7 @@ def test_no_query_breaks_a_line(text: str) -> None:
         warnings=[text],
         embedder=text,
         embedder_used=True,
+        embedded_query=text,
         graph_skipped_reason=text,
         stages=[StageRun(text, 1, 0.0)],
     )

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from recollect.model import Candidate
 from recollect.retrieval import Attempt, Trace
-from recollect.retrieval.wording import fusion_in_words, rerank_in_words, retry_in_words
+from recollect.retrieval.trace import Context
+from recollect.retrieval.wording import context_in_words, fusion_in_words, rerank_in_words, retry_in_words
 
 
 @pytest.mark.parametrize(
@@ -54,3 +56,17 @@ def test_rerank(fields: dict[str, Any], told: str) -> None:
 def test_retry(attempt: Attempt | None, told: str) -> None:
     attempts = [Attempt("initial", "gren OR tea", 0), *([attempt] if attempt else [])]
     assert retry_in_words(Trace(mode="bm25", original_query="gren\ntea", attempts=attempts)) == told
+
+
+@pytest.mark.parametrize(
+    ("context", "fields", "told"),
+    [
+        (Context(2.125, ("a",)), {"session": "s", "position": 2}, "with the note beside it, at first 2.12"),
+        (Context(None, ("a", "c")), {"session": "s", "position": 2}, "with 2 notes beside it, not found at first"),
+        (Context(1e-6, ()), {"session": "s", "position": 1}, "read once more, at first 0.00"),
+        (Context(3.0, ()), {"session": "s"}, "with its best passage, at first 3.00"),
+        (Context(3.0, ()), {}, "with its best passage, at first 3.00"),
+    ],
+)
+def test_what_a_note_was_read_with(context: Context, fields: dict[str, Any], told: str) -> None:
+    assert context_in_words(context, Candidate("b", **fields)) == told

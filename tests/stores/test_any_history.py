@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from numpy.typing import NDArray
 
 from recollect.model import Filters
 from recollect.query import parse
@@ -26,9 +27,14 @@ content = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 vector = st.tuples(*[st.integers(-3, 3)] * 3).filter(any)
 namespace = st.sampled_from(["default", "alice"])
 draft = st.fixed_dictionaries(
-    {"path": path, "content": content, "vector": vector},
+    {"path": path, "content": content, "vector": vector | st.lists(vector, min_size=1, max_size=3)},
     optional={"tags": st.lists(st.sampled_from(["x", "y"]), unique=True).map(tuple), "title": content},
 )
+
+
+def _nearness(vectors: NDArray[np.float32], unit: NDArray[np.float64]) -> float:
+    rows = np.atleast_2d(vectors)
+    return float((rows @ unit / np.linalg.norm(rows, axis=1)).max())
 
 
 class History(RuleBasedStateMachine):
@@ -116,7 +122,7 @@ class History(RuleBasedStateMachine):
         found = self.store.search_vectors(asked, limit, namespace=home, filters=filters)
         unit = asked.astype(np.float64) / np.linalg.norm(asked)
         expected = sorted(
-            (-round(float(note["vector"] @ unit / np.linalg.norm(note["vector"])), 5), name)
+            (-round(_nearness(note["vector"], unit), 5), name)
             for (where, name), note in self.known.items()
             if where == home and (not tagged or "x" in note["tags"])
         )
@@ -124,6 +130,14 @@ class History(RuleBasedStateMachine):
             [score for score, _ in expected[:limit]], abs=2e-5
         )
         assert len({each.path for each in found}) == min(limit, len(expected))
+        told = {each.id: each.score for each in found}
+        assert self.store.similarities(asked, [*told, "nobody"], namespace=home) == told
+
+    @rule(word=st.sampled_from(WORDS), home=namespace)
+    def count(self, word: str, home: str) -> None:
+        there = [f"{note['title']} {note['content']}" for (where, _), note in self.known.items() if where == home]
+        holding = sum(word in text.split() for text in there)
+        assert self.store.note_counts([parse(word)], namespace=home) == (len(there), [holding])
 
     @rule(home=namespace)
     def edges(self, home: str) -> None:

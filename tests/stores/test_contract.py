@@ -360,6 +360,206 @@ class TestSearchingByVectors:
         assert len(list(store.notes())) == 1
 
 
+class TestPieces:
+    """A note with a row for each piece of its text is as near as the nearest of them."""
+
+    def test_the_nearest_piece_counts(self, store: Store) -> None:
+        put(
+            store,
+            {"path": "whole", "content": "1", "vector": [1, 1, 0]},
+            {"path": "pieces", "content": "2", "vector": [[0, 0, 2], [3, 4, 0], [0, 0, -1]]},
+            {"path": "one", "content": "3", "vector": [[0, 5, 0]]},
+        )
+        found = store.search_vectors(np.array([1, 0, 0], np.float32), 10, namespace=HOME, filters=EVERYTHING)
+        assert [each.path for each in found] == ["whole", "pieces", "one"]
+        assert [each.score for each in found] == pytest.approx([2**-0.5, 0.6, 0.0])
+        assert nearest(store, [0, 0, 1], 1) == ["pieces"]
+        assert nearest(store, [0, 0, -1], 1) == ["pieces"]
+        assert nearest(store, [0, 1, 0], 2) == ["one", "pieces"]
+
+    def test_each_note_is_found_once(self, store: Store) -> None:
+        put(store, *({"path": f"{n}", "content": f"{n}", "vector": [[1, 0.01 * n]] * 5} for n in range(9)))
+        assert nearest(store, [1, 0], 3) == ["0", "1", "2"]
+        assert nearest(store, [1, 0], 100) == [str(n) for n in range(9)]
+
+    def test_ties_are_settled_by_path(self, store: Store) -> None:
+        put(store, *({"path": path, "content": path, "vector": [[0, 1], [1, 2]]} for path in "db"))
+        put(store, *({"path": path, "content": path, "vector": [1, 2]} for path in "eac"))
+        assert nearest(store, [1, 2], 3) == ["a", "b", "c"]
+
+    def test_filters(self, store: Store) -> None:
+        put(
+            store,
+            {"path": "a", "content": "green", "vector": [[1, 0], [0, 1]], "tags": ["x"]},
+            {"path": "b", "content": "tea", "vector": [[1, 0], [1, 1], [0.9, 1]]},
+            {"path": "c", "content": "pot", "vector": [0, 1], "tags": ["x"]},
+        )
+        assert nearest(store, [1, 0], tags=("x",)) == ["a", "c"]
+        assert nearest(store, [0, 1], 1, tags=("x",)) == ["a"]
+        asked = np.array([1, 0], np.float32)
+        found = store.search_vectors(asked, 9, namespace=HOME, filters=EVERYTHING, without=parse("pot NOT green"))
+        assert [each.path for each in found] == ["b", "c"]
+
+    def test_deleted_and_changed(self, store: Store) -> None:
+        put(
+            store,
+            *(
+                {"path": path, "content": path, "vector": [[0, 1, 0]] * place + [[1, 0, 0]]}
+                for place, path in enumerate("abcd")
+            ),
+        )
+        assert nearest(store, [0, 1, 0]) == ["b", "c", "d", "a"]
+        store.delete(["b"], namespace=HOME)
+        assert nearest(store, [0, 1, 0]) == ["c", "d", "a"]
+        put(store, {"path": "c", "vector": [0, 0, 1]}, {"path": "a", "vector": [[0, 0, 1], [0, 1, 0]]})
+        assert nearest(store, [0, 1, 0]) == ["a", "d", "c"]
+        assert nearest(store, [0, 0, 1], 2) == ["a", "c"]
+        put(store, {"path": "d", "content": "of another text"})
+        assert nearest(store, [0, 1, 0]) == ["a", "c"]
+
+    def test_what_is_found_does_not_hang_on_when_the_store_was_opened(self, store: Store) -> None:
+        rows = np.random.default_rng(7).normal(size=(300, 3, 4)).astype(np.float32)
+        given = [{"path": f"{n:03}", "content": str(n), "vector": row[: 1 + n % 3]} for n, row in enumerate(rows)]
+        asked = np.array([1, -1, 0.5, 0], np.float32)
+        put(store, *given[:100])
+        store.search_vectors(asked, 300, namespace=HOME, filters=EVERYTHING)
+        put(store, *given[100:])
+        found = store.search_vectors(asked, 300, namespace=HOME, filters=EVERYTHING)
+        unit = asked / np.linalg.norm(asked)
+        best = {
+            each["path"]: float((each["vector"] @ unit / np.linalg.norm(each["vector"], axis=1)).max())
+            for each in given
+        }
+        assert {each.path: each.score for each in found} == pytest.approx(best, abs=1e-6)
+        assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+
+    def test_they_come_back_as_they_were_written(self, store: Store) -> None:
+        rows = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        many, one, single = put(
+            store,
+            {"content": "many", "vector": rows},
+            {"content": "one", "vector": rows[0]},
+            {"content": "single", "vector": rows[1:2]},
+        )
+        _, (three, flat, of_one) = store.vectors_of([many, one, single])
+        assert three is not None
+        assert flat is not None
+        assert of_one is not None
+        assert (three.shape, flat.shape, of_one.shape) == ((3, 5), (5,), (5,))
+        assert three.tobytes() == rows.tobytes()
+        assert (flat.tobytes(), of_one.tobytes()) == (rows[0].tobytes(), rows[1].tobytes())
+        put(store, {"id": many.id, "vector": three})
+        assert np.array_equal(store.vectors_of([many])[1][0], rows)  # type: ignore[arg-type]
+
+    def test_another_model_may_cut_a_text_into_other_pieces(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "a", "vector": [[1, 0, 0], [0, 1, 0]]}, model=TINY)
+        put(store, {"path": "b", "content": "b", "vector": [0, 0, 1]}, model=TINY)
+        assert store.stats().vectors == {"tiny": 2}
+        other = Model("other", 2)
+        first, second = store.pending(other, 10)
+        given = [(first, np.array([1, 0], np.float32)), (second, np.array([[1, 1], [0, 1], [1, 3]], np.float32))]
+        assert store.embed(other, given) == 2
+        assert store.activate(other)
+        assert nearest(store, [0, 1]) == ["b", "a"]
+        assert nearest(store, [1, 0]) == ["a", "b"]
+        assert store.stats().vectors == {"other": 2}
+
+    def test_pieces_of_another_length_are_refused(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "1", "vector": [[1, 0], [0, 1]]})
+        with pytest.raises(ArgumentError, match="^vector: has 3 numbers; the model 'given' makes vectors of 2"):
+            put(store, {"path": "b", "content": "2", "vector": [[1, 0, 0], [0, 1, 0]]})
+        with pytest.raises(ArgumentError, match="^vector: has 4 numbers; those of 'given' have 2"):
+            store.search_vectors(np.eye(2, dtype=np.float32), 1, namespace=HOME, filters=EVERYTHING)
+        assert [note.path for note in store.notes()] == ["a"]
+
+    def test_the_store_is_sound(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "1", "vector": [[1, 0], [0, 1]]}, {"content": "2", "vector": [1, 0]})
+        assert not any(finding.problem for finding in store.check())
+        assert not any(finding.problem for finding in store.repair())
+        assert nearest(store, [0, 1], 1) == ["a"]
+
+
+class TestSimilarities:
+    def test_they_are_what_a_search_says_to_the_last_bit(self, store: Store) -> None:
+        rows = np.random.default_rng(5).normal(size=(60, 2, 7)).astype(np.float32)
+        put(store, *({"id": f"{n}", "content": str(n), "vector": row[: 1 + n % 2]} for n, row in enumerate(rows)))
+        asked = np.random.default_rng(6).normal(size=7).astype(np.float32)
+        found = store.search_vectors(asked, 60, namespace=HOME, filters=EVERYTHING)
+        told = {each.id: each.vector_similarity for each in found}
+        assert store.similarities(asked, list(told), namespace=HOME) == told
+        assert store.similarities(asked, ["7", "3", "7"], namespace=HOME) == {"7": told["7"], "3": told["3"]}
+
+    def test_what_has_none_is_left_out(self, store: Store) -> None:
+        put(store, {"id": "a", "content": "1", "vector": [3, 4]}, {"id": "b", "content": "2"})
+        put(store, {"id": "c", "content": "3", "vector": [3, 4], "namespace": "alice"})
+        asked = np.array([1, 0], np.float32)
+        assert store.similarities(asked, ["a", "b", "c", "d"], namespace=HOME) == pytest.approx({"a": 0.6})
+        assert store.similarities(asked, [], namespace=HOME) == {}
+        assert store.similarities(asked, ["a"], namespace="nowhere") == {}
+        store.delete(["a"], namespace=HOME)
+        assert store.similarities(asked, ["a"], namespace=HOME) == {}
+
+    def test_without_a_model_or_with_another(self, store: Store) -> None:
+        put(store, {"id": "a", "content": "1"})
+        asked = np.array([1, 0, 0], np.float32)
+        assert store.similarities(asked, ["a"], namespace=HOME) == {}
+        put(store, {"id": "a", "vector": [2, 0, 0]}, model=TINY)
+        assert store.similarities(asked, ["a"], namespace=HOME, model=TINY) == {"a": 1.0}
+        assert store.similarities(asked, ["a"], namespace=HOME, model=Model("other", 3)) == {}
+
+    def test_a_vector_of_another_length_is_refused(self, store: Store) -> None:
+        put(store, {"id": "a", "content": "1", "vector": [1, 0]})
+        with pytest.raises(ArgumentError, match="^vector: has 3 numbers; those of 'given' have 2"):
+            store.similarities(np.ones(3, np.float32), ["a"], namespace=HOME)
+
+
+class TestCounting:
+    @staticmethod
+    def counts(store: Store, *queries: str, namespace: str = HOME) -> tuple[int, list[int]]:
+        return store.note_counts([parse(query) for query in queries], namespace=namespace)
+
+    def test_notes_that_hold_a_word(self, store: Store) -> None:
+        put(store, "green tea", "Greener teas", {"content": "pot", "title": "Tea"}, {"content": "pot", "tags": ["tea"]})
+        assert self.counts(store, "tea", "green", "pot", "kettle") == (4, [4, 1, 2, 0])
+        assert self.counts(store, "tea", '"green tea"', "gre*", "green OR pot") == (4, [4, 1, 2, 3])
+        assert self.counts(store) == (4, [])
+        assert self.counts(store, "", "?!") == (4, [0, 0])
+
+    def test_a_namespace_is_a_wall(self, store: Store) -> None:
+        put(store, "tea", {"content": "tea", "namespace": "alice"}, {"content": "tea pot", "namespace": "alice"})
+        assert self.counts(store, "tea", "pot") == (1, [1, 0])
+        assert self.counts(store, "tea", "pot", namespace="alice") == (2, [2, 1])
+        assert self.counts(store, "tea", namespace="nowhere") == (0, [0])
+
+    def test_what_changes_is_known_at_once(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "tea"})
+        assert self.counts(store, "tea", "pot") == (1, [1, 0])
+        assert self.counts(store, "tea", "pot") == (1, [1, 0])
+        put(store, {"path": "b", "content": "tea"}, {"path": "a", "content": "pot"})
+        assert self.counts(store, "tea", "pot") == (2, [1, 1])
+        store.delete(["b"], namespace=HOME)
+        assert self.counts(store, "tea", "pot") == (1, [0, 1])
+        put(store, {"path": "a", "title": "Tea"})
+        assert self.counts(store, "tea", "pot") == (1, [1, 1])
+
+    def test_notes_without_a_word_are_notes(self, store: Store) -> None:
+        assert self.counts(store, "tea") == (0, [0])
+        put(store, "tea")
+        assert self.counts(store, "tea") == (1, [1])
+        (empty, emoji) = put(store, "", "🍵")
+        assert self.counts(store, "tea") == (3, [1])
+        store.delete([empty.id], namespace=HOME)
+        assert self.counts(store, "tea") == (2, [1])
+        store.delete([emoji.id], namespace=HOME)
+        assert self.counts(store, "tea") == (1, [1])
+
+    def test_they_are_those_of_a_search(self, store: Store) -> None:
+        put(store, *(f"{'tea ' * (n % 2)}{'pot ' * (n % 3)}{n}" for n in range(1, 30)))
+        for query in ("tea", "pot", "tea pot", "7", "kettle", "tea AND pot", "tea NOT pot"):
+            assert self.counts(store, query) == (29, [len(words(store, query, 100))])
+
+
 class TestSearchingByNames:
     @staticmethod
     def named(store: Store, *words: str, limit: int = 10, titles: bool = False, **conditions: Any) -> list[str]:

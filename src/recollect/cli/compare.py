@@ -75,7 +75,8 @@ def _compare_over(path: str, presets: tuple[str, ...], asked: dict[str, Any], *,
     from recollect.retrieval import presets as known_presets  # noqa: PLC0415 (brings numpy)
 
     dataset = evaluating.chosen_dataset(path, asked)
-    outcomes = evaluating.judged(dataset, presets or tuple(known_presets()), [asked["mode"]], asked)
+    systems = evaluating.systems_of(presets or tuple(known_presets()), [asked["mode"]])
+    outcomes = evaluating.judged(dataset, systems, asked)
     if as_json:
         terminal.print_json([outcome.to_dict() for outcome in outcomes])
     else:

@@ -15,9 +15,12 @@ from recollect.cli import evaluating, options, terminal
 from recollect.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from recollect.evaluation import Dataset, Outcome
+    from recollect.evaluation import Dataset, Outcome, Sweep, System
 
 __all__ = ["command"]
+
+_DRAWN = ("any@5", "recall@10", "ndcg@10", "mrr")
+"""The measures that a report draws sweeps of; the terminal shows all."""
 
 
 @click.command("eval")
@@ -73,6 +76,14 @@ __all__ = ["command"]
     help="Write a report with plots as .html, or with tables as .md; can be given several times.",
 )
 @click.option(
+    "--sweep",
+    "sweeps",
+    type=click.Choice(("k", "alpha")),
+    multiple=True,
+    help="Turn a constant of the first preset's fusion: k of reciprocal ranks, or alpha, the vector leg's share in a "
+    "convex combination; can be given twice.",
+)
+@click.option(
     "--run-dir",
     type=click.Path(file_okay=False),
     metavar="DIR",
@@ -92,6 +103,7 @@ def command(
     measures: tuple[str, ...],
     target: str | None,
     reports: tuple[str, ...],
+    sweeps: tuple[str, ...],
     run_dir: str | None,
     quiet: bool,  # noqa: ARG001 (whoever prints asks for it)
     **asked: Any,
@@ -107,18 +119,29 @@ def command(
         _check_reports(reports)
     dataset = evaluating.chosen_dataset(path, asked)
     wanted = tuple(dict.fromkeys((*MEASURES, *measures)))
-    outcomes = evaluating.judged(dataset, presets, modes, asked, depth=depth, measures=wanted)
+    systems = evaluating.systems_of(presets, modes)
+    outcomes = evaluating.judged(dataset, systems, asked, depth=depth, measures=wanted)
+    turned = [sweep for each in dict.fromkeys(sweeps) for sweep in _swept(dataset, systems[0], each, asked, depth)]
     if run_dir is not None:
         _write_runs(Path(run_dir), dataset, outcomes)
     if reports:
-        _write_reports(reports, dataset, outcomes)
+        _write_reports(reports, dataset, outcomes, turned)
     told = [outcome.to_dict() for outcome in outcomes]
     if target == "-":
         terminal.print_json(told)
         return
     if target is not None:
         Path(target).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    evaluating.show(dataset, outcomes)
+    evaluating.show(dataset, outcomes, turned)
+
+
+def _swept(dataset: Dataset, system: System, parameter: str, asked: dict[str, Any], depth: int) -> list[Sweep]:
+    """Put the questions to the systems of a sweep."""
+    from recollect.evaluation import MEASURES, sweep_of, swept  # noqa: PLC0415 (brings numpy)
+
+    systems = list(swept(system, parameter).values())
+    outcomes = evaluating.judged(dataset, systems, asked, depth=depth, measures=MEASURES, remember_queries=True)
+    return sweep_of(dataset.name, parameter, system, outcomes, MEASURES)
 
 
 def _check_reports(paths: Sequence[str]) -> None:
@@ -131,11 +154,15 @@ def _check_reports(paths: Sequence[str]) -> None:
             raise ArgumentError("report", f"must be in a folder that is there, got {path!r}")
 
 
-def _write_reports(paths: Sequence[str], dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
+def _write_reports(
+    paths: Sequence[str], dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep]
+) -> None:
     """Write the same figures as each of the reports, dated today."""
     from recollect.evaluation.report import report_of, save_report  # noqa: PLC0415 (as above)
 
-    report = report_of(outcomes, dataset, date=datetime.now(tz=UTC).astimezone().date().isoformat())
+    today = datetime.now(tz=UTC).astimezone().date().isoformat()
+    drawn = [sweep for sweep in sweeps if sweep.measure in _DRAWN]
+    report = report_of(outcomes, dataset, sweeps=drawn, date=today)
     for path in paths:
         save_report(path, report)
         terminal.say_aside(f"report: {path}")

@@ -12,9 +12,9 @@ from recollect.cli import opening, terminal
 from recollect.progress import shown_progress
 
 if TYPE_CHECKING:
-    from recollect.evaluation import Dataset, Outcome
+    from recollect.evaluation import Dataset, Outcome, Sweep, System
 
-__all__ = ["MODES", "choosing_options", "chosen_dataset", "dataset_options", "judged", "show"]
+__all__ = ["MODES", "choosing_options", "chosen_dataset", "dataset_options", "judged", "show", "systems_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -80,13 +80,17 @@ def chosen_dataset(path: str, asked: dict[str, Any]) -> Dataset:
     return dataset
 
 
-def judged(
-    dataset: Dataset, presets: Sequence[str], modes: Sequence[str], asked: dict[str, Any], **options: Any
-) -> list[Outcome]:
-    """Put the questions to every preset in every mode; those without notes of their own to the memory of ``--db``."""
-    from recollect.evaluation import System, evaluate  # noqa: PLC0415 (brings numpy)
+def systems_of(presets: Sequence[str], modes: Sequence[str]) -> list[System]:
+    """Return every preset in every mode."""
+    from recollect.evaluation import System  # noqa: PLC0415 (brings numpy)
 
-    systems = [System(preset, mode) for preset in presets for mode in modes]
+    return [System(preset, mode) for preset in presets for mode in modes]
+
+
+def judged(dataset: Dataset, systems: Sequence[System], asked: dict[str, Any], **options: Any) -> list[Outcome]:
+    """Put the questions to every system; those without notes of their own to the memory of ``--db``."""
+    from recollect.evaluation import evaluate  # noqa: PLC0415 (brings numpy)
+
     own = dataset.notes > 0
     given = nullcontext() if own else opening.open_for_reading(asked["db"], asked["embedder"])
     label = "Evaluating"
@@ -107,8 +111,8 @@ def judged(
     return outcomes
 
 
-def show(dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
-    """Draw the figures, what the first system has ahead of the others, and the strata."""
+def show(dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep] = ()) -> None:
+    """Draw the figures, what the first system has ahead of the others, the strata, and sweeps."""
     from recollect.cli import outcome_tables  # noqa: PLC0415 (brings rich, which is heavy)
 
     console = terminal.console()
@@ -120,3 +124,6 @@ def show(dataset: Dataset, outcomes: Sequence[Outcome]) -> None:
     if outcomes[0].strata:
         console.print()
         outcome_tables.draw_strata(console, outcomes)
+    for parameter in dict.fromkeys(sweep.parameter for sweep in sweeps):
+        console.print()
+        outcome_tables.draw_sweep(console, [sweep for sweep in sweeps if sweep.parameter == parameter])

@@ -17,9 +17,9 @@ from recollect.evaluation.report.wording import figures, verdict
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recollect.evaluation import Dataset, Outcome
+    from recollect.evaluation import Dataset, Outcome, Sweep
 
-__all__ = ["draw_differences", "draw_figures", "draw_heading", "draw_strata"]
+__all__ = ["draw_differences", "draw_figures", "draw_heading", "draw_strata", "draw_sweep"]
 
 _STYLES = {"better": "green", "worse": "red"}
 
@@ -48,6 +48,20 @@ def draw_figures(console: Console, outcomes: Sequence[Outcome]) -> None:
             *(_figure(outcome.mean(measure), best[measure]) for measure in outcome.values),
             *(Text(f"{outcome.latency(percentile):.1f}") for percentile in (50, 95)),
         )
+    draw_table(console, table)
+
+
+def draw_sweep(console: Console, sweeps: Sequence[Sweep]) -> None:
+    """Draw a row for each value of a constant and a column for each measure; the best of each is bold."""
+    lines = {sweep.measure: line for sweep in sweeps for line in sweep.lines.values()}
+    table = _table(sweeps[0].parameter, *lines)
+    for points in zip(*lines.values(), strict=True):
+        best = [max(point.mean for point in line) for line in lines.values()]
+        table.add_row(
+            Text(f"{points[0].x:g}"), *(_figure(point.mean, most) for point, most in zip(points, best, strict=True))
+        )
+    console.print(Text(terminal.line(f"{sweeps[0].title}: {sweeps[0].parameter} turned"), "bold"))
+    console.print()
     draw_table(console, table)
 
 

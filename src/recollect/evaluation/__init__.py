@@ -10,6 +10,7 @@ from recollect.evaluation.report import Report, report_of, write_pictures, write
 from recollect.evaluation.running import evaluate, open_collection
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
 from recollect.evaluation.sweep import Point, Sweep
+from recollect.evaluation.sweeping import SWEPT, sweep_of, swept
 from recollect.evaluation.synthetic import generate_questions, write_questions
 from recollect.evaluation.system import System
 from recollect.evaluation.trec import read_qrels, read_run, write_qrels, write_run
@@ -18,6 +19,7 @@ from recollect.evaluation.win_loss import Answered, WinLoss, win_loss
 
 __all__ = [
     "MEASURES",
+    "SWEPT",
     "Answered",
     "Change",
     "Collection",
@@ -51,6 +53,8 @@ __all__ = [
     "read_run",
     "report_of",
     "search_space",
+    "sweep_of",
+    "swept",
     "tune",
     "win_loss",
     "write_pictures",

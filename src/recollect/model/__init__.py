@@ -5,7 +5,8 @@ from recollect.model.document import Document, Written
 from recollect.model.edge import Edge
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
-from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of, embedding_text
+from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of
+from recollect.model.pieces import EmbeddingText, embedding_text, pieces
 
 __all__ = [
     "DEFAULT_NAMESPACE",
@@ -14,6 +15,7 @@ __all__ = [
     "Document",
     "Draft",
     "Edge",
+    "EmbeddingText",
     "Filters",
     "Hit",
     "Link",
@@ -24,4 +26,5 @@ __all__ = [
     "as_candidates",
     "draft_of",
     "embedding_text",
+    "pieces",
 ]

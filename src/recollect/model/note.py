@@ -11,7 +11,7 @@ from recollect import arguments
 from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["DEFAULT_NAMESPACE", "Draft", "Link", "Note", "draft_of", "embedding_text"]
+__all__ = ["DEFAULT_NAMESPACE", "Draft", "Link", "Note", "draft_of"]
 
 DEFAULT_NAMESPACE = "default"
 """Where notes live that name no namespace."""
@@ -132,15 +132,6 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
         if held is not None:
             draft[name] = check(name, held)
     return draft
-
-
-def embedding_text(title: str, summary: str, content: str) -> str:
-    r"""Return the text of a note that its vector stands for: title, summary and content, those that there are.
-
-    >>> embedding_text("Tea", "", "Prefers sencha.")
-    'Tea\nPrefers sencha.'
-    """
-    return "\n".join(part for part in (title, summary, content) if part) if title or summary else content
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -14,7 +14,9 @@ from recollect.ranking.intent import Intent, detect_intent, intent_multiplier, r
 from recollect.ranking.proximity import DEFAULT_TEMPORAL_BOOST, temporal, temporal_boost
 from recollect.ranking.replacement import step_back
 from recollect.ranking.reranking import merge_reranked, rerank_text
+from recollect.ranking.sessions import lift_sessions
 from recollect.ranking.spreading import Loan, add_loans, multiply_by_loans, one_hop, random_walk
+from recollect.ranking.turns import weigh_turns
 
 __all__ = [
     "DEFAULT_TEMPORAL_BOOST",
@@ -34,6 +36,7 @@ __all__ = [
     "exact_match",
     "importance_prior",
     "intent_multiplier",
+    "lift_sessions",
     "merge_reranked",
     "multiply_by_loans",
     "one_hop",
@@ -44,4 +47,5 @@ __all__ = [
     "temporal",
     "temporal_boost",
     "unanimity",
+    "weigh_turns",
 ]

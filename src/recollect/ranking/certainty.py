@@ -24,6 +24,8 @@ class Calibration(NamedTuple):
     """What a cosine of 1 adds."""
     coverage: float
     """What holding all words of the query adds."""
+    strength: float = 1.0
+    """What its ranking is worth beside one by words, where that of a good sentence encoder is worth 1."""
 
 
 def confidence(similarity: float | None, coverage: float, calibration: Calibration) -> float:
@@ -53,7 +55,7 @@ def calibration_of(model: str) -> Calibration:
 # nothing that was asked for.
 _BY_MODEL = {
     "all-MiniLM-L6-v2": Calibration(-4.6, 8.9, 2.0),
-    "wordllama": Calibration(-3.8, 6.8, 2.4),
+    "wordllama": Calibration(-3.8, 6.8, 2.4, strength=0.45),
 }
 WORDS_ALONE = Calibration(-1.9, 0.0, 5.0)
 UNKNOWN = Calibration(-4.2, 7.8, 2.2)

@@ -139,9 +139,18 @@ def _chances(ways: Mapping[str, float]) -> dict[str, float]:
 
 
 def add_loans(
-    candidates: Iterable[Candidate | Mapping[str, Any]], loans: Mapping[str, Sequence[Loan]], *, weight: float = 1.0
+    candidates: Iterable[Candidate | Mapping[str, Any]],
+    loans: Mapping[str, Sequence[Loan]],
+    *,
+    weight: float = 1.0,
+    lift: float = 0.0,
+    own: float = 0.0,
 ) -> list[Candidate]:
     """Return ``candidates`` with ``weight`` times what they were lent added to their scores, the best first.
+
+    Unless ``lift`` is 0, loans lift no note above this share of the best score among those who lent to it. Unless
+    ``own`` is 0, only a note whose own score is at least this share of that one gets the whole of its loans; one that
+    has half as much gets half of them.
 
     >>> notes = [Candidate("a", score=0.5), Candidate("b", score=0.4)]
     >>> [(note.id, round(note.score, 3)) for note in add_loans(notes, {"b": [Loan("a", "next", 0.25)]}, weight=0.8)]
@@ -149,12 +158,20 @@ def add_loans(
     """
     found = as_candidates("candidates", candidates)
     names = {candidate.id: shown_name(candidate) for candidate in found}
+    scores = {candidate.id: candidate.score for candidate in found}
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         lent = loans.get(candidate.id)
         if not lent:
             return []
-        return [Effect(_reason(lent, names), addend=weight * fsum(loan.share for loan in lent))]
+        addend, reason = weight * fsum(loan.share for loan in lent), _reason(lent, names)
+        best = max((scores[loan.source] for loan in lent if loan.source in scores), default=None)
+        if best is not None:  # a session or a walk is no one's in particular
+            needed = own * best
+            addend *= min(1.0, max(0.0, candidate.score) / needed) if needed > 0 else 1.0
+            if lift and addend > (room := max(0.0, lift * best - candidate.score)):
+                addend, reason = room, f"{reason}, and stays below"
+        return [Effect(reason, addend=addend)]
 
     return rescore("graph", found, effects_on)
 

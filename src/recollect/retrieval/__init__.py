@@ -5,11 +5,21 @@ from recollect.retrieval.explanation import explain
 from recollect.retrieval.pipeline import Retrieval
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.result import SearchResult
-from recollect.retrieval.rules import FusionRules, GraphRules, LadderRules, QueryRules, RerankRules, StageRules
-from recollect.retrieval.trace import Attempt, StageRun, Trace, recomputed_score
+from recollect.retrieval.rules import (
+    ContextRules,
+    FusionRules,
+    GraphRules,
+    LadderRules,
+    QueryRules,
+    RerankRules,
+    StageRules,
+)
+from recollect.retrieval.trace import Attempt, Context, StageRun, Trace, recomputed_score
 
 __all__ = [
     "Attempt",
+    "Context",
+    "ContextRules",
     "FusionRules",
     "GraphRules",
     "LadderRules",

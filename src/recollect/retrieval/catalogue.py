@@ -10,7 +10,15 @@ from typing import TypeAlias
 
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.retrieval.preset import Preset, preset_from_toml
-from recollect.retrieval.rules import FusionRules, GraphRules, LadderRules, QueryRules, RerankRules, StageRules
+from recollect.retrieval.rules import (
+    ContextRules,
+    FusionRules,
+    GraphRules,
+    LadderRules,
+    QueryRules,
+    RerankRules,
+    StageRules,
+)
 
 __all__ = ["PresetSpec", "preset_from", "presets"]
 
@@ -23,17 +31,28 @@ _NO_RERANK = RerankRules(on=False)
 
 DEFAULT = Preset(
     name="default",
-    about="words, meaning and connections; exclusion means exclusion; what was replaced steps back",
+    about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
+    query=QueryRules(common=0.45),
     ladder=LadderRules(trust=0.5),
-    fusion=FusionRules(method="convex", weights={"lexical": 0.6, "vector": 0.4}, least={"lexical": 0.0}),
+    fusion=FusionRules(
+        method="convex",
+        weights={"lexical": 0.4, "vector": 0.6},
+        least={"lexical": 0.0, "vector": 0.0},
+        by_strength=True,
+    ),
+    context=ContextRules(on=True),
     graph=GraphRules(
         use="addition",
-        seeds=20,
-        hubs=0.5,
-        edges={"previous": 0.3, "next": 0.3, "session": 0.03, "mention": 0.25, "link": 0.2, "entity": 0.0}
+        seeds=5,
+        hubs=0.35,
+        lift=0.95,
+        own=0.1,
+        edges={"previous": 0.0, "next": 0.0, "session": 0.0, "mention": 0.6, "link": 0.4, "entity": 0.0}
         | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage below sees to these
     ),
     stages=(
+        StageRules("session", {"weight": 0.33}),
+        StageRules("turns", {"speaker": 0.1, "asks": 0.2, "length": 0.1}),
         StageRules("intent", {"characters": 20_000}),
         StageRules("temporal_boost", {"boost": 0.4, "combine": "multiply"}),
         StageRules("replaced", {"factor": 0.5}),

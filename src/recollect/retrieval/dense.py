@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -30,6 +30,8 @@ class Nearest(NamedTuple):
     elapsed: float = 0.0
     embedder_used: bool = False
     warning: str = ""
+    query: QueryVector | None = None
+    """What was looked for."""
 
 
 class DenseLeg:
@@ -69,7 +71,10 @@ class DenseLeg:
         slow down a leg beside it.
         """
         if given is not None:
-            own = QueryVector(arguments.vector("vector", given), own=True)
+            vector = arguments.vector("vector", given)
+            if vector.ndim > 1:
+                raise ArgumentError("vector", f"must be a flat list of numbers, got an array of shape {vector.shape}")
+            own = QueryVector(vector, own=True)
             return lambda: own
         if not request.meaning and request.excluding is not None:
             return lambda: _NOTHING  # nothing is wanted; the source documents embed even that
@@ -105,7 +110,27 @@ class DenseLeg:
                 raise
             warning = f"the search was by words alone: {told(error)}"
             return Nearest(None, _since(started), query.elapsed is not None, warning)
-        return Nearest(found[: place.depth], _since(started) + (query.elapsed or 0.0), query.elapsed is not None)
+        elapsed = _since(started) + (query.elapsed or 0.0)
+        return Nearest(found[: place.depth], elapsed, query.elapsed is not None, query=query)
+
+    def join(self, nearest: Nearest, newcomers: Sequence[Candidate], place: Place) -> list[Candidate]:
+        """Return what was found with newcomers behind it, by how near they are; an index that cannot tell has none."""
+        found = nearest.found or []
+        similarities = getattr(self._index, "similarities", None)
+        if similarities is None or nearest.query is None or nearest.query.vector is None or not newcomers:
+            return found
+        vector, model = nearest.query.vector, nearest.query.model
+        known = {each.id for each in found}
+        asked = {each.id: each for each in newcomers if each.id not in known}
+        told_of = similarities(vector, list(asked), namespace=place.namespace, model=model)
+        similar = {note: arguments.number("similarities", told_of[note]) for note in told_of if note in asked}
+        joined = list(found)
+        for note in sorted(similar, key=lambda note: (-similar[note], asked[note].path, note)):
+            newcomer = asked[note].copy()
+            newcomer.vector_similarity = newcomer.score = similar[note]
+            newcomer.vector_rank = len(joined) + 1
+            joined.append(newcomer)
+        return joined
 
     def _embedded(self, text: str) -> QueryVector:
         started = perf_counter()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recollect import arguments
 from recollect.model import Candidate, as_candidates
-from recollect.retrieval.lines import LEAST_WIDTH, WIDTH, one_line
+from recollect.retrieval.lines import LEAST_WIDTH, WIDTH, one_line, shortened
 from recollect.retrieval.timeline import draw_head
 from recollect.retrieval.waterfall import draw_row, highest, pointers, rows, widths
 
 if TYPE_CHECKING:
-    from recollect.retrieval.trace import Trace
+    from recollect.retrieval.trace import Context, Trace
 
 __all__ = ["explain", "explain_search"]
+
+_LONGEST_BEGINNING = 50
+"""How much of its content stands for a note that has no name, such as a turn of a conversation."""
 
 
 def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int | None = 10, width: int = WIDTH) -> str:
@@ -34,12 +37,28 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
         importance     × 0.76  0.012459  ██████████████░░░░  importance 0.20
         score                  0.012459  █████████████▋
     """
-    found = as_candidates("candidates", candidates)
+    return _drawn(as_candidates("candidates", candidates), {}, limit=limit, width=width)
+
+
+def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) -> str:
+    """Return a drawing of a whole search: how the query was read, what each part did, and then each result.
+
+    >>> from recollect.retrieval import Trace
+    >>> explain_search(Trace(mode="bm25", original_query="tea")).splitlines()[0]
+    'query        tea'
+    """
+    results = _drawn(trace.results, trace.contexts, limit=limit, width=width)
+    head = draw_head(trace, max(LEAST_WIDTH, width))
+    return f"{head}\n\n{results}" if results else head
+
+
+def _drawn(found: Sequence[Candidate], contexts: Mapping[str, Context], *, limit: int | None, width: int) -> str:
+    """Return the drawing of each result; ``contexts`` say what some of them were read with."""
     most = arguments.limit("limit", limit)
     columns = max(LEAST_WIDTH, arguments.count("width", width))
     shown = found[:most] if most else found
     scale, cells = highest(shown), columns // 5
-    tables = [rows(candidate, scale, cells) for candidate in shown]
+    tables = [rows(candidate, scale, cells, contexts.get(candidate.id)) for candidate in shown]
     aligned = widths([row for table in tables for row in table])
     places = {candidate.id: (rank, candidate) for rank, candidate in enumerate(found, 1)}
     return "\n\n".join(
@@ -54,19 +73,8 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
     )
 
 
-def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) -> str:
-    """Return a drawing of a whole search: how the query was read, what each part did, and then each result.
-
-    >>> from recollect.retrieval import Trace
-    >>> explain_search(Trace(mode="bm25", original_query="tea")).splitlines()[0]
-    'query        tea'
-    """
-    results = explain(trace.results, limit=limit, width=width)
-    head = draw_head(trace, max(LEAST_WIDTH, width))
-    return f"{head}\n\n{results}" if results else head
-
-
 def _heading(rank: int, candidate: Candidate) -> str:
-    name = one_line(candidate.title) or one_line(candidate.path) or one_line(candidate.id)
+    said = shortened(one_line(candidate.content), _LONGEST_BEGINNING)
+    name = one_line(candidate.title) or one_line(candidate.path) or said or one_line(candidate.id)
     where = one_line(candidate.path if candidate.title.strip() and candidate.path else candidate.id)
     return f"{rank:>2}  {name}" + (f"  ({where})" if where != name else "")

@@ -64,4 +64,6 @@ def lend(fused: list[Candidate], found: Neighbourhood, rules: GraphRules) -> lis
     """Return the fused notes with what they were lent, as a factor or added; what is lent brings newcomers in."""
     if rules.use == "multiplier":
         return multiply_by_loans(fused, found.loans, weight=rules.weight)
-    return add_loans([*fused, *found.newcomers], found.loans, weight=rules.weight)
+    known = {candidate.id for candidate in fused}  # a newcomer whose similarity is known was fused with the others
+    newcomers = [newcomer for newcomer in found.newcomers if newcomer.id not in known]
+    return add_loans([*fused, *newcomers], found.loans, weight=rules.weight, lift=rules.lift, own=rules.own)

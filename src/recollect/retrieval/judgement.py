@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from recollect.model import Candidate, Hit
 from recollect.ranking import Calibration, Loan, confidence
 from recollect.retrieval.lexical import Worded
 from recollect.retrieval.matching import coverage
 from recollect.retrieval.snippets import snippet
+from recollect.retrieval.trace import Trace
 
 __all__ = ["Judge"]
 
@@ -22,12 +23,11 @@ class Judge:
         self._farthest = nearest[-1].score if nearest else None
         self._calibration = calibration
 
-    def above(
-        self, floor: float, candidates: Sequence[Candidate], loans: Mapping[str, Sequence[Loan]]
-    ) -> list[Candidate]:
-        """Return the candidates of which one can be sure enough, and those that such led to."""
+    def above(self, floor: float, candidates: Sequence[Candidate], trace: Trace) -> list[Candidate]:
+        """Return the candidates of which one can be sure enough, and those that such led to, or were read with."""
         sure = {candidate.id for candidate in candidates if self._of(candidate) >= floor}
-        led_to = sure | {note for note, lent in loans.items() if any(_leads(loan, sure) for loan in lent)}
+        led_to = sure | {note for note, lent in trace.loans.items() if any(_leads(loan, sure) for loan in lent)}
+        led_to |= {note for note, context in trace.contexts.items() if not sure.isdisjoint(context.beside)}
         led_to |= {heir for candidate in candidates if candidate.id in led_to for heir in candidate.superseded_by}
         return [candidate for candidate in candidates if candidate.id in led_to]
 

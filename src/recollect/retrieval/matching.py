@@ -7,13 +7,13 @@ is looked for as plain text: a pattern made for each query would take longer to 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from recollect.query import Query, Token
 
-__all__ = ["Matched", "coverage", "matches"]
+__all__ = ["Matched", "coverage", "matches", "occurrences", "sought"]
 
 _WORD = re.compile(r"\w+")
 _SHORTEST_STEM = 3
@@ -67,6 +67,8 @@ def matches(text: str, query: Query) -> list[Matched]:
                 ends = ((_end(lowered, at, term), term.word) for term in terms)
                 begun += [Matched(at, end, word) for end, word in ends if end]
             at = lowered.find(stem, at + 1)
+    if len(begun) < 2:
+        return begun
     begun.sort(key=lambda match: (match.start, -match.end, match.word))
     found: list[Matched] = []
     free = 0
@@ -75,6 +77,28 @@ def matches(text: str, query: Query) -> list[Matched]:
             found.append(match)
             free = match.end
     return found
+
+
+def occurrences(text: str, query: Query) -> dict[int, int]:
+    """Return how often ``text`` holds each word of ``query``, by its number; quicker than to ask where.
+
+    >>> from recollect.query import parse
+    >>> occurrences("Tea? Green teas, please.", parse("green tea"))
+    {0: 1, 1: 2}
+    """
+    lowered = text[:SCANNED].lower()
+    counts: dict[int, int] = {}
+    for stem, terms in _terms(query.tokens).by_stem.items():
+        at = lowered.find(stem)
+        while at >= 0:
+            before = lowered[at - 1 : at]
+            if not (before.isalnum() or before == "_"):
+                for term in terms:
+                    if _end(lowered, at, term):
+                        counts[term.word] = counts.get(term.word, 0) + 1
+                        break
+            at = lowered.find(stem, at + 1)
+    return counts
 
 
 def coverage(texts: Iterable[str], query: Query, *, held: Iterable[int] = ()) -> float:
@@ -88,17 +112,25 @@ def coverage(texts: Iterable[str], query: Query, *, held: Iterable[int] = ()) ->
     return len({*held, *(match.word for text in texts for match in matches(text, query))}) / words if words else 0.0
 
 
+def sought(query: Query) -> dict[str, Query]:
+    """Return each word of a query by what the person wrote, as a query of its own, in the order of their numbers.
+
+    >>> from recollect.query import parse
+    >>> [each.tokens[0].text for each in sought(parse("green tea NOT coffee")).values()]
+    ['green', 'tea']
+    """
+    words: dict[str, list[Token]] = {}
+    for token, _ in _wanted(query.tokens):
+        words.setdefault(token.source or token.text, []).append(token._replace(operator=None))
+    return {word: Query(word, tuple(tokens), has_operators=False) for word, tokens in words.items()}
+
+
 @lru_cache(maxsize=64)  # every hit of a search is looked through for the same words
 def _terms(tokens: tuple[Token, ...]) -> _Terms:
     """Return what tokens look for; excluded ones are left out, and so are those without a letter."""
     numbers: dict[str, int] = {}
     by_stem: dict[str, list[_Term]] = {}
-    excluded = False
-    for token in tokens:
-        excluded = excluded if token.alternative > 1 else token.operator == "NOT"
-        words = _WORD.findall(token.text if token.alternative else token.source or token.text)
-        if excluded or not words:
-            continue
+    for token, words in _wanted(tokens):
         number = numbers.setdefault(token.source or token.text, len(numbers))
         if token.kind == "prefix":
             term = _Term((words[-1].lower(),), is_prefix=True, word=number)
@@ -108,6 +140,16 @@ def _terms(tokens: tuple[Token, ...]) -> _Terms:
         if term not in same:
             same.append(term)
     return _Terms(by_stem, len(numbers))
+
+
+def _wanted(tokens: Iterable[Token]) -> Iterator[tuple[Token, list[str]]]:
+    """Yield the tokens that are not excluded and have a letter, each with its words."""
+    excluded = False
+    for token in tokens:
+        excluded = excluded if token.alternative > 1 else token.operator == "NOT"
+        words = _WORD.findall(token.text if token.alternative else token.source or token.text)
+        if words and not excluded:
+            yield token, words
 
 
 def _lowered(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -11,20 +12,23 @@ from recollect import arguments
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.model import Candidate, Filters
-from recollect.query import AliasTable
+from recollect.query import AliasTable, Query
 from recollect.query.dates import QuestionDate
-from recollect.ranking import calibration_of
+from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
 from recollect.retrieval.chunks import Chunks, NamedChunks
 from recollect.retrieval.connections import IndexConnections
+from recollect.retrieval.context import read_closely
 from recollect.retrieval.deadlines import Workers
 from recollect.retrieval.dense import DenseLeg, Nearest, QueryVector
 from recollect.retrieval.failures import told
+from recollect.retrieval.focus import focused
 from recollect.retrieval.graph import explore, lend
 from recollect.retrieval.judgement import Judge
 from recollect.retrieval.lexical import LexicalLeg, Worded
 from recollect.retrieval.preset import Preset
+from recollect.retrieval.rarity import Rarity, rarity_of
 from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
 from recollect.retrieval.result import SearchResult
 from recollect.retrieval.rules import FusionRules, number_between
@@ -119,7 +123,7 @@ class Retrieval:
         place = read_place(namespace, filters, max(wanted, arguments.count("candidate_k", candidate_k)))
         read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
         lowest = chosen.floor if floor is None else number_between(0, 1)("floor", floor)
-        request = read_request(query, chosen, self._aliases, question_date, now)
+        request = self._focused(read_request(query, chosen, self._aliases, question_date, now), chosen, place)
         walk = _Walk(
             chosen,
             request,
@@ -132,15 +136,17 @@ class Retrieval:
                 rrf_k=chosen.fusion.k,
                 preset=chosen.name,
                 embedder=self._dense.name,
+                embedded_query=request.meaning if request.meaning != request.query else "",
                 date_hints=request.date_hints,
                 warnings=list(request.warnings),
             ),
+            calibration_of(self._dense.name),
         )
-        lists = self._legs(walk, vector, retry=not skip_retry_ladder)
+        lists = self._in_context(walk, self._legs(walk, vector, retry=not skip_retry_ladder))
         fused = self._ranked(walk, lists)
-        judge = Judge(walk.worded, lists["vector"], calibration_of(self._dense.name))
+        judge = Judge(walk.worded, lists["vector"], walk.calibration)
         if lowest > 0:
-            sure = judge.above(lowest, fused, walk.trace.loans)
+            sure = judge.above(lowest, fused, walk.trace)
             walk.trace.below_floor = len(fused) - len(sure)
             fused = sure
         second_stage = SecondStage(self._reranker, chosen.rerank, self._rerank_workers, self._reranker_timeout)
@@ -156,6 +162,22 @@ class Retrieval:
         walk.trace.results = [hit.candidate for hit in hits]
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
         return SearchResult(query, hits, walk.trace)
+
+    def _focused(self, request: Request, preset: Preset, place: Place) -> Request:
+        """Return the request with such words left out of its vector as too many notes hold."""
+        if preset.query.common == 1 or not request.meaning:
+            return request
+        rarity = self._rarity(request.words, place)
+        if rarity is None:
+            return request
+        return replace(request, meaning=focused(request.meaning, request.words, rarity, preset.query.common))
+
+    def _rarity(self, tree: Query, place: Place) -> Rarity | None:
+        """Return how rare the words of a query are, unless the index cannot tell; the search goes on without it."""
+        try:
+            return rarity_of(tree, self._index, place.namespace)
+        except Exception:  # noqa: BLE001 (an index may be the caller's own; its search will tell what is wrong with it)
+            return None
 
     def _legs(self, walk: _Walk, vector: Any, *, retry: bool) -> dict[str, list[Candidate]]:
         """Run the legs that the mode asks for and return their lists by name; the query is embedded meanwhile."""
@@ -180,7 +202,8 @@ class Retrieval:
         if isinstance(failure, StoreError) and not (nearest and nearest.found is not None):
             raise failure  # nothing could be searched at all: an empty answer would be a lie
         trace.bm25_count = len(walk.worded.found)
-        lists = {"lexical": walk.worded.found, "vector": (nearest.found if nearest else None) or []}
+        walk.nearest = nearest or walk.nearest
+        lists = {"lexical": walk.worded.found, "vector": walk.nearest.found or []}
         trace.vector_count = len(lists["vector"])
         return lists
 
@@ -206,12 +229,42 @@ class Retrieval:
             walk.trace.bm25_elapsed = (perf_counter() - started) * 1000
         return None
 
+    def _in_context(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> dict[str, list[Candidate]]:
+        """Return the lists with the best notes read more closely, and with the turns that come in by their neighbours.
+
+        Who writes operators or quotes says what a note itself must hold.
+        """
+        rules, worded = walk.preset.context, walk.worded
+        if not rules.on or walk.trace.mode == "semantic" or worded.by_name or worded.tree.has_operators:
+            return lists
+        started = perf_counter()
+        rarity = self._rarity(worded.tree, walk.place)
+        if rarity is not None:
+            connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
+            reading = read_closely(lists, worded.tree, rarity, connections, rules)
+            walk.trace.contexts = reading.contexts
+            lists = {"lexical": reading.lexical, "vector": self._joined(walk, lists["vector"], reading.newcomers)}
+            if connections.failure:
+                walk.trace.warnings.append(f"turns were not read with those beside them: {connections.failure}")
+        walk.trace.context_elapsed = (perf_counter() - started) * 1000
+        return lists
+
+    def _joined(self, walk: _Walk, found: list[Candidate], newcomers: list[Candidate]) -> list[Candidate]:
+        """Return what was found by meaning with newcomers behind it, if the index can tell how near they are."""
+        try:
+            return self._dense.join(walk.nearest._replace(found=found), newcomers, walk.place)
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            walk.trace.warnings.append(f"how near the notes beside those found are is not known: {told(error)}")
+            return found
+
     def _ranked(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> list[Candidate]:
         """Return one list: the legs fused, connections followed, and each stage of the preset applied."""
         started = perf_counter()
         trace, rules = walk.trace, walk.preset.graph
         fusing = {leg: found for leg, found in lists.items() if leg in _LEGS_OF[trace.mode]}
         fused = fuse(fusing, walk.fusion)
+        if walk.preset.context.on:
+            fused = fused[: walk.place.depth]  # those beside the best made the lists longer than was asked for
         trace.fusion = walk.fusion.to_dict()
         trace.fused_count = len(fused)
         connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
@@ -252,6 +305,10 @@ class Retrieval:
             graph = found.as_list(fused[: rules.seeds], fused, walk.place.depth)
             connected = fuse({**lists, "graph": graph}, walk.fusion)
         else:
+            if rules.use == "addition" and found.newcomers and "vector" in lists:
+                vector = self._joined(walk, lists["vector"], found.newcomers)
+                known = {candidate.id for candidate in (*fused, *found.newcomers)}
+                fused = [each for each in fuse({**lists, "vector": vector}, walk.fusion) if each.id in known]
             connected = lend(fused, found, rules)
         trace.fused_count = len(connected)
         trace.graph_elapsed = (perf_counter() - started) * 1000
@@ -261,22 +318,27 @@ class Retrieval:
 class _Walk:
     """One search on its way: what was asked, under which rules, and what is written down of it."""
 
-    __slots__ = ("place", "preset", "request", "trace", "worded")
+    __slots__ = ("calibration", "nearest", "place", "preset", "request", "trace", "worded")
 
-    def __init__(self, preset: Preset, request: Request, place: Place, trace: Trace) -> None:
+    def __init__(self, preset: Preset, request: Request, place: Place, trace: Trace, calibration: Calibration) -> None:
         self.preset = preset
         self.request = request
         self.place = place
         self.trace = trace
+        self.calibration = calibration
         self.worded = Worded([], request.tree)
+        self.nearest = Nearest(None)
 
     @property
     def fusion(self) -> FusionRules:
-        """The rules of the fusion, in which a guess of the lexical leg counts less."""
-        rules, trust = self.preset.fusion, self.preset.ladder.trust
-        if not self.worded.guessed or trust == 1:
-            return rules
-        return rules.changed({"weights": {**rules.weights, "lexical": rules.weights.get("lexical", 1.0) * trust}})
+        """The rules of the fusion, in which a guess of the lexical leg counts less, and a weak model."""
+        rules = self.preset.fusion
+        shares = {
+            "lexical": self.preset.ladder.trust if self.worded.guessed else 1.0,
+            "vector": self.calibration.strength if rules.by_strength else 1.0,
+        }
+        weighed = {leg: rules.weights.get(leg, 1.0) * share for leg, share in shares.items() if share != 1}
+        return rules.changed({"weights": {**rules.weights, **weighed}}) if weighed else rules
 
 
 _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}

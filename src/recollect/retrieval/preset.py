@@ -11,6 +11,7 @@ from typing import Any
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.retrieval.rules import (
+    ContextRules,
     FusionRules,
     GraphRules,
     LadderRules,
@@ -40,6 +41,7 @@ class Preset:
     query: QueryRules = field(default_factory=QueryRules)
     ladder: LadderRules = field(default_factory=LadderRules)
     fusion: FusionRules = field(default_factory=FusionRules)
+    context: ContextRules = field(default_factory=ContextRules)
     graph: GraphRules = field(default_factory=GraphRules)
     stages: tuple[StageRules, ...] = ()
     rerank: RerankRules = field(default_factory=RerankRules)
@@ -77,6 +79,7 @@ _SECTIONS: dict[str, type[Section]] = {
     "query": QueryRules,
     "ladder": LadderRules,
     "fusion": FusionRules,
+    "context": ContextRules,
     "graph": GraphRules,
     "rerank": RerankRules,
 }

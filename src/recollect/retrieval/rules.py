@@ -15,7 +15,17 @@ from recollect.fusion.pool import LEGS, Ties
 from recollect.query.expressions import Reading
 from recollect.retrieval.stages import check_stage
 
-__all__ = ["FusionRules", "GraphRules", "LadderRules", "QueryRules", "RerankRules", "Section", "StageRules", "checked"]
+__all__ = [
+    "ContextRules",
+    "FusionRules",
+    "GraphRules",
+    "LadderRules",
+    "QueryRules",
+    "RerankRules",
+    "Section",
+    "StageRules",
+    "checked",
+]
 
 _LARGEST = 1000
 _MANY = 10**6
@@ -132,6 +142,8 @@ class QueryRules(Section):
     """Whether a query of nothing but stopwords is searched with its words after all."""
     most_words: int = checked(128, _count_between(0, _MANY))
     """How many words of a long text are looked for; 0 for all."""
+    common: float = checked(1.0, number_between(0, 1))
+    """A word that more than this share of the notes hold is left out of the query's vector; 1: none is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +181,34 @@ class FusionRules(Section):
     """What each leg counts; 1 for those that are not named."""
     least: Mapping[str, float] = _table_of(_weights(*LEGS, at_least=-_LARGEST))
     """In a convex combination, the raw score of a leg that counts as 0; the worst in its list where none is named."""
+    by_strength: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    """Whether the vector leg counts less where its model is known to be weak."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRules(Section):
+    """How the best notes are read more closely: turns with those beside them, long notes piece by piece.
+
+    >>> ContextRules(on=True).previous
+    0.5
+    """
+
+    table: ClassVar[str] = "context"
+    on: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    seeds: int = checked(5, _count_between(1, _LARGEST))
+    """How many of the best notes of each leg are read with those beside them."""
+    reach: int = checked(2, _count_between(1, 10))
+    """How many places before and behind a note count as beside it."""
+    previous: float = checked(0.5, number_between(0, 1))
+    """What a word of the note before counts, where one of the note itself counts 1; half of it a place further on."""
+    next: float = checked(0.3, number_between(0, 1))
+    """What a word of the note behind counts."""
+    passage: float = checked(0.5, number_between(0, 1))
+    """What the best piece of a long note counts, as a share; the rest is what the note as a whole counts."""
+    k1: float = checked(0.8, number_between(0, 10))
+    """How soon a word that is repeated stops to count more."""
+    b: float = checked(0.4, number_between(0, 1))
+    """How much long notes are marked down; 0: not at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +233,12 @@ class GraphRules(Section):
     """How many places before and behind a note count as beside it."""
     hubs: float = checked(0.0, number_between(0, 1))
     """To which power a loan is divided by the number of edges at either end; 0: not at all."""
+    lift: float = checked(0.0, number_between(0, _LARGEST))
+    """Loans that are added lift a note no higher than this share of the best score that it was lent from; 0: as high as
+    they may."""
+    own: float = checked(0.0, number_between(0, 1))
+    """A note gets the whole of loans that are added only if its own score is at least this share of the best score that
+    it was lent from; less has less; 0: it gets them anyway."""
     damping: float = checked(0.5, number_between(0, 1))
     """The chance that a random walk goes on."""
     edges: Mapping[str, float] = _table_of(_weights())

@@ -18,10 +18,12 @@ from recollect.ranking import (
     composite,
     exact_match,
     importance_prior,
+    lift_sessions,
     reweight_by_intent,
     step_back,
     temporal,
     temporal_boost,
+    weigh_turns,
 )
 
 LARGEST = 1_000_000
@@ -100,6 +102,16 @@ def _exact_match(found: list[Candidate], scene: Scene, *, bonus: float = 0.2) ->
     return exact_match(found, query=scene.query, bonus=bonus)
 
 
+def _session(found: list[Candidate], _: Scene, *, weight: float = 0.33) -> list[Candidate]:
+    return lift_sessions(found, weight=weight)
+
+
+def _turns(
+    found: list[Candidate], scene: Scene, *, speaker: float = 0.1, asks: float = 0.2, length: float = 0.1
+) -> list[Candidate]:
+    return weigh_turns(found, query=scene.query, speaker=speaker, asks=asks, length=length)
+
+
 def _replaced(found: list[Candidate], scene: Scene, *, factor: float = 0.5) -> list[Candidate]:
     with_replacements, replaced_by = scene.connections.replacements(found)
     return step_back(with_replacements, replaced_by, factor=factor) if replaced_by or not found else found
@@ -116,6 +128,8 @@ STAGES: dict[str, Callable[..., list[Candidate]]] = {
     "temporal_boost": _temporal_boost,
     "importance": _importance,
     "exact_match": _exact_match,
+    "session": _session,
+    "turns": _turns,
     "replaced": _replaced,
     "duplicates": _duplicates,
 }

@@ -35,6 +35,8 @@ def draw_head(trace: Trace, width: int) -> str:
 def _story(trace: Trace) -> Iterator[tuple[str, str]]:
     yield "query", one_line(trace.original_query, _LONGEST_QUERY)
     yield "looked for", one_line(trace.compiled_query, _LONGEST_QUERY) or "nothing by words"
+    if trace.embedder_used and trace.embedded_query:
+        yield "by meaning", one_line(trace.embedded_query, _LONGEST_QUERY)
     if trace.date_hints:
         yield "dates", ", ".join(map(one_line, trace.date_hints))
     if trace.preset:
@@ -67,6 +69,9 @@ def _parts(trace: Trace) -> Iterator[_Part]:
         model = f" · {one_line(trace.embedder)}" if trace.embedder_used else ""
         yield _Part("meaning", now, trace.vector_elapsed, f"{trace.vector_count} found{model}")
     now += max(trace.bm25_elapsed, trace.vector_elapsed)
+    if trace.context_elapsed:
+        yield _Part("context", now, trace.context_elapsed, f"{len(trace.contexts) or 'none'} read more closely")
+    now += trace.context_elapsed
     if trace.graph_skipped_reason:
         yield _Part("connections", now, 0.0, f"skipped: {one_line(trace.graph_skipped_reason)}")
     elif trace.graph_elapsed:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from recollect.model import Candidate
 from recollect.ranking import Loan
 
-__all__ = ["Attempt", "StageRun", "Trace", "recomputed_score"]
+__all__ = ["Attempt", "Context", "StageRun", "Trace", "recomputed_score"]
 
 
 class Attempt(NamedTuple):
@@ -31,6 +31,23 @@ class Attempt(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return the attempt as JSON-ready data."""
         return self._asdict()
+
+
+class Context(NamedTuple):
+    """What a note was read with.
+
+    >>> Context(3.5, ("n2",)).to_dict()
+    {'own': 3.5, 'beside': ['n2']}
+    """
+
+    own: float | None
+    """What the lexical leg had given to its own words; ``None`` where it had not found it."""
+    beside: tuple[str, ...]
+    """The ids of the turns beside it that it was read with; none for a long note, which was read by its passages."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data."""
+        return {"own": self.own, "beside": list(self.beside)}
 
 
 class StageRun(NamedTuple):
@@ -86,6 +103,11 @@ class Trace:
     preset: str = ""
     embedder: str = ""
     """The model that embedded the query, or would have."""
+    embedded_query: str = ""
+    """What stood for the query's meaning, where that is not the query as it was written."""
+    context_elapsed: float = 0.0
+    contexts: Mapping[str, Context] = field(default_factory=dict)
+    """What each note was read with, by its id."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
     """The rules of the fusion: method, k, base of ranks, weights."""
     date_hints: tuple[str, ...] = ()
@@ -133,8 +155,10 @@ class Trace:
             "errorDetail": self.error_detail,
             "preset": self.preset,
             "embedder": self.embedder,
+            "embeddedQuery": self.embedded_query,
             "fusion": dict(self.fusion),
             "dateHints": list(self.date_hints),
+            "contextElapsed": self.context_elapsed,
             "graphElapsed": self.graph_elapsed,
             "graphCount": self.graph_count,
             "graphSkippedReason": self.graph_skipped_reason,
@@ -163,6 +187,7 @@ class Trace:
         }
         optional = {
             "rerankScore": found.rerank_score,
+            "context": self.contexts[found.id].to_dict() if found.id in self.contexts else None,
             "supersededBy": list(found.superseded_by) or None,
             "loans": [loan.to_dict() for loan in self.loans.get(found.id, ())] or None,
         }

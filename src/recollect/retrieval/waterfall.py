@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.model import Candidate, Step
 from recollect.retrieval.lines import bar, change_bar, hanging, one_line
+from recollect.retrieval.wording import context_in_words
+
+if TYPE_CHECKING:
+    from recollect.retrieval.trace import Context
 
 __all__ = ["Row", "draw_row", "highest", "pointers", "rows", "widths"]
 
@@ -33,9 +37,9 @@ def highest(candidates: Sequence[Candidate]) -> float:
     return max(scores, default=0.0)
 
 
-def rows(candidate: Candidate, scale: float, cells: int) -> list[Row]:
+def rows(candidate: Candidate, scale: float, cells: int, context: Context | None = None) -> list[Row]:
     """Return the waterfall of a candidate, with bars on a scale that ends at ``scale``."""
-    legs, stages = list(_legs(candidate, scale, cells)), list(_stages(candidate, scale, cells))
+    legs, stages = list(_legs(candidate, scale, cells, context)), list(_stages(candidate, scale, cells))
     sure = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
     if legs and not stages:  # the fused score is the score
         *parts, fused = legs
@@ -65,14 +69,17 @@ def draw_row(row: Row, columns: tuple[int, int, int], cells: int, width: int) ->
     return hanging(beginning, row.reason, width)
 
 
-def _legs(candidate: Candidate, scale: float, cells: int) -> Iterator[Row]:
+def _legs(candidate: Candidate, scale: float, cells: int, context: Context | None) -> Iterator[Row]:
     """Yield what each leg gave, each bar from where the one before it ends, and their sum."""
     contributions = candidate.contributions
     so_far = 0.0
     for part in contributions:
         drawn = bar(_share(so_far, scale), _share(so_far + part.points, scale), cells)
         so_far += part.points
-        yield Row(one_line(part.leg), f"+{part.points:.6f}", "", drawn, f"rank {part.rank} · raw {part.score:.4g}")
+        found = f"rank {part.rank} · raw {part.score:.4g}"
+        if context is not None and part.leg == "lexical":
+            found += f" · {context_in_words(context, candidate)}"
+        yield Row(one_line(part.leg), f"+{part.points:.6f}", "", drawn, found)
     if contributions:
         fused = _fused(candidate)
         reason = "" if candidate.relevance is None else f"{candidate.relevance:.2f} of the most possible"

@@ -8,9 +8,27 @@ from typing import TYPE_CHECKING, Any
 from recollect.retrieval.lines import one_line
 
 if TYPE_CHECKING:
-    from recollect.retrieval.trace import Trace
+    from recollect.model import Candidate
+    from recollect.retrieval.trace import Context, Trace
 
-__all__ = ["fusion_in_words", "rerank_in_words", "retry_in_words"]
+__all__ = ["context_in_words", "fusion_in_words", "rerank_in_words", "retry_in_words"]
+
+
+def context_in_words(context: Context, candidate: Candidate) -> str:
+    """Return what a note was read with, and what the lexical leg had given it at first.
+
+    >>> from recollect.model import Candidate
+    >>> from recollect.retrieval.trace import Context
+    >>> context_in_words(Context(3.5, ("n1", "n3")), Candidate("n2", session="s", position=2))
+    'with 2 notes beside it, at first 3.50'
+    """
+    if context.beside:
+        read = "with the note beside it" if len(context.beside) == 1 else f"with {len(context.beside)} notes beside it"
+    elif candidate.session and candidate.position is not None:
+        read = "read once more"
+    else:
+        read = "with its best passage"
+    return read + (", not found at first" if context.own is None else f", at first {context.own:.2f}")
 
 
 def fusion_in_words(rules: Mapping[str, Any]) -> str:

@@ -1,5 +1,7 @@
 """The contract that every store keeps. Nothing outside ``stores/`` knows an engine; nothing inside knows ranking.
 
+A note has a vector for each piece of its text: one, or a row for each piece. It is as near to a query as the nearest.
+
 A namespace is a wall: notes, links, documents, vectors and word statistics of one are never seen from another. Each
 method that writes is one transaction: it happens as a whole, or not at all.
 """
@@ -11,9 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from recollect.model import Candidate, Document, Draft, Edge, Filters, Link, Note, Written
+from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, Written
 from recollect.query import Query
 from recollect.query.expressions import Reading
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     Vector = NDArray[float32]
 
 __all__ = [
+    "FIELD_WEIGHTS",
     "Edge",
     "Finding",
     "Model",
@@ -36,6 +40,12 @@ __all__ = [
     "VectorsMissingError",
     "digest",
 ]
+
+
+FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "content": 1.0}
+)
+"""What a word counts in each field of a note."""
 
 
 class Model(NamedTuple):
@@ -60,7 +70,7 @@ class Pending(NamedTuple):
     """A note that has no vector of a model yet: the store's own key of it, and the text to embed."""
 
     key: Any
-    text: str
+    text: EmbeddingText
 
 
 class Finding(NamedTuple):
@@ -94,7 +104,7 @@ class StoreStats:
 class VectorsMissingError(Exception):
     """A batch cannot be written before these texts are embedded; nothing was."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[EmbeddingText]) -> None:
         """Keep the texts."""
         super().__init__(f"{len(texts)} texts have no vector")
         self.texts = texts
@@ -166,6 +176,19 @@ class SearchIndex(Protocol):
         """Return the notes with these ids that pass the filters, in the order of ``ids``; unknown ids are left out.
 
         Notes that hold what the query ``without`` excludes are not among them.
+        """
+        ...
+
+    def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
+        """Return how many notes the namespace has, and how many of them each query finds by its words."""
+        ...
+
+    def similarities(
+        self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
+    ) -> dict[str, float]:
+        """Return how near the notes with these ids are to a vector, as ``search_vectors`` would say it.
+
+        Unknown ids, and notes without a vector, are left out.
         """
         ...
 

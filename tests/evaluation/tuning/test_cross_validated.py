@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.tuning import Judge, Parameter, folds_of, tune
+from recollect.evaluation.tuning.settings import with_setting
 from recollect.evaluation.tuning.space import search_space
 from recollect.retrieval import Preset, presets
 
-DEFAULT = presets()["default"]
+DEFAULT = with_setting(with_setting(presets()["default"], "graph.seeds", 20), "graph.hubs", 0.5)
 SPACE = (
     Parameter(("graph.seeds",), ((5,), (10,), (20,), (40,))),
     Parameter(("graph.hubs",), ((0.0,), (0.5,), (1.0,))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,12 +55,13 @@ def misled(collections: int = 1) -> Dataset:
 
 def test_where_meaning_is_right_it_is_told_to_count_more(tmp_path: Path) -> None:
     dataset = misled()
-    legs = search_space(DEFAULT)[:1]
+    wordy = replace(DEFAULT, fusion=DEFAULT.fusion.changed({"weights": {"lexical": 0.6, "vector": 0.4}}))
+    legs = search_space(wordy)[:1]
     with open_judge(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as judge:
-        before = judge(DEFAULT)
-        found = tune(judge, DEFAULT, space=legs)
+        before = judge(wordy)
+        found = tune(judge, wordy, space=legs)
         after = judge(found.chosen)
-    assert found.chosen.fusion.weights["vector"] > DEFAULT.fusion.weights["vector"]
+    assert found.chosen.fusion.weights["vector"] > wordy.fusion.weights["vector"]
     assert found.recommended
     assert after.mean() == 1.0 > before.mean()
     assert found.before == pytest.approx(before.mean())

@@ -43,6 +43,10 @@ def test_what_a_preset_has_is_tried_and_nothing_else() -> None:
     assert "fusion.weights.graph" in paths(presets()["weighted-graph"])
     assert {"stages.temporal.recency", "stages.temporal.boost"} <= set(paths(presets()["memini"]))
     assert not {"graph.edges.supersedes", "fusion.weights.graph"} & set(paths(presets()["default"]))
+    closely = ["query.common", "context.previous", "context.next", "context.passage"]
+    assert [path for path in paths(presets()["default"]) if path.startswith(("query.", "context."))] == closely
+    assert "graph.lift" in paths(presets()["default"])
+    assert not {*closely, "graph.lift"} & set(paths(presets()["weighted-graph"]))
 
 
 def test_words_and_meaning_share_what_they_had_together() -> None:
@@ -59,12 +63,12 @@ def test_legs_that_count_for_nothing_stay_so() -> None:
 
 def test_one_side_alone_is_one_parameter() -> None:
     onward = replace(presets()["default"], graph=GraphRules(use="addition", edges={"next": 0.3, "session": 0.1}))
-    assert [parameter.paths for parameter in search_space(onward)][2:4] == [
+    assert [parameter.paths for parameter in search_space(onward)][6:8] == [
         ("graph.edges.next",),
         ("graph.edges.session",),
     ]
     alone = replace(presets()["default"], graph=GraphRules(use="multiplier", edges={"link": 1.0}))
-    assert [parameter.paths for parameter in search_space(alone)][2] == ("graph.edges.link",)
+    assert [parameter.paths for parameter in search_space(alone)][6] == ("graph.edges.link",)
 
 
 def test_every_number_of_a_stage_is_tried_or_left_alone_on_purpose() -> None:

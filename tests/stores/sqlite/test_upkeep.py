@@ -221,6 +221,40 @@ def test_more_vectors_than_a_block_holds(path: Path, monkeypatch: pytest.MonkeyP
     store.close()
 
 
+def test_pieces_that_lie_in_several_blocks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.stores.sqlite.vectors.BLOCK_ROWS", 10)
+    monkeypatch.setattr("recollect.stores.sqlite.vectors.READ_ROWS", 7)
+    rows = np.random.default_rng(5).standard_normal((60, 4, 6)).astype(np.float32)
+    store = SQLiteStore(path)
+    for start in range(0, 60, 15):
+        store.write(
+            [{"path": f"{n}", "content": f"{n}", "vector": rows[n, : 1 + n % 4]} for n in range(start, start + 15)]
+        )
+        store.search_vectors(rows[0, 0], 1, namespace="default", filters=EVERYTHING)
+    store.delete(["20", "31"], namespace="default")
+    for n in (0, 3, 19, 22, 30, 32, 59):
+        for piece in range(1 + n % 4):
+            (found,) = store.search_vectors(rows[n, piece], 1, namespace="default", filters=EVERYTHING)
+            assert found.path == f"{n}"
+            assert found.score == pytest.approx(1)
+    assert len(store.search_vectors(rows[0, 0], 99, namespace="default", filters=EVERYTHING)) == 58
+    store.close()
+
+
+def test_counts_are_kept_until_there_are_too_many(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.stores.sqlite.counting.MOST", 2)
+    for query, held in (("tea", 8), ("tea", 8), ("jar", 8), ("pot", 0), ("tea", 8)):
+        assert store.note_counts([parse(query)], namespace="default") == (8, [held])
+
+
+def test_counts_of_two_stores_on_one_file(store: SQLiteStore, path: Path) -> None:
+    other = SQLiteStore(path)
+    assert store.note_counts([parse("tea")], namespace="default") == (8, [8])
+    other.write([{"content": "tea"}, {"content": "pot"}])
+    assert store.note_counts([parse("tea")], namespace="default") == (10, [9])
+    other.close()
+
+
 def test_two_stores_on_one_file_see_each_other(store: SQLiteStore, path: Path) -> None:
     other = SQLiteStore(path)
     vector = np.full(8, 0.5, np.float32)
@@ -279,8 +313,29 @@ def test_a_vector_of_a_wrong_length_is_told(store: SQLiteStore, path: Path) -> N
     damage(path, "UPDATE vectors SET vector = x'00' WHERE note = 2")
     with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length; 'recollect doctor --repair' helps"):
         store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
+    (note,) = store.get(["1.md"], namespace="default")
+    assert note is not None
+    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length"):
+        store.similarities(np.ones(8, np.float32), [note.id], namespace="default")
+    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length"):
+        store.vectors_of([note])
     store.repair()
     assert len(store.search_vectors(np.ones(8, np.float32), 9, namespace="default", filters=EVERYTHING)) == 7
+
+
+@pytest.mark.parametrize("blob", ["x''", "zeroblob(31)", "zeroblob(33)", "zeroblob(63)"])
+def test_a_vector_of_no_whole_pieces_is_found(store: SQLiteStore, path: Path, blob: str) -> None:
+    damage(path, f"UPDATE vectors SET vector = {blob} WHERE note = 2")  # noqa: S608 (written above)
+    assert "has" in problems(store)["vectors"]
+    with pytest.raises(StoreDamagedError):
+        store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
+    store.repair()
+    assert problems(store) == {}
+
+
+def test_a_precision_that_nobody_knows_is_found(store: SQLiteStore, path: Path) -> None:
+    damage(path, "UPDATE models SET precision = 'float7'")
+    assert "in float7" in problems(store)["vectors"]
 
 
 def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Which constants are tried when a preset is tuned, and which values of each. All of it is data.
 
-What the preset does not have is not tried: no edges where connections are off, no constants of stages that it lacks.
+What the preset does not have is not tried: no edges where connections are off, no constants of sections that are off,
+or of stages that it lacks.
 """
 
 from __future__ import annotations
@@ -44,8 +45,17 @@ _EDGE = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 _SESSION = (0.0, 0.01, 0.03, 0.1)
 _REPLACED = ("supersedes", "superseded-by")
 """Edges that are the affair of a stage."""
-_GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.hubs": (0.0, 0.5, 1.0)}
-_GRAPH_SOURCE = {"fusion.weights.graph": (0.0, 0.1, 0.2, 0.35, 0.5, 1.0)}
+_CONTEXT = {
+    "context.previous": (0.0, 0.25, 0.5, 0.75),
+    "context.next": (0.0, 0.15, 0.3, 0.5),
+    "context.passage": (0.0, 0.25, 0.5, 0.75),
+}
+_COMMON = (0.3, 0.45, 0.6, 1.0)
+_GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.hubs": (0.0, 0.25, 0.5, 1.0)}
+_BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
+    "source": {"fusion.weights.graph": (0.0, 0.1, 0.2, 0.35, 0.5, 1.0)},
+    "addition": {"graph.lift": (0.8, 0.9, 0.95, 1.0)},
+}
 
 STAGE_VALUES = {
     "composite.recency": (0.0, 0.05, 0.1, 0.2),
@@ -56,6 +66,10 @@ STAGE_VALUES = {
     "temporal_boost.boost": (0.0, 0.1, 0.2, 0.4, 0.8, 1.6),
     "importance.slope": (0.0, 0.1, 0.3, 0.6),
     "exact_match.bonus": (0.0, 0.1, 0.2, 0.5, 1.0),
+    "session.weight": (0.0, 0.25, 0.5, 0.75),
+    "turns.speaker": (0.0, 0.05, 0.1, 0.2),
+    "turns.asks": (0.0, 0.1, 0.2, 0.3),
+    "turns.length": (0.0, 0.05, 0.1, 0.2),
     "replaced.factor": (0.25, 0.5, 0.75, 1.0),
 }
 """The values that constants of stages are tried with, where a preset has the stage."""
@@ -80,6 +94,11 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
     if both:
         yield Parameter(legs, tuple((round(both * (1 - share), 6), round(both * share, 6)) for share in _SHARES))
     yield Parameter(("fusion.method", "fusion.k"), _METHODS, ordered=False)
+    if preset.query.common < 1:
+        yield _single("query.common", _COMMON)
+    if preset.context.on:
+        for path, shares in _CONTEXT.items():
+            yield _single(path, shares)
     if preset.graph.use != "off":
         yield from _connections(preset)
     for stage in dict.fromkeys(stage.stage for stage in preset.stages):
@@ -98,7 +117,7 @@ def _connections(preset: Preset) -> Iterator[Parameter]:
     for kind in kinds:
         if kind not in beside:
             yield _single(f"graph.edges.{kind}", _SESSION if kind == "session" else _EDGE)
-    for path, values in (_GRAPH | (_GRAPH_SOURCE if preset.graph.use == "source" else {})).items():
+    for path, values in (_GRAPH | _BY_USE.get(preset.graph.use, {})).items():
         yield _single(path, values)
 
 

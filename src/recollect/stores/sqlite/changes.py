@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import urandom
 from typing import TYPE_CHECKING, Any
 
-from recollect.model import Draft, Link, embedding_text
+from recollect.model import Draft, EmbeddingText, Link, embedding_text
 from recollect.stores.sqlite.rows import NoteRow, folded_name, to_microseconds
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def words_of(row: NoteRow) -> tuple[str | None, ...]:
     return row.path, row.title, row.summary, row.tags, row.content
 
 
-def text_of(row: NoteRow) -> str:
+def text_of(row: NoteRow) -> EmbeddingText:
     """Return the text that the vector of a row stands for."""
     return embedding_text(row.title, row.summary, row.content)
 

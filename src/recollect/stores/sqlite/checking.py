@@ -124,7 +124,7 @@ def _wrong_vectors(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
             yield key, f"vector {key} belongs to no note or model"
         elif namespace != home:
             yield key, f"the vector of note {note} lies in another namespace"
-        elif size != dimension * width.get(precision, 0):
+        elif not size or size % (dimension * width.get(precision, 0) or size + 1):
             yield key, f"the vector of note {note} has {size} bytes, not those of {dimension} numbers in {precision}"
         elif mark != digest(embedding_text(*text)):
             yield key, f"the vector of note {note} stands for another text"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import ArgumentError
+from recollect.errors import ArgumentError, StoreDamagedError
 from recollect.model import Note, embedding_text
 from recollect.stores.base import Model, Pending, digest
 
@@ -23,6 +24,8 @@ __all__ = [
     "embed",
     "model_key",
     "pending",
+    "rows_of",
+    "unit_query",
     "unit_rows",
     "vector_of",
     "write_vectors",
@@ -57,19 +60,27 @@ def model_key(connection: apsw.Connection, model: Model) -> int:
     return key
 
 
-def unit_rows(vectors: Sequence[Vector]) -> NDArray[np.float32]:
+def unit_rows(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the vectors at unit length; one of zeros stays as it is.
 
     >>> unit_rows([np.array([3e30, 4e30], dtype=np.float32)]).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929]]
     """
-    rows = np.stack(vectors).astype(np.float32, copy=False)
+    rows = np.asarray(vectors, dtype=np.float32)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     scaled = rows / np.where(largest > 0, largest, 1)  # first, for the square of a very large number overflows
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
     unit = scaled / np.where(lengths > 0, lengths, 1)
     # One that is of unit length already stays as it is to the last bit, so that it survives an export.
     return np.where(np.abs(lengths * largest - 1) < NEARLY, rows, unit).astype(np.float32, copy=False)
+
+
+def unit_query(vector: Vector, model: Model) -> Vector:
+    """Return the vector of a query at unit length, if it can be compared with those of a model."""
+    if np.shape(vector) != (model.dimension,):
+        raise ArgumentError("vector", f"has {np.size(vector)} numbers; those of {model.name!r} have {model.dimension}")
+    unit: Vector = unit_rows([vector])[0]
+    return unit
 
 
 def write_vectors(
@@ -81,22 +92,28 @@ def write_vectors(
     """
     active = active_model(connection)
     if model is None:
-        model = active[1] if active else Model(GIVEN, len(vectors[0][3]))
+        model = active[1] if active else Model(GIVEN, np.shape(vectors[0][3])[-1])
     for *_, vector in vectors:
-        if len(vector) != model.dimension:
+        if np.shape(vector)[-1] != model.dimension:
+            has = np.shape(vector)[-1]
             raise ArgumentError(
-                "vector", f"has {len(vector)} numbers; the model {model.name!r} makes vectors of {model.dimension}"
+                "vector", f"has {has} numbers; the model {model.name!r} makes vectors of {model.dimension}"
             )
-    rows = unit_rows([vector for *_, vector in vectors]).astype(model.precision, copy=False)
+    rows = iter(unit_rows(np.concatenate([np.atleast_2d(vector) for *_, vector in vectors])))
     key = active[0] if active and active[1] == model else model_key(connection, model)
     connection.executemany("DELETE FROM vectors WHERE note = ? AND model = ?", [(note, key) for note, *_ in vectors])
     connection.executemany(
         "INSERT INTO vectors (note, model, namespace, digest, vector) VALUES (?, ?, ?, ?, ?)",
         [
-            (note, key, namespace, mark, row.tobytes())
-            for (note, namespace, mark, _), row in zip(vectors, rows, strict=True)
+            (note, key, namespace, mark, _blob(islice(rows, len(np.atleast_2d(vector))), model.precision))
+            for note, namespace, mark, vector in vectors
         ],
     )
+
+
+def _blob(rows: Iterable[Vector], precision: str) -> bytes:
+    """Return the rows of a note's pieces, one behind the other."""
+    return b"".join(row.astype(precision, copy=False).tobytes() for row in rows)
 
 
 def vector_of(connection: apsw.Connection, active: tuple[int, Model], note: Note) -> Vector | None:
@@ -107,7 +124,21 @@ def vector_of(connection: apsw.Connection, active: tuple[int, Model], note: Note
         "JOIN namespaces AS s ON s.key = n.namespace WHERE s.name = ? AND n.id = ? AND v.model = ? AND v.digest = ?",
         (note.namespace, note.id, key, digest(embedding_text(note.title, note.summary, note.content))),
     ).get
-    return None if blob is None else np.frombuffer(blob, dtype=model.precision).astype(np.float32)
+    if blob is None:
+        return None
+    rows = rows_of(blob, model).astype(np.float32)
+    return rows[0] if len(rows) == 1 else rows
+
+
+def rows_of(blob: bytes, model: Model) -> NDArray[Any]:
+    """Return the rows of a note's pieces from what is stored of them.
+
+    >>> rows_of(np.arange(4, dtype=np.float32).tobytes(), Model("tiny", 2)).tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+    """
+    if not blob or len(blob) % (model.dimension * np.dtype(model.precision).itemsize):
+        raise StoreDamagedError("the store holds a vector of a wrong length; 'recollect doctor --repair' helps")
+    return np.frombuffer(blob, dtype=model.precision).reshape(-1, model.dimension)
 
 
 def pending(connection: apsw.Connection, model: Model, limit: int, after: Any) -> list[Pending]:

@@ -10,17 +10,18 @@ import apsw
 import numpy as np
 
 from recollect.model import Candidate, Filters
+from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.sqlite.embedding import rows_of
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.rows import CANDIDATE_COLUMNS, candidate_of
+from recollect.stores.sqlite.vectors import VectorIndex, nearness
 
 if TYPE_CHECKING:
-    from recollect.stores.base import Vector
-    from recollect.stores.sqlite.vectors import VectorIndex
+    from recollect.stores.base import Model, Vector
 
-__all__ = ["candidates", "search_vectors", "search_words"]
+__all__ = ["candidates", "search_vectors", "search_words", "similarities"]
 
-WEIGHTS = "3.0, 10.0, 5.0, 4.0, 1.0"
-"""What a word counts in path, title, summary, tags and content."""
+WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 
 
 def search_words(
@@ -117,6 +118,19 @@ def candidates(
         (json.dumps(list(dict.fromkeys(ids))), namespace, *values),
     )
     return [candidate_of(row) for row in rows]
+
+
+def similarities(
+    connection: apsw.Connection, namespace: int, active: tuple[int, Model], vector: Vector, ids: Sequence[str]
+) -> dict[str, float]:
+    """Return how near the notes with these ids are to a vector, computed as the index computes it."""
+    rows = connection.execute(
+        "SELECT n.id, v.vector FROM json_each(?) AS asked CROSS JOIN notes AS n "
+        "ON n.namespace = ? AND n.id = asked.value JOIN vectors AS v ON v.note = n.key AND v.model = ?",
+        (json.dumps(list(dict.fromkeys(ids))), namespace, active[0]),
+    )
+    query = vector.astype(np.float64)
+    return {note: nearness(rows_of(held, active[1]), query) for note, held in rows}
 
 
 def _conditions(namespace: int, filters: Filters, excluded: str) -> tuple[str, list[Any]]:

@@ -19,7 +19,8 @@ from recollect.query.expressions import Reading
 from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Pending, StoreStats
 from recollect.stores.sqlite import checking, embedding, names, neighbourhood, searching, vocabulary
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.embedding import active_model, unit_rows
+from recollect.stores.sqlite.counting import NoteCounts
+from recollect.stores.sqlite.embedding import active_model, unit_query
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.known_words import KnownWords
 from recollect.stores.sqlite.revisions import Kept
@@ -72,6 +73,7 @@ class SQLiteStore:
             titles: Kept(partial(names.index_names, titles=titles)) for titles in (False, True)
         }
         self._vocabularies = Kept(vocabulary.index_vocabulary)
+        self._counts = Kept(NoteCounts.begun)
         self._lock = threading.Lock()
         self._known_words = KnownWords()
 
@@ -195,11 +197,7 @@ class SQLiteStore:
                 raise ModelChangedError(active[1])
             if home is None or active is None or limit <= 0:
                 return []
-            if len(vector) != active[1].dimension:
-                raise ArgumentError(
-                    "vector", f"has {len(vector)} numbers; those of {active[1].name!r} have {active[1].dimension}"
-                )
-            (unit,) = unit_rows([vector])
+            unit = unit_query(vector, active[1])
             index, deepest = self._index(home, *active), min(limit, LARGEST)
             excluded = render_fts5_exclusion(without) if without else ""
             found = searching.search_vectors(connection, index, home, unit, deepest, filters, excluded)
@@ -224,6 +222,25 @@ class SQLiteStore:
         with self._connections.reading() as connection:
             home = namespace_key(connection, namespace)
             return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
+
+    def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
+        """Return how many notes the namespace has, and how many of them each query finds by its words."""
+        with self._connections.reading() as connection:
+            home = namespace_key(connection, namespace)
+            if home is None:
+                return 0, [0] * len(queries)
+            counts = self._counts.at(connection, home)
+            return counts.notes, [counts.of(connection, render_fts5(query)) for query in queries]
+
+    def similarities(
+        self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
+    ) -> dict[str, float]:
+        """Return how near the notes with these ids are to a vector."""
+        with self._connections.reading() as connection:
+            home, active = namespace_key(connection, namespace), active_model(connection)
+            if home is None or active is None or (model is not None and active[1] != model):
+                return {}  # nobody can tell
+            return searching.similarities(connection, home, active, unit_query(vector, active[1]), ids)
 
     def search_names(
         self,
@@ -395,6 +412,7 @@ class SQLiteStore:
         for kept in self._names.values():
             kept.clear()
         self._vocabularies.clear()
+        self._counts.clear()
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:

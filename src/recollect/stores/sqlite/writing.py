@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Note, Written
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Note, Written
 from recollect.stores.base import Model, VectorsMissingError, digest
 from recollect.stores.sqlite.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of, words_of
 from recollect.stores.sqlite.embedding import active_model, write_vectors
@@ -142,7 +142,7 @@ class Batch:
     ) -> list[tuple[int, int, bytes, Vector]]:
         """Return note, namespace, digest and vector of each vector to write."""
         wanted = []
-        missing: dict[str, None] = {}
+        missing: dict[EmbeddingText, None] = {}
         embedded = _notes_with_vectors(self._connection, model, list(self._by_key.values()))
         for change in self._by_key.values():
             vector = change.vector
