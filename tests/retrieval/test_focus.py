@@ -32,6 +32,10 @@ def test_the_share_must_be_passed_by_more_than_chance() -> None:
     assert about("Caroline paints", Caroline=100, share=0.9) == "Caroline paints"
 
 
+def test_a_name_that_the_index_takes_for_a_stopword_stays() -> None:
+    assert about("When did Ines paint?", Ines=90) == "When did Ines paint?"  # its stem is that of "in"
+
+
 def test_among_few_notes_all_words_count() -> None:
     assert about("Caroline paints", Caroline=FEWEST_NOTES - 1, notes=FEWEST_NOTES - 1) == "Caroline paints"
     assert about("Caroline paints", Caroline=FEWEST_NOTES, notes=FEWEST_NOTES) == "paints"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from recollect.query import expand_aliases, parse
-from recollect.retrieval.matching import SCANNED, coverage, matches, sought
+from recollect.retrieval.matching import SCANNED, coverage, matches, occurrences, sought
 from tests.generated import any_text, query_text
 
 
@@ -91,3 +91,9 @@ def test_words_have_the_numbers_that_matches_give_them(query: str) -> None:
     assert {match.word for match in matches(query, tree)} <= set(range(len(words)))
     for own in words.values():
         assert {match.word for match in matches(query, own)} <= {0}
+
+
+def test_occurrences_are_counted_as_matches_are() -> None:
+    text = "A greenhouse of Green teas; tea, and a teapot. Evergreen."
+    assert occurrences(text, parse("green tea coffee")) == {0: 1, 1: 2}
+    assert occurrences("", parse("green tea")) == {}
