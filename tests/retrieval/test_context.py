@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from recollect import Candidate, Filters
 from recollect.model import Edge
+from recollect.model.splitting import PIECE, WHOLE
 from recollect.query import parse
 from recollect.retrieval import ContextRules
 from recollect.retrieval.connections import IndexConnections
-from recollect.retrieval.context import WHOLE, WINDOW, Reading, read_closely
+from recollect.retrieval.context import Reading, read_closely
 from recollect.retrieval.rarity import Rarity
 from recollect.retrieval.request import Place, Request
 from recollect.retrieval.trace import Context
@@ -194,7 +195,7 @@ class TestTurns:
         assert list(scores(read("tea", notes, lexical={"b": 1.0, "a": 1.0, "c": 1.0}))) == ["c", "a", "b"]
 
 
-FILLER = "x" * (WINDOW - 1) + " "
+FILLER = "x" * (PIECE - 1) + " "
 
 
 class TestPassages:
@@ -242,13 +243,23 @@ class TestPassages:
         found = scores(read("tea kettle", notes, lexical={"named": 1.0, "plain": 1.0}))
         assert found["named"] == 1.0 > found["plain"]
 
-    def test_a_note_whose_stretches_hold_nothing_counts_half(self) -> None:
+    def test_what_was_found_by_a_tag_alone_keeps_its_score(self) -> None:
         notes = {
             "tag": Candidate("tag", content=FILLER * 6),
             "tea": Candidate("tea", content="tea " + FILLER * 6),
         }
-        assert scores(read("tea", notes, lexical={"tag": 3.0, "tea": 2.0})) == {"tea": 2.5, "tag": 1.5}
+        assert scores(read("tea", notes, lexical={"tag": 3.0, "tea": 2.0})) == {"tag": 3.0, "tea": 2.0}
         assert scores(read("tea", notes, lexical={"tag": 3.0})) == {"tag": 3.0}
+
+    def test_a_title_counts_though_no_stretch_holds_its_words(self) -> None:
+        notes = {
+            "named": Candidate("named", title="Tea", content=FILLER * 6),
+            "said": Candidate("said", content="tea " + FILLER * 6),
+        }
+        found = scores(read("tea", notes, lexical={"named": 3.0, "said": 2.0}))
+        # the title counts ten times, and saturates: the best of both, 3.0, stays 3.0
+        assert found["named"] == pytest.approx(3.0)
+        assert found["said"] == pytest.approx(1.825, abs=0.001)
 
     def test_long_turns_are_read_as_turns(self) -> None:
         notes, edges = in_a_row("tea " + FILLER * 6, "Yes.")

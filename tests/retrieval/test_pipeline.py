@@ -159,13 +159,23 @@ class TestFocus:
         [
             KnowingIndex(counts={"Ada": 50}),
             KnowingIndex(counts={"Ada": 9}, total=9),
-            KnowingIndex(counts=OSError("disk gone")),
             Index(),
             BareIndex(Index()),
         ],
     )
     def test_where_none_is_known_to_be_common(self, index: Any) -> None:
         assert self.embedded(index, "When did Ada move?") == (["When did Ada move?"], None)
+
+    def test_counts_that_fail_are_done_without_and_told(self) -> None:
+        index, embedder = KnowingIndex(counts=OSError("disk gone")), Embedder()
+        result = retrieval(index, embedder=embedder, preset=self.PRESET).search("When did Ada move?")
+        assert embedder.texts == ["When did Ada move?"]
+        assert result.warnings == ["how rare the query's words are is not known: disk gone"]
+
+    def test_nothing_is_counted_where_nothing_is_embedded(self) -> None:
+        index = KnowingIndex(words={"ada OR move": ["a"]}, counts=OSError("disk gone"))
+        result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("When did Ada move?", mode="bm25")
+        assert (ids(result), result.warnings, result.trace.embedded_query) == (["a"], [], "")
 
     def test_a_preset_may_leave_none_out(self) -> None:
         index = KnowingIndex(counts={"Ada": 90})
@@ -241,13 +251,18 @@ class TestContext:
         "index",
         [
             Index(words={"tea": ["q", "z"]}, notes=NOTES, links=EDGES),
-            KnowingIndex(words={"tea": ["q", "z"]}, notes=NOTES, links=EDGES, counts=OSError("disk gone")),
             BareIndex(Index(words={"tea": ["q", "z"]}, notes=NOTES)),
         ],
     )
     def test_an_index_that_cannot_count(self, index: Any) -> None:
         result = retrieval(index, preset=self.PRESET).search("tea")
         assert (ids(result), result.warnings, result.trace.contexts) == (["q", "z"], [], {})
+
+    def test_counts_that_fail_are_told(self) -> None:
+        index = KnowingIndex(words={"tea": ["q", "z"]}, notes=self.NOTES, links=self.EDGES, counts=OSError("disk gone"))
+        result = retrieval(index, preset=self.PRESET).search("tea")
+        assert (ids(result), result.trace.contexts) == (["q", "z"], {})
+        assert result.warnings == ["how rare the query's words are is not known: disk gone"]
 
     def test_edges_that_cannot_be_read(self) -> None:
         index = KnowingIndex(words={"tea": ["q", "z"]}, notes=self.NOTES, links=OSError("disk gone"))

@@ -6,7 +6,7 @@ from recollect.model.edge import Edge
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
 from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of
-from recollect.model.pieces import EmbeddingText, embedding_text, pieces
+from recollect.model.splitting import EmbeddingText, embedding_text, pieces
 
 __all__ = [
     "DEFAULT_NAMESPACE",

@@ -15,6 +15,7 @@ from math import log
 from typing import NamedTuple, TypeVar
 
 from recollect.model import Candidate, Edge
+from recollect.model.splitting import PIECE, WHOLE
 from recollect.query import Query
 from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.matching import matches, occurrences, sought
@@ -30,10 +31,6 @@ _DECAY = 0.5
 """What a note counts, for each further place, of what the one before it counts."""
 _Key = TypeVar("_Key")
 _NAMING = ("path", "title", "summary")
-WHOLE = 900
-"""A note of so many characters is short enough to be read as a whole."""
-WINDOW = 300
-"""How many characters of a long note are read together, with those before and behind them."""
 
 
 class Reading(NamedTuple):
@@ -110,7 +107,7 @@ class _Reader:
         long = {note.id: note for note in notes if share and len(note.content) > WHOLE}
         read = {note: self._windows(candidate.content) for note, candidate in long.items()}
         holding = Counter(word for windows in read.values() for words in windows.values() for word in words.counts)
-        count = sum(-(-len(candidate.content) // WINDOW) for candidate in long.values())
+        count = sum(-(-len(candidate.content) // PIECE) for candidate in long.values())
         held = [holding[word] for word in range(len(sought(self._tree)))]
         weights = [log(1 + (count - each + 0.5) / (each + 0.5)) for each in held]
         best: dict[str, float] = {}
@@ -119,18 +116,19 @@ class _Reader:
             mixed = {
                 place: _mixed(_mixed(words, *naming), windows, self._near(place)) for place, words in windows.items()
             }
-            best[note] = max(self._scores(mixed, weights).values(), default=0.0)
-        most = max(best.values(), default=0.0)
-        if most <= 0:
+            score = max(self._scores(mixed, weights).values())
+            if score > 0:  # else its words stand where they are not looked for here, such as in a tag
+                best[note] = score
+        if not best:
             return {}
-        scale = max(long[note].score for note in best) / most
+        scale = max(long[note].score for note in best) / max(best.values())
         return {note: (1 - share) * long[note].score + share * scale * score for note, score in best.items()}
 
     def _windows(self, content: str) -> dict[int, _Words]:
-        """Return the words of the query in each stretch of a long text that holds any."""
-        counts: dict[int, Counter[int]] = {}
+        """Return the words of the query in each stretch of a long text that holds any, and in the first in any case."""
+        counts: dict[int, Counter[int]] = {0: Counter()}
         for match in matches(content, self._tree):
-            counts.setdefault(match.start // WINDOW, Counter())[match.word] += 1
+            counts.setdefault(match.start // PIECE, Counter())[match.word] += 1
         return {place: _Words(words, 1.0) for place, words in counts.items()}
 
     def _near(self, place: int) -> dict[int, float]:

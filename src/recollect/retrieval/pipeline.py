@@ -123,7 +123,7 @@ class Retrieval:
         place = read_place(namespace, filters, max(wanted, arguments.count("candidate_k", candidate_k)))
         read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
         lowest = chosen.floor if floor is None else number_between(0, 1)("floor", floor)
-        request = self._focused(read_request(query, chosen, self._aliases, question_date, now), chosen, place)
+        request = read_request(query, chosen, self._aliases, question_date, now)
         walk = _Walk(
             chosen,
             request,
@@ -136,7 +136,6 @@ class Retrieval:
                 rrf_k=chosen.fusion.k,
                 preset=chosen.name,
                 embedder=self._dense.name,
-                embedded_query=request.meaning if request.meaning != request.query else "",
                 date_hints=request.date_hints,
                 warnings=list(request.warnings),
             ),
@@ -163,22 +162,6 @@ class Retrieval:
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
         return SearchResult(query, hits, walk.trace)
 
-    def _focused(self, request: Request, preset: Preset, place: Place) -> Request:
-        """Return the request with such words left out of its vector as too many notes hold."""
-        if preset.query.common == 1 or not request.meaning:
-            return request
-        rarity = self._rarity(request.words, place)
-        if rarity is None:
-            return request
-        return replace(request, meaning=focused(request.meaning, request.words, rarity, preset.query.common))
-
-    def _rarity(self, tree: Query, place: Place) -> Rarity | None:
-        """Return how rare the words of a query are, unless the index cannot tell; the search goes on without it."""
-        try:
-            return rarity_of(tree, self._index, place.namespace)
-        except Exception:  # noqa: BLE001 (an index may be the caller's own; its search will tell what is wrong with it)
-            return None
-
     def _legs(self, walk: _Walk, vector: Any, *, retry: bool) -> dict[str, list[Candidate]]:
         """Run the legs that the mode asks for and return their lists by name; the query is embedded meanwhile."""
         trace, asked = walk.trace, walk.trace.mode
@@ -191,6 +174,8 @@ class Retrieval:
         trace.fell_back_to_bm25 = trace.mode == "bm25" and asked in ("hybrid", "semantic")
         waiting = None
         if trace.mode != "bm25":
+            if vector is None:
+                self._focus(walk)
             waiting = self._dense.begin(walk.request, vector, self._embedder_timeout)
         # The source documents search by words even where only meaning counts; there it costs time and changes nothing.
         words = trace.mode != "semantic" or walk.preset.query.reading == "literal"
@@ -206,6 +191,22 @@ class Retrieval:
         lists = {"lexical": walk.worded.found, "vector": walk.nearest.found or []}
         trace.vector_count = len(lists["vector"])
         return lists
+
+    def _focus(self, walk: _Walk) -> None:
+        """Leave such words out of what stands for the query's meaning as too many notes hold."""
+        request, common = walk.request, walk.preset.query.common
+        rarity = self._rarity(walk, request.words) if request.meaning and common < 1 else None
+        if rarity is not None:
+            walk.request = replace(request, meaning=focused(request.meaning, request.words, rarity, common))
+        walk.trace.embedded_query = walk.request.meaning if walk.request.meaning != request.query else ""
+
+    def _rarity(self, walk: _Walk, tree: Query) -> Rarity | None:
+        """Return how rare the words of a query are, unless the index cannot tell."""
+        try:
+            return rarity_of(tree, self._index, walk.place.namespace)
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            walk.trace.warnings.append(f"how rare the query's words are is not known: {told(error)}")
+            return None
 
     def _nearest(self, waiting: Callable[[], QueryVector], walk: _Walk) -> Nearest:
         """Search by meaning, once the query's vector is there."""
@@ -238,7 +239,7 @@ class Retrieval:
         if not rules.on or walk.trace.mode == "semantic" or worded.by_name or worded.tree.has_operators:
             return lists
         started = perf_counter()
-        rarity = self._rarity(worded.tree, walk.place)
+        rarity = self._rarity(walk, worded.tree)
         if rarity is not None:
             connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
             reading = read_closely(lists, worded.tree, rarity, connections, rules)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model import embedding_text, pieces
-from recollect.model.pieces import LONGEST_HEADING, MOST_PIECES, PIECE, WHOLE
+from recollect.model.splitting import LONGEST_HEADING, MOST_PIECES, PIECE, WHOLE
 from tests.generated import any_text
 
 SENTENCE = "Green tea, mostly sencha."
