@@ -97,9 +97,13 @@ def test_questions_to_ones_own_memory(run: Run) -> None:
         assert memory.get("n1") is not None
 
 
+@pytest.mark.usefixtures("filled")
 def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
-    found = run("eval", str(KITCHEN), "--mode", "semantic", "--cache", "cache")
-    assert found.stderr.count("warning: ") == 1
+    Path("mine/qrels").mkdir(parents=True)
+    Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "tea"}\n{"_id": "q2", "text": "milk"}\n')
+    Path("mine/qrels/test.tsv").write_text("q1\tmemory/tea.md\t1\nq1\tgone.md\t1\nq2\tgone.md\t1\n")
+    found = run("eval", "mine", "--cache", "cache")
+    assert found.stderr == "warning: judgements name notes that this memory lacks\n"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,11 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
         ([str(KITCHEN), "--split", "train"], 2, "split: must be one of dev, test, got 'train'"),
         ([str(KITCHEN), "--preset", "best"], 2, "preset: must be one of default, "),
         ([str(KITCHEN), "--preset", "memini", "--preset", "memini"], 2, "systems: two of them are called 'memini'"),
-        ([str(KITCHEN), "--depth", "5"], 2, "depth: must be at least 10"),
+        ([str(KITCHEN), "--depth", "5"], 2, "Invalid value for '--depth': 5 is not in the range 10<=x<=1000"),
+        ([str(KITCHEN), "--level", "turn"], 2, "level: is for conversations"),
+        ([str(TALKS), "--split", "dev"], 2, "split: is for BEIR folders"),
+        ([str(KITCHEN), "--mode", "semantic"], 2, "embedder: must not be none for default semantic"),
+        ([str(KITCHEN), "--sweep", "alpha"], 2, "--sweep: alpha needs an embedder"),
         ([str(KITCHEN), "--measure", "best"], 2, "measure: must be one of any@1, "),
         ([str(KITCHEN), "--json", "no/such/folder.json"], 1, "no/such/folder.json: No such file or directory"),
         ([str(KITCHEN), "--embedder", "word2vec"], 2, "embedder: must be "),

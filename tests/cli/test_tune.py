@@ -91,8 +91,13 @@ def test_questions_of_another_memory(run: Run) -> None:
     asked(20)
     with recollect.open("other.db", embedder=None) as memory:
         memory.add("tea")
+    said = error_of(run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml"), 2)
+    assert said.startswith("memory: holds none of the notes that judgements name in namespace 'default'")
+    with recollect.open("other.db", embedder=None) as memory:
+        memory.add("milk", id="right0")
     result = run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml")
     assert result.exit_code == 1
+    assert "warning: judgements name notes that this memory lacks" in result.stderr
     assert "warning: under the preset it begins with, no question found any of its notes" in result.stderr
 
 

@@ -210,9 +210,16 @@ def test_questions_to_a_memory_of_ones_own_name_notes_by_id_or_path(
         }
         assert outcome.mean("mrr") == 1
         assert told[-1] == (2, 2)
-        assert "now" not in searches[0][1]
+        latest = max(note.created_at for note in memory.notes(namespace="work") if note.created_at)
+        assert searches[0][1]["now"] == latest
         memory.delete("n2", namespace="work")
-        assert evaluate(dataset, ["default"], **options)[0].mean("mrr") == 0.5
+        (outcome,) = evaluate(dataset, ["default"], **options)
+        assert outcome.mean("mrr") == 0.5
+        assert outcome.warnings == ("judgements name notes that this memory lacks",)
+        with pytest.raises(ArgumentError, match="memory: holds none of the notes that judgements name in namespace 'd"):
+            evaluate(dataset, ["default"], memory=memory, cache=tmp_path / "cache")
+    with recollect.open(tmp_path / "m.db", embedder=None) as memory:
+        assert [note.last_accessed_at for note in memory.notes(namespace="work")] == [None]
     assert not (tmp_path / "cache").exists()
 
 
@@ -258,10 +265,21 @@ def test_without_questions_there_is_nothing_to_ask(tmp_path: Path) -> None:
 
 
 def test_what_was_done_without_is_told(tmp_path: Path) -> None:
-    (outcome,) = evaluate(load_dataset(KITCHEN), [System("default", "semantic")], embedder=None, cache=tmp_path)
-    again: Outcome = evaluate(load_dataset(KITCHEN), [System("default", "semantic")], embedder=None, cache=tmp_path)[0]
+    class Failing(Letters):
+        def embed_query(self, query: str) -> Any:  # noqa: ARG002 (it fails before)
+            raise OSError("model gone")
+
+    dataset = load_dataset(KITCHEN).sample(2)
+    (outcome,) = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)
+    again: Outcome = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)[0]
     assert outcome.warnings == again.warnings
     assert len(outcome.warnings) == 1
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_system_that_needs_an_embedder_and_has_none(tmp_path: Path, mode: str) -> None:
+    with pytest.raises(ArgumentError, match=f"embedder: must not be none for default {mode}, or it would search by"):
+        evaluate(load_dataset(KITCHEN), ["default", System("default", mode)], embedder=None, cache=tmp_path)
 
 
 def test_the_folder_is_a_part_of_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

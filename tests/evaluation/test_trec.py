@@ -57,6 +57,8 @@ def test_judgements_with_and_without_a_heading(tmp_path: Path, text: str, judged
         ("q1\tn1\t1\nq1\tn2\tmuch\n", "line 2: the grade must be a number, got 'much'"),
         ("q1\tn1\t0.5\n", "line 1: the grade must be a whole number, got '0.5'"),
         ("q1\tn1\tinf\n", "line 1: the grade must be a whole number, got 'inf'"),
+        ("q1\tn1\tyes\n", "line 1: the grade must be a number, got 'yes'"),
+        ("q1\tn1\t1\nq1\tn1\t0\n", "line 2: 'n1' was judged otherwise before for 'q1'"),
     ],
 )
 def test_wrong_judgements(tmp_path: Path, text: str, said: str) -> None:
@@ -65,8 +67,22 @@ def test_wrong_judgements(tmp_path: Path, text: str, said: str) -> None:
         read_qrels(tmp_path / "qrels.tsv")
 
 
-@pytest.mark.parametrize("line", ["q1 Q0 n1 1 0.5", "q1 Q0 n1 first 0.5 t"])
+@pytest.mark.parametrize("line", ["q1 Q0 n1 1 0.5", "q1 Q0 n1 first 0.5 t", "q1 Q0 n1 1 nan t"])
 def test_a_wrong_run(tmp_path: Path, line: str) -> None:
     (tmp_path / "run").write_text(line)
     with pytest.raises(IngestError, match="run, line 1: must be question Q0 note rank score tag, got 'q1"):
         read_run(tmp_path / "run")
+
+
+def test_a_note_that_was_found_twice(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q1 Q0 n1 1 0.5 t\nq1 Q0 n1 2 0.4 t\n")
+    with pytest.raises(IngestError, match="run, line 2: 'n1' was found before for 'q1'"):
+        read_run(tmp_path / "run")
+
+
+def test_paths_may_be_texts(tmp_path: Path) -> None:
+    place = str(tmp_path / "file")
+    write_qrels(place, [Question(id="q1", text="?", collection="", relevant={"n1": 1})])
+    assert read_qrels(place) == {"q1": {"n1": 1}}
+    write_run(place, {"q1": Ranking(("n1",), (0.5,), 1.0)}, tag="t")
+    assert read_run(place) == {"q1": {"n1": 1.0}}

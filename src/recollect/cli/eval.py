@@ -46,7 +46,7 @@ _DRAWN = ("any@5", "recall@10", "ndcg@10", "mrr")
 @evaluating.dataset_options
 @click.option(
     "--depth",
-    type=click.IntRange(1, 1000),
+    type=click.IntRange(10, 1000),
     default=20,
     show_default=True,
     metavar="N",
@@ -121,6 +121,8 @@ def command(
     wanted = tuple(dict.fromkeys((*MEASURES, *measures)))
     systems = evaluating.systems_of(presets, modes)
     outcomes = evaluating.judged(dataset, systems, asked, depth=depth, measures=wanted)
+    if "alpha" in sweeps and outcomes[0].embedder == "none":
+        raise ArgumentError("--sweep", "alpha needs an embedder: without one there are no vectors to weigh")
     turned = [sweep for each in dict.fromkeys(sweeps) for sweep in _swept(dataset, systems[0], each, asked, depth)]
     if run_dir is not None:
         _write_runs(Path(run_dir), dataset, outcomes)

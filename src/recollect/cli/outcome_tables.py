@@ -72,7 +72,8 @@ def draw_differences(console: Console, outcomes: Sequence[Outcome]) -> None:
     for as many systems as are compared.
     """
     comparison = compare_outcomes(outcomes, strata=[ALL])
-    table = _table(f"against {terminal.line(comparison.baseline)}", "", "difference", "95 % interval", "p", "")
+    chance = "p" if len(comparison.challengers) == 1 else "p, Holm"
+    table = _table(f"against {terminal.line(comparison.baseline)}", "", "difference", "95 % interval", chance, "")
     table.columns[1].justify = table.columns[5].justify = "left"
     for system in comparison.challengers:
         for measure in comparison.measures:

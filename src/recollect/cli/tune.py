@@ -77,7 +77,8 @@ def command(
 
     QUESTIONS are a BEIR folder, or a JSON file of LoCoMo or LongMemEval; a folder without corpus.jsonl, such as
     recollect questions makes, is put to the memory of --db. The gain is measured on questions that had no say in the
-    choice. Only if its 95 % interval lies above zero is the preset written; otherwise the exit code is 1.
+    choice. Only if it is significant (its 95 % interval above zero, p below 0.05) is the preset written; otherwise the
+    exit code is 1.
     """
     from recollect.evaluation.tuning import require_enough  # noqa: PLC0415 (brings numpy)
     from recollect.retrieval import preset_from  # noqa: PLC0415 (as above)

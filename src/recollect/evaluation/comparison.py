@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.outcome import Outcome
+from recollect.evaluation.outcome import Outcome, settled_mean
 from recollect.evaluation.significance import RESAMPLES, SIGNIFICANT, Difference, holm, paired_difference
 
 __all__ = ["ALL", "Comparison", "Standing", "compare_outcomes"]
@@ -117,7 +117,7 @@ def _family(values: Mapping[str, NDArray[np.float64]], baseline: str, resamples:
     }
     adjusted = dict(zip(differences, holm([difference.p for difference in differences.values()]), strict=True))
     return {
-        system: Standing(len(found), float(found.mean()), differences.get(system), adjusted.get(system, 1.0))
+        system: Standing(len(found), settled_mean(found), differences.get(system), adjusted.get(system, 1.0))
         for system, found in values.items()
     }
 

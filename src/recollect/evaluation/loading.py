@@ -48,12 +48,16 @@ def load_dataset(
     if not place.exists():
         raise ArgumentError("dataset", f"there is no {place}")
     if chosen == "beir" or (chosen is None and place.is_dir()):
+        if level is not None:
+            raise ArgumentError("level", "is for conversations, LoCoMo's and LongMemEval's; leave it out here")
         if not (place / "queries.jsonl").exists():
             raise ArgumentError("dataset", f"{place} is no BEIR folder: there is no queries.jsonl in it")
         dataset = load_beir(place, split=split)
     elif place.is_dir():
         raise ArgumentError("dataset", f"{place} is a folder; {chosen} is a JSON file")
     else:
+        if split is not None:
+            raise ArgumentError("split", "is for BEIR folders; leave it out here")
         samples = read_json_file(place)
         if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
             raise IngestError(f"{place}: must be a list of objects, as LoCoMo and LongMemEval are")

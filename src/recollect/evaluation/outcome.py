@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Outcome", "Ranking"]
+__all__ = ["Outcome", "Ranking", "settled_mean"]
+
+SETTLED = 12
+"""To so many digits a mean does not depend on the order in which values were added."""
+
+
+def settled_mean(values: NDArray[np.float64]) -> float:
+    """Return the mean of some values, the same wherever it is taken.
+
+    >>> settled_mean(np.array([0.1, 0.2, 0.3]))
+    0.2
+    """
+    return round(float(values.mean()), SETTLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ class Outcome:
     def mean(self, measure: str, stratum: str | None = None) -> float:
         """Return the mean of a measure over all questions, or those of a stratum."""
         values = self.values[measure]
-        return float((values if stratum is None else values[self.strata[stratum]]).mean())
+        return settled_mean(values if stratum is None else values[self.strata[stratum]])
 
     def latency(self, percentile: float) -> float:
         """Return within how many milliseconds so many percent of the searches were done."""

@@ -25,6 +25,7 @@ from recollect.evaluation.embeddings import KeepingEmbedder
 from recollect.evaluation.journal import Journal, code_digest, collection_digest, question_digest
 from recollect.evaluation.measures import MEASURES, cutoff, measured
 from recollect.evaluation.outcome import Outcome, Ranking
+from recollect.evaluation.own_memory import Held, held_by
 from recollect.evaluation.system import System
 from recollect.memory import Memory
 from recollect.model import Note
@@ -59,8 +60,8 @@ def evaluate(
     """Put every question to every system, and return what came of each, in the order of ``systems``.
 
     Each collection is a memory of its own, in a temporary folder, one at a time. Questions of a collection that has no
-    notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes. A question counts time
-    from when it was asked; one without a date from the collection's latest note, never from today.
+    notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes; nothing is written
+    there. A question counts time from when it was asked; one without a date from the latest note, never from today.
 
     Vectors of notes, and rankings, are kept in the folder ``cache``, by default a part of the user's cache. A second
     run goes on where the first one was; without ``resume`` it begins anew. A ranking is taken over only if the dataset,
@@ -85,6 +86,8 @@ def evaluate(
     folder = evaluation_folder() if cache is None else Path(cache).expanduser()
     asked = asked_collections(dataset, memory)
     model = embedder_from(embedder) if memory is None else memory.embedder
+    if model is None and (lacking := next((each for each in chosen if each.mode in ("hybrid", "semantic")), None)):
+        raise ArgumentError("embedder", f"must not be none for {lacking.name}, or it would search by words alone")
     name = model.name if model else "none"
     with ExitStack() as stack:
         # A memory may change between two runs: what it answered is not kept.
@@ -177,8 +180,8 @@ class _Run:
     def ask_memory(self, memory: Memory, questions: Sequence[Question], namespace: str | None) -> None:
         """Put questions to a memory that is there, where judgements may name notes by id or by path."""
         digests = {question.id: question_digest(question, "") for question in questions}
-        judged = frozenset(name for question in questions for name in question.relevant)
-        self._ask(memory, questions, digests, {"namespace": namespace}, judged)
+        held = held_by(memory, namespace, questions)
+        self._ask(memory, questions, digests, {"namespace": namespace, "now": held.latest}, held)
         self._collect(questions, digests)
 
     def _ask(
@@ -187,7 +190,7 @@ class _Run:
         questions: Sequence[Question],
         digests: Mapping[str, str],
         options: Mapping[str, Any],
-        judged: frozenset[str] = frozenset(),
+        held: Held | None = None,
     ) -> None:
         forget = getattr(memory.embedder, "forget_queries", lambda: None)
         for system, journal in self._journals:
@@ -199,9 +202,10 @@ class _Run:
                 start = perf_counter()
                 result = self._search(memory, system, question, options)
                 milliseconds = (perf_counter() - start) * 1000
-                names = tuple(hit.path if hit.path in judged and hit.id not in judged else hit.id for hit in result)
+                names = tuple(held.name(hit) if held else hit.id for hit in result)
                 scores = tuple(float(hit.score) for hit in result)
-                journal.write(digests[question.id], Ranking(names, scores, milliseconds, tuple(result.warnings)))
+                told = (*result.warnings, *(held.lacking(question) if held else ()))
+                journal.write(digests[question.id], Ranking(names, scores, milliseconds, told))
                 self._tell(self._done + 1, system.name)
             self._tell(self._done + len(questions) - len(pending), system.name)
 

@@ -6,8 +6,10 @@ apart by white space, so that white space and ``%`` within an id are percent-enc
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -19,9 +21,11 @@ from recollect.evaluation.outcome import Ranking
 __all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
 
 _SPECIAL = re.compile(r"[\s%]")
+_HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
+"""What the column of grades is called where the first line names the columns."""
 
 
-def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
     r"""Return the grade of each judged note, by question: from TREC's four columns, or BEIR's three with tabs.
 
     >>> from tempfile import TemporaryDirectory
@@ -31,7 +35,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     {'q1': {'n1': 1, 'n2': 0}}
     """
     judged: dict[str, dict[str, int]] = {}
-    for number, line in lines_of(path):
+    for number, line in lines_of(Path(path)):
         tabbed = "\t" in line
         columns = [each.strip() for each in line.split("\t")] if tabbed else line.split()
         if len(columns) == 4:
@@ -44,18 +48,19 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         try:
             value = float(grade)
         except ValueError:
-            if number == 1:
-                continue  # the names of the columns
+            if number == 1 and grade.lower() in _HEADINGS:
+                continue
             raise IngestError(f"{path}, line {number}: the grade must be a number, got {grade[:60]!r}") from None
         if not value.is_integer():
             raise IngestError(f"{path}, line {number}: the grade must be a whole number, got {grade[:60]!r}")
         if not tabbed:
             question, note = unquote(question), unquote(note)
-        judged.setdefault(question, {})[note] = int(value)
+        if judged.setdefault(question, {}).setdefault(note, int(value)) != value:
+            raise IngestError(f"{path}, line {number}: {note[:60]!r} was judged otherwise before for {question[:60]!r}")
     return judged
 
 
-def write_qrels(path: Path, questions: Iterable[Question]) -> None:
+def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> None:
     r"""Write the relevant notes of each question.
 
     >>> from tempfile import TemporaryDirectory
@@ -65,13 +70,13 @@ def write_qrels(path: Path, questions: Iterable[Question]) -> None:
     ...     path.read_text()
     'q1 0 n1 1\n'
     """
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
         for question in questions:
-            for note, grade in question.relevant.items():
-                file.write(f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n")
+            judged = question.relevant.items()
+            file.writelines(f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n" for note, grade in judged)
 
 
-def read_run(path: Path) -> dict[str, dict[str, float]]:
+def read_run(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
     r"""Return the score of each note that was found, by question, in the order of their ranks.
 
     >>> from tempfile import TemporaryDirectory
@@ -81,18 +86,23 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
     {'q1': {'n1': 0.5, 'n2': 0.5}}
     """
     found: dict[str, list[tuple[int, str, float]]] = {}
-    for number, line in lines_of(path):
-        try:
-            question, _, note, rank, score, _ = line.split()
-            found.setdefault(unquote(question), []).append((int(rank), unquote(note), float(score)))
-        except ValueError:
+    seen: set[tuple[str, str]] = set()
+    for number, line in lines_of(Path(path)):
+        found_here = _row(line)
+        if found_here is None:
             raise IngestError(
                 f"{path}, line {number}: must be question Q0 note rank score tag, got {line.strip()[:60]!r}"
-            ) from None
+            )
+        question, row = found_here
+        note = row[1]
+        if (question, note) in seen:
+            raise IngestError(f"{path}, line {number}: {note[:60]!r} was found before for {question[:60]!r}")
+        seen.add((question, note))
+        found.setdefault(question, []).append(row)
     return {question: {note: score for _, note, score in sorted(notes)} for question, notes in found.items()}
 
 
-def write_run(path: Path, rankings: Mapping[str, Ranking], *, tag: str) -> None:
+def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
     r"""Write what a system found for each question.
 
     Many tools sort by score and not by rank, and scores may be equal: the score written is one that falls with every
@@ -105,11 +115,21 @@ def write_run(path: Path, rankings: Mapping[str, Ranking], *, tag: str) -> None:
     ...     path.read_text()
     'q1 Q0 n1 1 1 default\n'
     """
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
         for question, ranking in rankings.items():
             for rank, note in enumerate(ranking.ids, 1):
                 score = len(ranking.ids) + 1 - rank
                 file.write(f"{_encoded(question)} Q0 {_encoded(note)} {rank} {score} {_encoded(tag)}\n")
+
+
+def _row(line: str) -> tuple[str, tuple[int, str, float]] | None:
+    """Return the question of a line of a run, with rank, note and score, if it is one."""
+    try:
+        question, _, note, rank, score, _ = line.split()
+        value = float(score)
+        return None if math.isnan(value) else (unquote(question), (int(rank), unquote(note), value))
+    except ValueError:
+        return None
 
 
 def _encoded(text: str) -> str:

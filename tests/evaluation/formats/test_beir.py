@@ -84,6 +84,28 @@ def test_questions_alone_are_for_a_memory_that_is_there(tmp_path: Path) -> None:
     assert (dataset.notes, len(dataset.questions), dataset.synthetic, dataset.remarks) == (0, 1, True, ())
 
 
+def test_a_corpus_without_notes_is_no_folder_without_a_corpus(tmp_path: Path) -> None:
+    place = folder_of(tmp_path, [], [{"_id": "q1", "text": "tea?"}])
+    with pytest.raises(IngestError, match="corpus.jsonl: holds no note"):
+        load_dataset(place)
+    (place / "corpus.jsonl").rename(place / "corpus.jsonl.gz")
+    with pytest.raises(IngestError, match="corpus.jsonl.gz: is packed; unpack it with gunzip"):
+        load_dataset(place)
+
+
+@pytest.mark.parametrize("again", ["q1", "q2"])
+def test_two_questions_of_one_id(tmp_path: Path, again: str) -> None:
+    asked = [{"_id": each, "text": "tea?"} for each in ("q1", "q2", again)]
+    with pytest.raises(IngestError, match=f"line 3: the _id '{again}' was there before"):
+        load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], asked))
+
+
+def test_a_date_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    asked = [{"_id": "q1", "text": "tea?", "metadata": {"asked": "whenever"}}]
+    dataset = load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], asked))
+    assert dataset.remarks == ("1 question with a date that cannot be read: it is passed over",)
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

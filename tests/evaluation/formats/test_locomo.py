@@ -98,3 +98,19 @@ def test_a_date_that_is_none(tmp_path: Path, date: str) -> None:
     path.write_text(json.dumps([told]))
     (note,) = load_dataset(path).collections["a"].notes
     assert note.created_at is None
+
+
+def test_turns_with_one_id_stay_two_notes(tmp_path: Path) -> None:
+    said = [{"speaker": "Ilse", "dia_id": "D1:1", "text": text} for text in ("Tea?", "Milk?")]
+    asked = [{"question": "tea?", "evidence": ["D1:1"], "category": "4"}]
+    path = tmp_path / "talks.json"
+    path.write_text(json.dumps([{"conversation": {"session_1": said}, "qa": asked}]))
+    dataset = load_dataset(path)
+    (held,) = dataset.collections.values()
+    assert [(note.id, note.content) for note in held.notes] == [("D1:1", "Ilse: Tea?"), ("D1:1#2", "Ilse: Milk?")]
+    assert [list(question.relevant) for question in dataset.questions] == [["D1:1"]]
+    assert dataset.strata == ("4 single-hop",)
+    assert dataset.remarks == (
+        "1 session without a date that can be read",
+        "1 turn with an id that was there before: evidence means the first",
+    )

@@ -25,7 +25,10 @@ def test_each_question_has_its_haystack_and_its_date() -> None:
         ("a4_abs", ["s2"], ""),
     ]
     assert dataset.strata == ("abstention", "knowledge-update", "single-session-user", "temporal-reasoning")
-    assert dataset.remarks == ("1 question without an answer in the haystack left out",)
+    assert dataset.remarks == (
+        "1 question without an answer in the haystack left out",
+        "1 question without a date that can be read",
+    )
     bike = dataset.collections["a1"].notes[1]
     assert bike.content.splitlines() == [
         "user: I sold the tandem and bought a cargo bike for 900 euros.",

@@ -114,7 +114,7 @@ def test_differences_that_do_not_survive_correction_are_marked() -> None:
     report = report_of(
         [outcome("old", {"mrr": [0.0] * 5}), outcome("new", {"mrr": [1.0] * 5})], dataset(5), resamples=200
     )
-    said = "better, not significant after correction"
+    said = "better, not significant"
     assert f'<span class="verdict better unsure"><span aria-hidden="true">△</span> {said}</span>' in html_report(report)
     assert f"| mrr | new | +1.000 | +1.000 to +1.000 | 0.062 | 0.062 | △ {said} |" in markdown_report(report)
 

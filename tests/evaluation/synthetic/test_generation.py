@@ -93,7 +93,17 @@ def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
         "synthetic: made by rule from 3 notes with seed 0",
         f"exact: 3 of 5 made; {rest}",
         f"paraphrase: 1 of 5 made; {rest}",
-        "multi-hop: 2 of 5 made; other connected notes cannot be told from others by rare words",
+        "multi-hop: 2 of 5 made; connected notes that are left cannot be told from others by rare words",
+    )
+
+
+def test_connected_notes_that_cannot_be_told_apart_are_said_to_be_connected(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Green tea.", id="n1", links=["n2"])
+        memory.add("Green tea.", id="n2")
+        made = generate_questions(memory, each=1)
+    assert made.remarks[-1] == (
+        "multi-hop: 0 of 1 made; connected notes that are left cannot be told from others by rare words"
     )
 
 

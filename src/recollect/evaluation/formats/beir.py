@@ -15,6 +15,7 @@ from recollect.evaluation.formats.files import field_of, objects_in, text_of
 from recollect.evaluation.trec import read_qrels
 from recollect.ingest.moments import moment_of
 from recollect.model import DEFAULT_NAMESPACE, Note
+from recollect.query import parse_question_date
 
 __all__ = ["load_beir"]
 
@@ -29,40 +30,45 @@ def load_beir(folder: Path, *, split: str | None = None) -> Dataset:
     hold its ``stratum`` or ``strata``, when it was ``asked``, and whether it is ``synthetic``.
     """
     judged = read_qrels(_judgements(folder, split))
-    questions, synthetic, unjudged = [], False, 0
+    questions: dict[str, Question] = {}
+    synthetic, unjudged, undated = False, set(), 0
     for place, row in objects_in(folder / "queries.jsonl"):
         about = _metadata(row, place)
         identity = text_of(row, "_id", place)
+        if identity in questions or identity in unjudged:
+            raise IngestError(f"{place}: the _id {identity!r} was there before; each question needs its own")
         relevant = {note: grade for note, grade in judged.pop(identity, {}).items() if grade > 0}
         if not relevant:
-            unjudged += 1
+            unjudged.add(identity)
             continue
+        asked = str(about.get("asked") or "")
+        undated += bool(asked) and parse_question_date(asked) is None
         synthetic = synthetic or about.get("synthetic") is True
-        questions.append(
-            Question(
-                id=identity,
-                text=text_of(row, "text", place),
-                collection=DEFAULT_NAMESPACE,
-                relevant=relevant,
-                strata=_strata(about, place),
-                asked=str(about.get("asked") or ""),
-            )
+        questions[identity] = Question(
+            id=identity,
+            text=text_of(row, "text", place),
+            collection=DEFAULT_NAMESPACE,
+            relevant=relevant,
+            strata=_strata(about, place),
+            asked=asked,
         )
-    corpus = folder / "corpus.jsonl"
-    notes = tuple(_notes(corpus)) if corpus.exists() else ()
+    notes = _corpus(folder)
     remarks = []
     if unjudged:
-        remarks.append(f"{counted(unjudged, 'question')} without a relevant note left out")
+        remarks.append(f"{counted(len(unjudged), 'question')} without a relevant note left out")
     if judged:
         remarks.append(f"judgements of {counted(len(judged), 'question')} that are not in queries.jsonl left out")
+    if undated:
+        remarks.append(f"{counted(undated, 'question')} with a date that cannot be read: it is passed over")
     known = {note.id for note in notes}
-    missing = sum(1 for question in questions for note in question.relevant if note not in known) if notes else 0
+    named = [note for question in questions.values() for note in question.relevant] if notes else []
+    missing = sum(1 for note in named if note not in known)
     if missing:
         remarks.append(f"{counted(missing, 'judgement')} of notes that are not in the corpus: they can never be found")
     return Dataset(
         name=folder.resolve().name,
         collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},
-        questions=tuple(questions),
+        questions=tuple(questions.values()),
         synthetic=synthetic,
         remarks=tuple(remarks),
     )
@@ -79,6 +85,19 @@ def _judgements(folder: Path, split: str | None) -> Path:
     if chosen is None:
         raise ArgumentError("split", f"must be one of {', '.join(tables)}" + (f", got {split!r}" if split else ""))
     return chosen
+
+
+def _corpus(folder: Path) -> tuple[Note, ...]:
+    """Return the notes of a folder; none if it has no corpus, so that its questions are for another memory."""
+    corpus, packed = folder / "corpus.jsonl", folder / "corpus.jsonl.gz"
+    if not corpus.exists():
+        if packed.exists():
+            raise IngestError(f"{packed}: is packed; unpack it with gunzip")
+        return ()
+    notes = tuple(_notes(corpus))
+    if not notes:
+        raise IngestError(f"{corpus}: holds no note; without the file, the questions would be for the memory of --db")
+    return notes
 
 
 def _notes(corpus: Path) -> Iterator[Note]:

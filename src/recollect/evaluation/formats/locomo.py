@@ -6,6 +6,7 @@ Maharana et al., Evaluating Very Long-Term Conversational Memory of LLM Agents, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -43,6 +44,8 @@ class _Turn(NamedTuple):
     line: str
     """What was said, by whom, and what was shown."""
     date: datetime | None
+    repeated: bool = False
+    """Whether another turn had its id before."""
 
 
 def load_locomo(path: Path, samples: Sequence[Any], *, level: str = "turn") -> Dataset:
@@ -54,18 +57,19 @@ def load_locomo(path: Path, samples: Sequence[Any], *, level: str = "turn") -> D
     """
     collections: dict[str, Collection] = {}
     questions: list[Question] = []
-    asked = unknown = undated = 0
+    asked = unknown = undated = repeated = 0
     for number, sample in enumerate(samples, 1):
         place = f"{path}, conversation {number}"
         conversation = field_of(sample, "conversation", dict, place)
         home = str(sample.get("sample_id", f"conversation-{number}"))
         if home in collections:
             raise IngestError(f"{place}: the sample_id {home!r} was there before; each conversation needs its own")
-        turns = list(_turns(conversation, place))
+        turns = _distinct(_turns(conversation, place))
+        repeated += sum(1 for turn in turns if turn.repeated)
         undated += len({turn.session for turn in turns if turn.date is None})
         notes = map(_turn_note, turns) if level == "turn" else _session_notes(turns)
         collections[home] = Collection(id=home, notes=tuple(notes))
-        known = {key: turn for turn in turns for key in _keys(turn.id)}
+        known = {key: turn for turn in turns if not turn.repeated for key in _keys(turn.id)}
         for order, each in enumerate(field_of(sample, "qa", list, place), 1):
             where = f"{place}, question {order}"
             evidence = [list(_keys(str(text))) for text in field_of(each, "evidence", list, where)]
@@ -86,6 +90,7 @@ def load_locomo(path: Path, samples: Sequence[Any], *, level: str = "turn") -> D
         f"{counted(asked - len(questions), 'question')} whose evidence names no turn left out": asked - len(questions),
         f"{counted(unknown, 'piece')} of evidence for a turn that is not there left out": unknown,
         f"{counted(undated, 'session')} without a date that can be read": undated,
+        f"{counted(repeated, 'turn')} with an id that was there before: evidence means the first": repeated,
     }
     return Dataset(
         name=path.stem if level == "turn" else f"{path.stem}, sessions",
@@ -115,6 +120,17 @@ def _turns(conversation: Mapping[str, Any], place: str) -> Iterator[_Turn]:
                 line=f"{said} [image: {caption}]" if caption else said,
                 date=date,
             )
+
+
+def _distinct(turns: Iterator[_Turn]) -> list[_Turn]:
+    """Return the turns, each with an id of its own."""
+    seen: Counter[str] = Counter()
+    found = []
+    for turn in turns:
+        seen[turn.id] += 1
+        again = seen[turn.id] > 1
+        found.append(turn._replace(id=f"{turn.id}#{seen[turn.id]}", repeated=True) if again else turn)
+    return found
 
 
 def _turn_note(turn: _Turn) -> Note:
@@ -167,4 +183,10 @@ def _date(text: str) -> datetime | None:
 
 
 def _stratum(category: Any) -> str:
-    return f"{category} {CATEGORIES[category]}" if category in CATEGORIES else str(category)
+    """Return the name of a category, which may come as a number or as its digit.
+
+    >>> _stratum(4), _stratum("4"), _stratum(None)
+    ('4 single-hop', '4 single-hop', 'None')
+    """
+    names = {str(number): f"{number} {name}" for number, name in CATEGORIES.items()}
+    return names.get(str(category), str(category))

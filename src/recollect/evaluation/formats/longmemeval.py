@@ -15,6 +15,7 @@ from recollect.evaluation.dataset import Collection, Dataset, Question, counted
 from recollect.evaluation.formats.files import field_of, text_of
 from recollect.ingest.moments import moment_of
 from recollect.model import Note
+from recollect.query import parse_question_date
 
 __all__ = ["load_longmemeval"]
 
@@ -38,7 +39,7 @@ def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "sessio
     """
     collections: dict[str, Collection] = {}
     questions: list[Question] = []
-    marked = False
+    marked, undated = False, 0
     for number, sample in enumerate(samples, 1):
         place = f"{path}, question {number}"
         identity = text_of(sample, "question_id", place)
@@ -55,6 +56,8 @@ def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "sessio
         if relevant:
             kind = str(sample.get("question_type") or "")
             strata = (kind, "abstention" if identity.endswith(ABSTENTION) else "")
+            asked = str(sample.get("question_date") or "")
+            undated += parse_question_date(asked) is None
             questions.append(
                 Question(
                     id=identity,
@@ -62,17 +65,21 @@ def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "sessio
                     collection=identity,
                     relevant=relevant,
                     strata=tuple(filter(None, strata)),
-                    asked=str(sample.get("question_date") or ""),
+                    asked=asked,
                 )
             )
     if level == "turn" and not marked:
         raise ArgumentError("level", f"must be session: no turn in {path} is marked with has_answer")
     lost = len(collections) - len(questions)
+    remarks = {
+        f"{counted(lost, 'question')} without an answer in the haystack left out": lost,
+        f"{counted(undated, 'question')} without a date that can be read": undated,
+    }
     return Dataset(
         name=f"{path.stem}, turns" if level == "turn" else path.stem,
         collections={question.collection: collections[question.collection] for question in questions},
         questions=tuple(questions),
-        remarks=(f"{counted(lost, 'question')} without an answer in the haystack left out",) if lost else (),
+        remarks=tuple(remark for remark, count in remarks.items() if count),
     )
 
 

@@ -26,8 +26,6 @@ __all__ = [
 _MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("≈", "≈")}
 """For each verdict: the mark without and with significance after correction."""
 
-_UNCORRECTED = "not significant after correction"
-
 
 def fraction(number: float) -> str:
     """Return a value with three digits.
@@ -88,7 +86,10 @@ def verdict(standing: Standing) -> str:
         return "baseline"
     if difference.verdict == "inconclusive":
         return "inconclusive (no difference)" if difference.low == difference.high else "inconclusive"
-    return difference.verdict if standing.significant else f"{difference.verdict}, {_UNCORRECTED}"
+    if standing.significant:
+        return difference.verdict
+    corrected = " after correction" if standing.adjusted != difference.p else ""
+    return f"{difference.verdict}, not significant{corrected}"
 
 
 def mark(standing: Standing) -> str:
@@ -205,7 +206,7 @@ def method(report: Report) -> list[str]:
     return [
         *said,
         "A difference whose interval crosses or touches zero is called inconclusive. One whose interval lies off zero "
-        "but whose corrected p is 0.05 or more is marked as not significant after correction.",
+        "but whose p, corrected where there are several systems, is 0.05 or more is marked as not significant.",
         f"Embedder: {listed(report.embedders)}. Random numbers come from a fixed seed: the same outcomes give the same "
         "report.",
     ]

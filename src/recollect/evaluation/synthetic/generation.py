@@ -15,6 +15,7 @@ from recollect.evaluation.synthetic.lexicon import Lexicon
 from recollect.evaluation.synthetic.multi_hop import connected_question
 from recollect.evaluation.synthetic.paraphrase import paraphrase
 from recollect.evaluation.synthetic.sampling import spread
+from recollect.model import Note
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -81,7 +82,8 @@ def generate_questions(memory: Memory, *, namespace: str | None = None, each: in
                 )
             )
         if len(made) < wanted:
-            remarks.append(f"{stratum}: {len(made)} of {wanted} made; {_why(stratum, made)}")
+            why = _why(stratum, connected=bool(made) or _any_connected(lexicon, memory))
+            remarks.append(f"{stratum}: {len(made)} of {wanted} made; {why}")
     return Dataset(
         name="synthetic",
         collections={COLLECTION: Collection(id=COLLECTION, notes=())},  # the notes are in the memory
@@ -101,12 +103,12 @@ def _first(made: Iterator[_Asked], wanted: int) -> list[_Asked]:
     return list(found.values())
 
 
-def _why(stratum: str, made: list[_Asked]) -> str:
+def _why(stratum: str, *, connected: bool) -> str:
     if stratum != "multi-hop":
         return "the other notes say nothing that they alone say and the rules can ask for"
-    if not made:
+    if not connected:
         return "no two notes are connected by a link, a mention or an entity"
-    return "other connected notes cannot be told from others by rare words"
+    return "connected notes that are left cannot be told from others by rare words"
 
 
 def _exact(lexicon: Lexicon, draw: np.random.Generator) -> Iterator[_Asked]:
@@ -127,9 +129,18 @@ def _paraphrases(lexicon: Lexicon, draw: np.random.Generator, memory: Memory) ->
 def _connected(lexicon: Lexicon, draw: np.random.Generator, memory: Memory) -> Iterator[_Asked]:
     places = {note.id: place for place, note in enumerate(lexicon.notes)}
     for place in spread(lexicon.notes, draw):
-        near = memory.neighbours(lexicon.notes[place])
-        names = dict.fromkeys(each.note.id for each in near if each.kind not in _BESIDE | _REPLACING)
+        names = _connections(memory, lexicon.notes[place])
         others = [places[name] for name in names if name in places]  # one may have come since
         found = connected_question(lexicon, place, others, draw)
         if found is not None:
             yield _Asked(found[0], (place, found[1]))
+
+
+def _any_connected(lexicon: Lexicon, memory: Memory) -> bool:
+    return any(_connections(memory, note) for note in lexicon.notes)
+
+
+def _connections(memory: Memory, note: Note) -> list[str]:
+    """Return the ids of the notes that have to do with a note, each once."""
+    near = memory.neighbours(note)
+    return list(dict.fromkeys(each.note.id for each in near if each.kind not in _BESIDE | _REPLACING))

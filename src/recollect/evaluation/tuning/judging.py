@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ from recollect.evaluation.dataset import Dataset, Question
 from recollect.evaluation.embeddings import KeepingEmbedder
 from recollect.evaluation.measures import cutoff, measured
 from recollect.evaluation.outcome import Ranking
+from recollect.evaluation.own_memory import Held, held_by
 from recollect.evaluation.running import DEPTH, UNDATED, asked_collections, dated, evaluation_folder
 from recollect.memory import Memory
 from recollect.opening import open as open_memory
@@ -39,10 +40,11 @@ class _Put(NamedTuple):
 class SearchJudge:
     """Gives the value of every question under a preset, by one measure."""
 
-    def __init__(self, memory: Memory, questions: Sequence[_Put], measure: str, mode: str) -> None:
+    def __init__(
+        self, memory: Memory, questions: Sequence[_Put], measure: str, mode: str, held: Held | None = None
+    ) -> None:
         """Nothing is searched for yet."""
-        self._memory, self._put, self._measure, self._mode = memory, questions, measure, mode
-        self._paths = {name for put in questions for name in put.question.relevant}
+        self._memory, self._put, self._measure, self._mode, self._held = memory, questions, measure, mode, held
         self.warnings: dict[str, None] = {}
         """What searches had to do without, each once."""
 
@@ -63,8 +65,10 @@ class SearchJudge:
             namespace=put.namespace,
         )
         self.warnings |= dict.fromkeys(result.warnings)
-        judged = self._paths
-        names = tuple(hit.path if hit.path in judged and hit.id not in judged else hit.id for hit in result)
+        held = self._held
+        if held:
+            self.warnings |= dict.fromkeys(held.lacking(put.question))
+        names = tuple(held.name(hit) if held else hit.id for hit in result)
         return Ranking(names, tuple(float(hit.score) for hit in result), 0.0)
 
 
@@ -97,8 +101,9 @@ def open_judge(
     """
     asked = asked_collections(dataset, memory)
     if memory is not None:
-        now = datetime.now(UTC)
-        yield SearchJudge(memory, [_Put(each, namespace, now) for each in dataset.questions], measure, mode)
+        held = held_by(memory, namespace, dataset.questions)
+        put_here = [_Put(each, namespace, held.latest) for each in dataset.questions]
+        yield SearchJudge(memory, put_here, measure, mode, held)
         return
     model = embedder_from(embedder)
     folder = evaluation_folder() if cache is None else Path(cache).expanduser()

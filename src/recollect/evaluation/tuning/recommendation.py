@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from recollect.evaluation.significance import Difference
+from recollect.evaluation.report.wording import p_value, signed, span
+from recollect.evaluation.significance import SIGNIFICANT, Difference
 from recollect.retrieval import Preset
 
 __all__ = ["Change", "Tuning"]
@@ -37,10 +38,10 @@ class Tuning:
     >>> start = presets()["default"]
     >>> found = Tuning(start=start, chosen=start, by_fold=(start,) * 5, changes=(Change("fusion.k", 60.0, 5.0, 2),),
     ...     gain=Difference(0.01, -0.02, 0.04, p=0.5), before=0.5, questions=40, settings=9)
-    >>> found.recommended
-    False
+    >>> found.recommended, replace(found, gain=Difference(0.08, 0.02, 0.16, p=0.125)).recommended
+    (False, False)
     >>> print(found.verdict)
-    not significant: held out, it gained +0.010 (-0.020 to +0.040, p 0.500); keep the preset default
+    not significant: held out, it gained +0.010 (−0.020 to +0.040, p 0.500); keep the preset default
     """
 
     start: Preset
@@ -65,15 +66,19 @@ class Tuning:
 
     @property
     def recommended(self) -> bool:
-        """Whether the change is worth recommending: the 95 % interval of the held-out gain lies above zero."""
-        return bool(self.changes) and self.gain.verdict == "better"
+        """Whether the change is worth recommending.
+
+        The 95 % interval of the held-out gain lies above zero, and its p-value below 0.05: of few questions that differ
+        an interval alone says too much.
+        """
+        return bool(self.changes) and self.gain.verdict == "better" and self.gain.p < SIGNIFICANT
 
     @property
     def verdict(self) -> str:
         """The outcome in one line for a person."""
         gain = self.gain
-        chance = f"p {gain.p:.3f}" if gain.p >= 0.001 else "p < 0.001"
-        held_out = f"{gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f}, {chance})"
+        chance = p_value(gain.p)
+        held_out = f"{signed(gain.mean)} ({span(gain.low, gain.high)}, p {chance})"
         if self.recommended:
             return f"significant: held out, it gained {held_out}"
         why = f"held out, it gained {held_out}" if self.changes else "nothing that was tried is better on all questions"

@@ -64,9 +64,8 @@ class KeptVectors:
             try:
                 connection.set_busy_timeout(PATIENCE)
                 connection.pragma("synchronous", "OFF")  # what is lost with the power can be made again
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
-                )
+                # With rowids: rows as long as vectors would leave the pages of an index mostly empty.
+                connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
                 yield connection
             finally:
                 connection.close()
