@@ -29,16 +29,16 @@ def test_reports_beside_the_tables(run: Run) -> None:
 
 
 def test_sweeps_in_the_terminal_and_in_the_report(run: Run) -> None:
-    asked = ("eval", str(KITCHEN), "--preset", "memini", "--mode", "bm25", "--cache", "cache")
+    asked = ("eval", str(KITCHEN), "--preset", "memini", "--mode", "hybrid", "--embedder", "static", "--cache", "cache")
     found = run(*asked, "--sweep", "k", "--sweep", "alpha", "--sweep", "k", "--report", "kitchen.html")
     assert found.exit_code == 0
-    assert found.stdout.count("memini bm25: k turned") == 1
-    assert found.stdout.count("memini bm25: alpha turned") == 1
+    assert found.stdout.count("memini hybrid: k turned") == 1
+    assert found.stdout.count("memini hybrid: alpha turned") == 1
     lines = found.stdout[found.stdout.index("k turned") :].splitlines()
     assert [line.split()[0] for line in lines[2:11]] == ["k", "1", "2", "5", "10", "20", "40", "60", "100"]
     page = Path("kitchen.html").read_text(encoding="utf-8")
     assert "any@5" in page
-    assert page.count("kitchen, memini bm25") >= 8
+    assert page.count("kitchen, memini hybrid") >= 8
 
 
 def test_the_same_differences_in_the_terminal_and_in_the_report(run: Run) -> None:
