@@ -26,7 +26,7 @@ LAYERS = [
     {"fusion", "ranking", "query"},
     {"model"},
     {"arguments"},
-    {"characters", "progress", "sample"},
+    {"characters", "clock", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

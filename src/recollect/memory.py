@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
@@ -12,11 +12,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from recollect import arguments
+from recollect import arguments, clock
 from recollect.access import AccessLog
 from recollect.characters import well_formed
 from recollect.embedders import EmbedderChoice
-from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning
+from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
 from recollect.exchange import line_of
 from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
@@ -37,6 +37,9 @@ __all__ = ["Key", "Memory", "MemoryStats"]
 
 BATCH_NOTES = 2000
 """How many notes ``add_many`` writes in one transaction."""
+
+EXPIRED_AT_ONCE = 100
+"""How many notes that are due a single read removes: it takes some 30 ms, and the rest is kept back meanwhile."""
 
 Key = str | Note
 """What names a note: its id, its path, or the note itself."""
@@ -126,6 +129,7 @@ class Memory:
         created_at: datetime | str | None = None,
         updated_at: datetime | str | None = None,
         last_accessed_at: datetime | str | None = None,
+        expires_at: datetime | str | None = None,
         importance: float | None = None,
         session: str | None = None,
         position: int | None = None,
@@ -137,7 +141,8 @@ class Memory:
         """Store a note and return it. One with this ``id`` or ``path`` is updated: what is not given stays.
 
         When this returns, the note is on the disk and can be found by words and by meaning. An unchanged text is not
-        embedded again. ``vector`` is the note's vector, for those who embed by themselves.
+        embedded again. ``vector`` is the note's vector, for those who embed by themselves. From ``expires_at`` on the
+        note is gone; ``"never"`` keeps one for good that would have expired.
         """
         fields = {name: value for name, value in locals().items() if name != "self"}
         return self._writer.write([draft_of(fields)])[0]
@@ -177,6 +182,7 @@ class Memory:
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
         home = _home(namespace, key)
+        self._expire()
         (note,) = self._store.get([_key(key)], namespace=home)
         if note is not None and self._log is not None:
             self._log.note([note.id], home)
@@ -193,6 +199,7 @@ class Memory:
         self, *, namespace: str | None = None, filters: Filters | Mapping[str, Any] | None = None
     ) -> Iterator[Note]:
         """Walk over the notes of a namespace in the order in which they came."""
+        self._expire()
         return self._store.notes(namespace=_home(namespace), filters=Filters.of(filters))
 
     def search(
@@ -223,6 +230,7 @@ class Memory:
         inside the engine, before the cut. ``floor`` leaves out notes of which it is less sure, from 0 to 1, that they
         have to do with the query.
         """
+        self._expire()
         result = self._retrieval.search(
             query,
             top_k=top_k,
@@ -254,6 +262,7 @@ class Memory:
             if preset.name in chosen:
                 raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
             chosen[preset.name] = preset
+        self._expire()
         return {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
@@ -272,6 +281,7 @@ class Memory:
 
     def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
         """Return the notes beside it, linked with it, that name it or are named by it, or share an entity with it."""
+        self._expire()
         return self._store.neighbours(_key(key), namespace=_home(namespace, key))
 
     def ingest(
@@ -307,6 +317,7 @@ class Memory:
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
         """Yield each note as a line of JSON, with its vector unless told otherwise, for all namespaces or one."""
+        self._expire()
         walk = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
         while batch := list(islice(walk, EMBEDDED_NOTES)):
             model, found = self._store.vectors_of(batch) if vectors else (None, [None] * len(batch))
@@ -322,12 +333,14 @@ class Memory:
     ) -> int:
         """Store notes from the lines that :meth:`export` makes, and return how many; an error names its line.
 
-        Vectors are taken over where they are of the model in use here; other notes are embedded.
+        Vectors are taken over where they are of the model in use here; other notes are embedded. What expired since
+        it was exported is left out, and a :class:`~recollect.RecollectWarning` says how many that were.
         """
         return self._writer.load(lines, namespace, progress or (lambda *_: None))
 
     def stats(self) -> MemoryStats:
         """Return what the memory holds, and what it embeds with."""
+        self._expire()
         return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
@@ -340,6 +353,7 @@ class Memory:
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
+        self._expire()
         self._store.backup(Path(fspath(target)).expanduser(), overwrite=overwrite)
 
     def close(self) -> None:
@@ -349,6 +363,11 @@ class Memory:
                 self._log.close()
         finally:
             self._store.close()
+
+    def _expire(self) -> None:
+        """Remove what is due before something is read. If that cannot be, no harm is done: the store keeps it back."""
+        with suppress(StoreError):
+            self._store.expire(clock.now(), most=EXPIRED_AT_ONCE)
 
     def _accessed(self, result: SearchResult, namespace: str | None) -> None:
         """Remember that the notes of a result were read just now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
 from recollect.embedders.rows import unit_rows
-from recollect.errors import ArgumentError, RecollectError
+from recollect.errors import ArgumentError, RecollectError, RecollectWarning
 from recollect.exchange import draft_from_line
-from recollect.model import Document, Draft, EmbeddingText, Note, Written, pieces
+from recollect.model import Document, Draft, EmbeddingText, Note, Written, is_over, pieces
 from recollect.stores.base import Model, Store, VectorsMissingError, digest
 
 if TYPE_CHECKING:
@@ -39,7 +40,19 @@ class NoteWriter:
         self._adopt = adopt
 
     def write(self, drafts: Sequence[Draft], *, model: Model | None = None, create: bool = True) -> list[Note]:
-        """Write drafts in one transaction; ``model`` is that of the vectors that they hold, if not the embedder's."""
+        """Write drafts in one transaction; ``model`` is that of the vectors that they hold, if not the embedder's.
+
+        A draft that has expired is refused: whoever writes it cannot mean that.
+        """
+        for draft in drafts:
+            if is_over(draft):
+                raise ArgumentError(
+                    "expires_at",
+                    f"must lie in the future, got {draft['expires_at'].isoformat()}; leave it out, or delete the note",
+                )
+        return self._write(drafts, model, create=create)
+
+    def _write(self, drafts: Sequence[Draft], model: Model | None, *, create: bool = True) -> list[Note]:
         made_by = model or self._model()
         return self._with_vectors(
             lambda vectors: self._store.write(drafts, model=made_by, vectors=vectors, create=create)
@@ -63,16 +76,24 @@ class NoteWriter:
         return self._store.remove_documents(root, names, namespace=namespace)
 
     def load(self, lines: Iterable[str | bytes], namespace: str | None, progress: Progress) -> int:
-        """Write notes from lines of JSON, and return how many; an error names its line."""
-        stored = 0
+        """Write notes from lines of JSON, and return how many; an error names its line.
+
+        What expired in the meantime is left out.
+        """
+        stored = late = 0
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         while batch := list(islice(numbered, EMBEDDED_NOTES)):
-            drafts = [self._read(number, line, namespace) for number, line in batch]
+            read = [self._read(number, line, namespace) for number, line in batch]
+            drafts = [line for line in read if not is_over(line[1])]
+            late += len(read) - len(drafts)
             # Vectors of one model go together, and notes keep their order.
             for model, group in groupby(drafts, key=lambda line: line[2]):
                 self._write_lines(list(group), model)
-            stored += len(batch)
-            progress(stored, stored, "")
+            stored += len(drafts)
+            progress(stored + late, stored + late, "")
+        if late:
+            notes = "one note was" if late == 1 else f"{late} notes were"
+            warnings.warn(f"{notes} left out, having expired", RecollectWarning, stacklevel=3)
         return stored
 
     def reindex(self, progress: Progress) -> int:
@@ -151,7 +172,7 @@ class NoteWriter:
         """Write lines whose vectors are of one model, or that have none; if that fails, find the line at fault."""
         drafts = [draft for _, draft, _ in lines]
         try:
-            self.write(drafts, model=self._known_model(model, drafts[0]) if model else None)
+            self._write(drafts, self._known_model(model, drafts[0]) if model else None)
         except ArgumentError as error:
             if len(lines) == 1:
                 raise RecollectError(f"line {lines[0][0]}: {error}") from None

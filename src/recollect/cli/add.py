@@ -25,6 +25,13 @@ __all__ = ["command"]
 @click.option("--position", type=int, metavar="NUMBER", help="Its place in the session, from 0.")
 @click.option("--created-at", callback=options.parsed_date, metavar="DATE", help="When it was made, in ISO 8601.")
 @click.option(
+    "--expires",
+    "expires_at",
+    callback=options.parsed_expiry,
+    metavar="WHEN",
+    help="When it is forgotten: a date in ISO 8601, or 12h, 30d or 8w from now; never, to keep it after all.",
+)
+@click.option(
     "--link",
     "links",
     metavar="KIND=TARGET",

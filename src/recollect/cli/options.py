@@ -20,11 +20,14 @@ __all__ = [
     "parsed_aliases",
     "parsed_date",
     "parsed_end",
+    "parsed_expiry",
     "parsed_pairs",
     "parsed_question_date",
     "parsed_values",
     "quiet",
 ]
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,6 +74,22 @@ def parsed_date(_: click.Context | None, param: click.Parameter, value: str | No
         return None if value is None else arguments.instant("date", value)
     except ArgumentError as error:
         raise click.BadParameter(error.problem, param=param) from None
+
+
+def parsed_expiry(context: click.Context, param: click.Parameter, value: str | None) -> datetime | str | None:
+    """Read when a note expires: a day or an instant, so many hours, days or weeks from now, or never."""
+    from recollect import clock  # noqa: PLC0415 (like all of the library)
+
+    told = value.strip().lower() if value else ""
+    if told == "never":
+        return told
+    number, unit = told[:-1], _UNITS.get(told[-1:])
+    if unit is None or not number.isdecimal():
+        return parsed_date(context, param, value)
+    try:
+        return clock.now() + int(number) * unit
+    except (OverflowError, ValueError):
+        raise click.BadParameter(f"lies too far in the future: {value}", param=param) from None
 
 
 def parsed_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:

@@ -21,7 +21,7 @@ from recollect.ingest.moments import moment_of_timestamp
 from recollect.ingest.problems import Contents, Problem, UnreadableError
 from recollect.ingest.report import IngestReport
 from recollect.ingest.walk import FoundFile, walk
-from recollect.model import DEFAULT_NAMESPACE, Document, Written
+from recollect.model import DEFAULT_NAMESPACE, Document, Written, is_over
 from recollect.progress import Progress
 
 __all__ = ["Library", "ingest"]
@@ -29,7 +29,7 @@ __all__ = ["Library", "ingest"]
 BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 
-_METHOD = "1"
+_METHOD = "2"
 """How files become notes. If a file gives other notes than before, this must change; all files are then read anew."""
 
 
@@ -155,10 +155,14 @@ class _Ingestion:
         except ArgumentError as error:
             self._problems.append(Problem(file.name, None, str(error), skipped=True))
             return None
+        drafts = [draft for draft in contents.drafts if not is_over(draft)]
         if not (same_settings and now == digest):
             self._problems.extend(contents.problems)
+            if over := len(contents.drafts) - len(drafts):
+                message = f"{over} of its notes expired and {'was' if over == 1 else 'were'} left out"
+                self._problems.append(Problem(file.name, None, message, skipped=False))
         fingerprint = f"{file.size}:{file.changed}:{now}:{self._settings}"
-        return Document(self._root, file.name, fingerprint, contents.drafts)
+        return Document(self._root, file.name, fingerprint, drafts)
 
     def _contents(self, file: FoundFile, data: bytes, *, is_new: bool) -> Contents:
         try:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import apsw
 
 from recollect.stores.base import Edge
+from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.entities import MOST_SHARING
 from recollect.stores.sqlite.mentions import MOST_BEARERS
 from recollect.stores.sqlite.rows import fetch, folded_name
@@ -82,7 +83,19 @@ def steps(
         for step in found:
             if step.source != step.target and (kinds is None or step.kind in kinds):
                 around[step.source][step] = None
-    return [step for each in around.values() for step in each]
+    taken = [step for each in around.values() for step in each]
+    return _seen(connection, taken) if expiry.hidden(connection) else taken
+
+
+def _seen(connection: apsw.Connection, taken: list[Step]) -> list[Step]:
+    """Return the steps that lead to a note that can be seen: titles and entities are listed without looking at it."""
+    rows = fetch(
+        connection,
+        "SELECT key FROM notes WHERE key IN (SELECT value FROM json_each(?))",
+        (_listed({step.target for step in taken}),),
+    )
+    seen = {key for (key,) in rows}
+    return [step for step in taken if step.target in seen]
 
 
 _FEW = 200

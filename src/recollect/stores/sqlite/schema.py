@@ -146,6 +146,11 @@ CREATE INDEX entities_by_name ON entities (namespace, name);
 CREATE INDEX links_by_kind ON links (kind);
 """
 
+_EXPIRY = """
+ALTER TABLE notes ADD COLUMN expires_at INTEGER;  -- microseconds since 1970 in UTC; most notes stay
+CREATE INDEX notes_by_expiry ON notes (expires_at) WHERE expires_at IS NOT NULL;
+"""
+
 TABLES = (
     "namespaces",
     "documents",
@@ -159,7 +164,7 @@ TABLES = (
     "entities",
 )
 
-_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS)
+_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS, _EXPIRY)
 """The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)
