@@ -19,7 +19,7 @@ LAYERS = [
     {"asynchronous"},
     {"opening"},
     {"memory"},
-    {"writing", "access"},
+    {"writing", "access", "superseding"},
     {"retrieval"},
     {"ingest", "stores", "embedders", "rerankers"},
     {"exchange", "inference"},

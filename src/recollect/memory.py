@@ -26,6 +26,7 @@ from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, pre
 from recollect.retrieval import presets as known_presets
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.stores.base import Finding, Neighbour, Store, StoreStats
+from recollect.superseding import superseding_links
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
 if TYPE_CHECKING:
@@ -137,15 +138,21 @@ class Memory:
         metadata: Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Sequence[float] | Vector | None = None,
+        supersedes: Key | Sequence[Key] | None = None,
     ) -> Note:
         """Store a note and return it. One with this ``id`` or ``path`` is updated: what is not given stays.
 
         When this returns, the note is on the disk and can be found by words and by meaning. An unchanged text is not
         embedded again. ``vector`` is the note's vector, for those who embed by themselves. From ``expires_at`` on the
-        note is gone; ``"never"`` keeps one for good that would have expired.
+        note is gone; ``"never"`` keeps one for good that would have expired. ``supersedes`` names notes that this one
+        replaces: it gets a link of that kind to each, and takes their place in searches.
         """
-        fields = {name: value for name, value in locals().items() if name != "self"}
-        return self._writer.write([draft_of(fields)])[0]
+        fields = {name: value for name, value in locals().items() if name not in ("self", "supersedes")}
+        draft = draft_of(fields)
+        if supersedes is not None:
+            keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
+            draft["links"] = superseding_links(self._store, draft, [_key(key) for key in keys])
+        return self._writer.write([draft])[0]
 
     def add_many(
         self,

@@ -59,6 +59,18 @@ def test_when_it_expires_counts_from_now(run: Run, told: str, span: int) -> None
     assert "expire" not in run("get", "n1").stdout + run("stats").stdout
 
 
+@pytest.mark.usefixtures("filled")
+def test_what_it_supersedes(run: Run) -> None:
+    added = run("add", "Oolong.", "--supersedes", "memory/tea.md", "--supersedes", "n2", "--link", "n3", "--json")
+    assert [(link["kind"], link["target"]) for link in json.loads(added.stdout)["links"]] == [
+        ("related", "n3"),
+        ("supersedes", "n1"),
+        ("supersedes", "n2"),
+    ]
+    told = error_of(run("add", "Oolong.", "--supersedes", "nowhere.md"), 1)
+    assert told == "there is no note 'nowhere.md' in namespace 'default' to supersede"
+
+
 def test_several_expire(run: Run) -> None:
     run("add", "Tea.", "--expires", "1d")
     run("add", "Mug.", "--expires", "2d")

@@ -40,6 +40,12 @@ __all__ = ["command"]
     help="A link to a note by path, id or name; can be given several times.",
 )
 @click.option(
+    "--supersedes",
+    metavar="KEY",
+    multiple=True,
+    help="A note that this one replaces, by id or path; can be given several times.",
+)
+@click.option(
     "--meta",
     "metadata",
     callback=options.parsed_values,
@@ -59,6 +65,7 @@ def command(
     tags: tuple[str, ...],
     created_at: datetime | None,
     metadata: dict[str, Any],
+    supersedes: tuple[str, ...],
     embedder: str,
     db: str,
     as_json: bool,
@@ -78,6 +85,7 @@ def command(
             tags=tags or None,
             created_at=created_at,
             metadata=metadata or None,
+            supersedes=supersedes or None,
             **fields,
         )
     if as_json:
