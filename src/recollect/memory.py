@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
 from os import PathLike, fspath
@@ -18,6 +17,7 @@ from recollect.characters import well_formed
 from recollect.embedders import EmbedderChoice
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
 from recollect.exchange import line_of
+from recollect.figures import MemoryStats
 from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
@@ -25,7 +25,8 @@ from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
-from recollect.stores.base import Finding, Neighbour, Store, StoreStats
+from recollect.secrets import SecretsMode
+from recollect.stores.base import Finding, Neighbour, Store
 from recollect.superseding import superseding_links
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
@@ -46,24 +47,6 @@ Key = str | Note
 """What names a note: its id, its path, or the note itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStats:
-    """What a memory holds, and what it embeds with."""
-
-    store: StoreStats
-    embedder: str
-    """What embeds, and why it was chosen."""
-    unembedded: int
-    """How many notes have no vector of the embedder's model."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready data."""
-        store = asdict(self.store)
-        if self.store.model:
-            store["model"] = self.store.model._asdict()
-        return {**store, "embedder": self.embedder, "unembedded": self.unembedded}
-
-
 class Memory:
     """Notes that can be added, found, linked and forgotten. Threads may share one; so may processes, each its own.
 
@@ -79,6 +62,7 @@ class Memory:
         aliases: Mapping[str, Sequence[str]] | None = None,
         preset: PresetSpec = "default",
         record_access: bool = True,
+        secrets: SecretsMode | None = None,
         embedder_timeout: float = EMBEDDER_SECONDS,
         reranker_timeout: float = RERANKER_SECONDS,
     ) -> None:
@@ -86,7 +70,8 @@ class Memory:
         self._store = store
         self._log = AccessLog(store) if record_access and not store.read_only else None
         self._choice = choice
-        self._writer = NoteWriter(store, choice)
+        self._secrets = secrets
+        self._writer = NoteWriter(store, choice, secrets=secrets)
         self._retrieval = Retrieval(
             store,
             embedder=choice.embedder,
@@ -152,7 +137,8 @@ class Memory:
         if supersedes is not None:
             keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
             draft["links"] = superseding_links(self._store, draft, [_key(key) for key in keys])
-        return self._writer.write([draft])[0]
+        with self._writer.screening() as screen:
+            return self._writer.write(screen.drafts([draft]))[0]
 
     def add_many(
         self,
@@ -169,22 +155,24 @@ class Memory:
         total = len(notes) if isinstance(notes, Sequence) else 0
         stored: list[Note] = []
         numbered = enumerate(notes)
-        while batch := list(islice(numbered, BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES)):
-            drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
-            if namespace is not None:
-                drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
-            stored += self._writer.write(drafts)
-            if progress:
-                progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
+        with self._writer.screening() as screen:
+            while batch := list(islice(numbered, BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES)):
+                drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
+                if namespace is not None:
+                    drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
+                stored += self._writer.write(screen.drafts(drafts, first=batch[0][0]))
+                if progress:
+                    progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         return stored
 
     def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
         """Change fields of a note that exists, named by id or path, and return it as it is now."""
         note = self._known(key, namespace)
-        changed = draft_of(changes) | {"namespace": note.namespace}
-        if changed.setdefault("id", note.id) != note.id:
-            raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
-        return self._writer.write([changed], create=False)[0]
+        with self._writer.screening() as screen:
+            changed = screen.drafts([draft_of(changes)])[0] | {"namespace": note.namespace}
+            if changed.setdefault("id", note.id) != note.id:
+                raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
+            return self._writer.write([changed], create=False)[0]
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
@@ -279,6 +267,8 @@ class Memory:
     def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
         """Link a note to another by id, path or name, and return whether the link is new; the target may come later."""
         made = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
+        for field, name in made.to_dict().items():
+            self._writer.screening().name(field, name)
         return self._store.link(_key(source), made, namespace=_home(namespace, source))
 
     def unlink(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
@@ -310,8 +300,10 @@ class Memory:
         from recollect.ingest import ingest  # noqa: PLC0415 (brings Markdown and YAML)
 
         with _progress(progress, "Reading") as told:
-            library = NoteWriter(self._store, self._choice, adopt=adopt)
-            return ingest(Path(source), library, prefix=prefix, namespace=_home(namespace), progress=told)
+            library = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
+            home = _home(namespace)
+            with library.screen as screen:
+                return ingest(Path(source), library, prefix=prefix, namespace=home, progress=told, screen=screen.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many.

@@ -55,6 +55,7 @@ __all__ = ["command"]
 )
 @options.namespace()
 @options.embedder
+@options.secrets
 @options.database
 @options.as_json
 @options.quiet
@@ -67,6 +68,7 @@ def command(
     metadata: dict[str, Any],
     supersedes: tuple[str, ...],
     embedder: str,
+    secrets: str,
     db: str,
     as_json: bool,
     quiet: bool,
@@ -78,7 +80,7 @@ def command(
     A note with the same --path or --id is updated: what is not given stays as it is.
     """
     content = _content(text, is_update=bool(identifier or fields["path"]))
-    with opening.open_or_create(db, embedder) as memory:
+    with opening.open_or_create(db, embedder, secrets) as memory:
         note = memory.add(
             content,
             id=identifier,

@@ -25,6 +25,7 @@ __all__ = [
     "parsed_question_date",
     "parsed_values",
     "quiet",
+    "secrets",
 ]
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -50,6 +51,15 @@ embedder = click.option(
     show_envvar=True,
     help="What turns text into vectors: auto, none, minilm, static, a folder with an ONNX model, openai:MODEL or "
     "openai:MODEL@URL.",
+)
+secrets = click.option(
+    "--secrets",
+    type=click.Choice(["none", "refuse", "redact"]),
+    default="none",
+    envvar="RECOLLECT_SECRETS",
+    show_default=True,
+    show_envvar=True,
+    help="What to do with passwords, keys and card numbers: nothing, refuse the note, or redact them.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, nothing but the result.")
