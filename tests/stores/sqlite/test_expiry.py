@@ -117,6 +117,20 @@ def test_a_check_looks_at_what_is_there(store: SQLiteStore, hands: Clock) -> Non
     assert found(store) == [["a", "c"]] * 4
 
 
+def test_a_reader_can_make_a_copy_and_look_at_every_part(store: SQLiteStore, path: Path, hands: Clock) -> None:
+    reader = SQLiteStore(path, read_only=True)
+    hands.time += HOUR
+    assert found(reader) == [["a", "c"]] * 4
+    reader.backup(path.with_name("copy.db"))
+    assert not any(finding.problem for finding in reader.check())
+    assert found(reader) == [["a", "c"]] * 4
+    reader.close()
+    copy = SQLiteStore(path.with_name("copy.db"))
+    assert found(copy) == [["a", "c"]] * 4
+    assert copy.expire(hands.time) == store.expire(hands.time) == 1
+    copy.close()
+
+
 def test_nothing_of_it_is_left_in_the_file(store: SQLiteStore, path: Path, hands: Clock) -> None:
     hands.time += HOUR
     store.write([{"content": "another"}])

@@ -375,7 +375,6 @@ class SQLiteStore:
     def check(self) -> list[Finding]:
         """Look at every part and return what was found, the good news too."""
         with self._connections.checking() as connection:
-            expiry.reveal(connection)
             return checking.check(connection)
 
     def repair(self) -> list[Finding]:
