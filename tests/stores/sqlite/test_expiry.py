@@ -12,7 +12,7 @@ import pytest
 
 from recollect import clock
 from recollect.errors import StoreBusyError
-from recollect.model import Filters
+from recollect.model import Filters, Link
 from recollect.query import parse
 from recollect.stores.sqlite import expiry, schema
 from recollect.stores.sqlite.store import SQLiteStore
@@ -146,14 +146,19 @@ def test_whether_something_is_due_is_read_from_an_index(store: SQLiteStore) -> N
 
 def test_a_store_from_before_is_brought_up_to_date(store: SQLiteStore, path: Path, hands: Clock) -> None:
     store.write([{"id": key, "expires_at": None} for key in "bc"])
+    store.write([{"id": "b", "links": [Link("related", "c")]}])
     store.close()
     raw = apsw.Connection(str(path))
     raw.execute("DROP INDEX notes_by_expiry; ALTER TABLE notes DROP COLUMN expires_at; PRAGMA user_version = 3")
+    raw.execute("DROP INDEX links_by_target; DROP INDEX links_by_name; DROP INDEX links_by_kind")
+    raw.execute("ALTER TABLE links DROP COLUMN namespace; CREATE INDEX links_by_target ON links (target)")
+    raw.execute("CREATE INDEX links_by_name ON links (name); CREATE INDEX links_by_kind ON links (kind)")
     raw.close()
     hands.time += 3 * HOUR
     newer = SQLiteStore(path)
-    assert newer.stats().schema == schema.SCHEMA_VERSION == 4
+    assert newer.stats().schema == schema.SCHEMA_VERSION == 5
     assert [note.expires_at for note in newer.notes()] == [None] * 3
+    assert [edge.source for edge in newer.edges(["c"], namespace="default")] == ["c"]
     newer.write([{"id": "a", "expires_at": hands.time + HOUR}])
     hands.time += HOUR
     assert found(newer) == [["b", "c"]] * 4
