@@ -19,14 +19,14 @@ LAYERS = [
     {"asynchronous"},
     {"opening"},
     {"memory"},
-    {"writing", "access"},
+    {"writing", "access", "figures", "superseding"},
     {"retrieval"},
     {"ingest", "stores", "embedders", "rerankers"},
-    {"exchange", "inference"},
+    {"exchange", "inference", "secrets"},
     {"fusion", "ranking", "query"},
     {"model"},
     {"arguments"},
-    {"characters", "progress", "sample"},
+    {"characters", "clock", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

@@ -14,7 +14,7 @@ SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters Hit IngestError Link
         Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning RerankerError Retrieval
-        SearchResult Step StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError
+        SearchResult SecretFoundError Step StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError
         StoreVersionError Trace __version__ open open_async presets
         embedders evaluation fusion ingest query ranking rerankers retrieval stores
     """,

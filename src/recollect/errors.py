@@ -4,7 +4,8 @@ The tree::
 
     RecollectError
     ├── ArgumentError              a value that cannot be used (also a ValueError)
-    │   └── ArgumentTypeError      a value of the wrong type (also a TypeError)
+    │   ├── ArgumentTypeError      a value of the wrong type (also a TypeError)
+    │   └── SecretFoundError       a text that holds a password or key, where none may be stored
     ├── NoteNotFoundError          no note has this id or path (also a LookupError)
     ├── StoreError                 the file or server that holds the notes
     │   ├── StoreBusyError         others kept it to themselves for too long
@@ -33,6 +34,7 @@ __all__ = [
     "RecollectError",
     "RecollectWarning",
     "RerankerError",
+    "SecretFoundError",
     "StoreBusyError",
     "StoreDamagedError",
     "StoreError",
@@ -71,6 +73,10 @@ class ArgumentError(RecollectError, ValueError):
 
 class ArgumentTypeError(ArgumentError, TypeError):
     """An argument is of a type that cannot be used."""
+
+
+class SecretFoundError(ArgumentError):
+    """A text holds a secret, and the memory refuses those. The message says where and of which kind, never which."""
 
 
 class NoteNotFoundError(RecollectError, LookupError):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from recollect import arguments
+from recollect import arguments, clock
 from recollect.access import AccessLog
 from recollect.characters import well_formed
 from recollect.embedders import EmbedderChoice
-from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning
+from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
 from recollect.exchange import line_of
+from recollect.figures import MemoryStats
 from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
@@ -25,7 +25,9 @@ from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
-from recollect.stores.base import Finding, Neighbour, Store, StoreStats
+from recollect.secrets import SecretsMode
+from recollect.stores.base import Finding, Neighbour, Store
+from recollect.superseding import superseding_links
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
 if TYPE_CHECKING:
@@ -38,26 +40,11 @@ __all__ = ["Key", "Memory", "MemoryStats"]
 BATCH_NOTES = 2000
 """How many notes ``add_many`` writes in one transaction."""
 
+EXPIRED_AT_ONCE = 100
+"""How many notes that are due a single read removes: it takes some 30 ms, and the rest is kept back meanwhile."""
+
 Key = str | Note
 """What names a note: its id, its path, or the note itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryStats:
-    """What a memory holds, and what it embeds with."""
-
-    store: StoreStats
-    embedder: str
-    """What embeds, and why it was chosen."""
-    unembedded: int
-    """How many notes have no vector of the embedder's model."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready data."""
-        store = asdict(self.store)
-        if self.store.model:
-            store["model"] = self.store.model._asdict()
-        return {**store, "embedder": self.embedder, "unembedded": self.unembedded}
 
 
 class Memory:
@@ -75,6 +62,7 @@ class Memory:
         aliases: Mapping[str, Sequence[str]] | None = None,
         preset: PresetSpec = "default",
         record_access: bool = True,
+        secrets: SecretsMode | None = None,
         embedder_timeout: float = EMBEDDER_SECONDS,
         reranker_timeout: float = RERANKER_SECONDS,
     ) -> None:
@@ -82,7 +70,8 @@ class Memory:
         self._store = store
         self._log = AccessLog(store) if record_access and not store.read_only else None
         self._choice = choice
-        self._writer = NoteWriter(store, choice)
+        self._secrets = secrets
+        self._writer = NoteWriter(store, choice, secrets=secrets)
         self._retrieval = Retrieval(
             store,
             embedder=choice.embedder,
@@ -126,6 +115,7 @@ class Memory:
         created_at: datetime | str | None = None,
         updated_at: datetime | str | None = None,
         last_accessed_at: datetime | str | None = None,
+        expires_at: datetime | str | None = None,
         importance: float | None = None,
         session: str | None = None,
         position: int | None = None,
@@ -133,14 +123,22 @@ class Memory:
         metadata: Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Sequence[float] | Vector | None = None,
+        supersedes: Key | Sequence[Key] | None = None,
     ) -> Note:
         """Store a note and return it. One with this ``id`` or ``path`` is updated: what is not given stays.
 
         When this returns, the note is on the disk and can be found by words and by meaning. An unchanged text is not
-        embedded again. ``vector`` is the note's vector, for those who embed by themselves.
+        embedded again. ``vector`` is the note's vector, for those who embed by themselves. From ``expires_at`` on the
+        note is gone; ``"never"`` keeps one for good that would have expired. ``supersedes`` names notes that this one
+        replaces: it gets a link of that kind to each, and takes their place in searches.
         """
-        fields = {name: value for name, value in locals().items() if name != "self"}
-        return self._writer.write([draft_of(fields)])[0]
+        fields = {name: value for name, value in locals().items() if name not in ("self", "supersedes")}
+        draft = draft_of(fields)
+        if supersedes is not None:
+            keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
+            draft["links"] = superseding_links(self._store, draft, [_key(key) for key in keys])
+        with self._writer.screening() as screen:
+            return self._writer.write(screen.drafts([draft]))[0]
 
     def add_many(
         self,
@@ -157,26 +155,29 @@ class Memory:
         total = len(notes) if isinstance(notes, Sequence) else 0
         stored: list[Note] = []
         numbered = enumerate(notes)
-        while batch := list(islice(numbered, BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES)):
-            drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
-            if namespace is not None:
-                drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
-            stored += self._writer.write(drafts)
-            if progress:
-                progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
+        with self._writer.screening() as screen:
+            while batch := list(islice(numbered, BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES)):
+                drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
+                if namespace is not None:
+                    drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
+                stored += self._writer.write(screen.drafts(drafts, first=batch[0][0]))
+                if progress:
+                    progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         return stored
 
     def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
         """Change fields of a note that exists, named by id or path, and return it as it is now."""
         note = self._known(key, namespace)
-        changed = draft_of(changes) | {"namespace": note.namespace}
-        if changed.setdefault("id", note.id) != note.id:
-            raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
-        return self._writer.write([changed], create=False)[0]
+        with self._writer.screening() as screen:
+            changed = screen.drafts([draft_of(changes)])[0] | {"namespace": note.namespace}
+            if changed.setdefault("id", note.id) != note.id:
+                raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
+            return self._writer.write([changed], create=False)[0]
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
         home = _home(namespace, key)
+        self._expire()
         (note,) = self._store.get([_key(key)], namespace=home)
         if note is not None and self._log is not None:
             self._log.note([note.id], home)
@@ -193,6 +194,7 @@ class Memory:
         self, *, namespace: str | None = None, filters: Filters | Mapping[str, Any] | None = None
     ) -> Iterator[Note]:
         """Walk over the notes of a namespace in the order in which they came."""
+        self._expire()
         return self._store.notes(namespace=_home(namespace), filters=Filters.of(filters))
 
     def search(
@@ -223,6 +225,7 @@ class Memory:
         inside the engine, before the cut. ``floor`` leaves out notes of which it is less sure, from 0 to 1, that they
         have to do with the query.
         """
+        self._expire()
         result = self._retrieval.search(
             query,
             top_k=top_k,
@@ -254,6 +257,7 @@ class Memory:
             if preset.name in chosen:
                 raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
             chosen[preset.name] = preset
+        self._expire()
         return {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
@@ -263,6 +267,8 @@ class Memory:
     def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
         """Link a note to another by id, path or name, and return whether the link is new; the target may come later."""
         made = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
+        for field, name in made.to_dict().items():
+            self._writer.screening().name(field, name)
         return self._store.link(_key(source), made, namespace=_home(namespace, source))
 
     def unlink(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
@@ -272,6 +278,7 @@ class Memory:
 
     def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
         """Return the notes beside it, linked with it, that name it or are named by it, or share an entity with it."""
+        self._expire()
         return self._store.neighbours(_key(key), namespace=_home(namespace, key))
 
     def ingest(
@@ -293,8 +300,10 @@ class Memory:
         from recollect.ingest import ingest  # noqa: PLC0415 (brings Markdown and YAML)
 
         with _progress(progress, "Reading") as told:
-            library = NoteWriter(self._store, self._choice, adopt=adopt)
-            return ingest(Path(source), library, prefix=prefix, namespace=_home(namespace), progress=told)
+            library = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
+            home = _home(namespace)
+            with library.screen as screen:
+                return ingest(Path(source), library, prefix=prefix, namespace=home, progress=told, screen=screen.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many.
@@ -307,6 +316,7 @@ class Memory:
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
         """Yield each note as a line of JSON, with its vector unless told otherwise, for all namespaces or one."""
+        self._expire()
         walk = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
         while batch := list(islice(walk, EMBEDDED_NOTES)):
             model, found = self._store.vectors_of(batch) if vectors else (None, [None] * len(batch))
@@ -322,12 +332,14 @@ class Memory:
     ) -> int:
         """Store notes from the lines that :meth:`export` makes, and return how many; an error names its line.
 
-        Vectors are taken over where they are of the model in use here; other notes are embedded.
+        Vectors are taken over where they are of the model in use here; other notes are embedded. What expired since
+        it was exported is left out, and a :class:`~recollect.RecollectWarning` says how many that were.
         """
         return self._writer.load(lines, namespace, progress or (lambda *_: None))
 
     def stats(self) -> MemoryStats:
         """Return what the memory holds, and what it embeds with."""
+        self._expire()
         return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
@@ -340,6 +352,7 @@ class Memory:
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
+        self._expire()
         self._store.backup(Path(fspath(target)).expanduser(), overwrite=overwrite)
 
     def close(self) -> None:
@@ -349,6 +362,11 @@ class Memory:
                 self._log.close()
         finally:
             self._store.close()
+
+    def _expire(self) -> None:
+        """Remove what is due before something is read. If that cannot be, no harm is done: the store keeps it back."""
+        with suppress(StoreError):
+            self._store.expire(clock.now(), most=EXPIRED_AT_ONCE)
 
     def _accessed(self, result: SearchResult, namespace: str | None) -> None:
         """Remember that the notes of a result were read just now."""

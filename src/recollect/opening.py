@@ -14,6 +14,7 @@ from recollect.query import AliasTable
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval import PresetSpec, preset_from
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
+from recollect.secrets import MODES, SecretsMode
 from recollect.stores import open_store
 from recollect.stores.base import Model
 
@@ -29,6 +30,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     preset: PresetSpec = "default",
     read_only: bool = False,
     record_access: bool = True,
+    secrets: SecretsMode | None = None,
     embedder_timeout: float = EMBEDDER_SECONDS,
     reranker_timeout: float = RERANKER_SECONDS,
 ) -> Memory:
@@ -38,7 +40,9 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     whatever :func:`recollect.embedders.embedder_from` knows; ``reranker`` is what
     :func:`recollect.rerankers.reranker_from` knows. No model is loaded before it is needed. ``preset`` is the name of a
     preset, the path of a TOML file, or a :class:`~recollect.Preset`. With ``record_access``, notes know when they were
-    last found or got, a minute later at most or when the memory is closed. A search does without an embedder or
+    last found or got, a minute later at most or when the memory is closed. With ``secrets="refuse"``, what holds a
+    password, key or card number is not stored but raises :class:`~recollect.SecretFoundError`; with ``"redact"`` it is
+    stored without. A search does without an embedder or
     reranker that does not answer within ``embedder_timeout`` or ``reranker_timeout`` seconds.
 
     >>> from tempfile import TemporaryDirectory
@@ -53,6 +57,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
         "reranker": reranker_from(reranker),
         "preset": preset_from(preset),
         "aliases": AliasTable(aliases) if aliases else None,
+        "secrets": None if secrets is None else arguments.choice("secrets", secrets, MODES),
         "embedder_timeout": arguments.number("embedder_timeout", embedder_timeout, at_least=0),
         "reranker_timeout": arguments.number("reranker_timeout", reranker_timeout, at_least=0),
     }

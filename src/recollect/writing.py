@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
 from recollect.embedders.rows import unit_rows
-from recollect.errors import ArgumentError, RecollectError
+from recollect.errors import ArgumentError, RecollectError, RecollectWarning
 from recollect.exchange import draft_from_line
-from recollect.model import Document, Draft, EmbeddingText, Note, Written, pieces
+from recollect.model import Document, Draft, EmbeddingText, Note, Written, is_over, pieces
+from recollect.secrets import Screen, SecretsMode
 from recollect.stores.base import Model, Store, VectorsMissingError, digest
 
 if TYPE_CHECKING:
@@ -32,14 +34,39 @@ _Line = tuple[int, Draft, str]
 class NoteWriter:
     """Writes to a store, and embeds what the store says has no vector. It is what ingesting calls a library, too."""
 
-    def __init__(self, store: Store, choice: EmbedderChoice, *, adopt: bool = False) -> None:
-        """Join a store and an embedder, if there is one; with ``adopt``, documents take over notes at their paths."""
+    def __init__(
+        self, store: Store, choice: EmbedderChoice, *, adopt: bool = False, secrets: SecretsMode | None = None
+    ) -> None:
+        """Join a store and an embedder, if there is one; with ``adopt``, documents take over notes at their paths.
+
+        ``secrets`` says what happens to what looks like one; nothing if it is ``None``.
+        """
         self._store = store
         self._choice = choice
         self._adopt = adopt
+        self._secrets = secrets
+        self.screen = Screen(secrets)
+        """What documents pass; who ingests tells what it found."""
 
-    def write(self, drafts: Sequence[Draft], *, model: Model | None = None, create: bool = True) -> list[Note]:
-        """Write drafts in one transaction; ``model`` is that of the vectors that they hold, if not the embedder's."""
+    def screening(self) -> Screen:
+        """Return what the drafts of one call pass, to be left when the call ends."""
+        return Screen(self._secrets)
+
+    def write(self, drafts: Sequence[Draft], *, create: bool = True) -> list[Note]:
+        """Write drafts in one transaction.
+
+        A draft that has expired is refused: whoever writes it cannot mean that.
+        """
+        for draft in drafts:
+            if is_over(draft):
+                raise ArgumentError(
+                    "expires_at",
+                    f"must lie in the future, got {draft['expires_at'].isoformat()}; leave it out, or delete the note",
+                )
+        return self._write(drafts, None, create=create)
+
+    def _write(self, drafts: Sequence[Draft], model: Model | None, *, create: bool = True) -> list[Note]:
+        """Write drafts; ``model`` is that of the vectors that they hold, if not the embedder's."""
         made_by = model or self._model()
         return self._with_vectors(
             lambda vectors: self._store.write(drafts, model=made_by, vectors=vectors, create=create)
@@ -51,10 +78,10 @@ class NoteWriter:
 
     def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
         """Replace the notes of these documents in one transaction."""
-        model = self._model()
+        model, screened = self._model(), self.screen.documents(documents)
         return self._with_vectors(
             lambda vectors: self._store.write_documents(
-                documents, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
+                screened, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
             )
         )
 
@@ -63,17 +90,33 @@ class NoteWriter:
         return self._store.remove_documents(root, names, namespace=namespace)
 
     def load(self, lines: Iterable[str | bytes], namespace: str | None, progress: Progress) -> int:
-        """Write notes from lines of JSON, and return how many; an error names its line."""
-        stored = 0
+        """Write notes from lines of JSON, and return how many; an error names its line.
+
+        What expired in the meantime is left out.
+        """
+        with self.screening() as screen:
+            stored, late = self._load(lines, namespace, progress, screen)
+        if late:
+            notes = "one note was" if late == 1 else f"{late} notes were"
+            warnings.warn(f"{notes} left out, having expired", RecollectWarning, stacklevel=3)
+        return stored
+
+    def _load(
+        self, lines: Iterable[str | bytes], namespace: str | None, progress: Progress, screen: Screen
+    ) -> tuple[int, int]:
+        """Return how many notes were stored, and how many left out."""
+        stored = late = 0
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         while batch := list(islice(numbered, EMBEDDED_NOTES)):
-            drafts = [self._read(number, line, namespace) for number, line in batch]
+            read = [self._read(number, line, namespace, screen) for number, line in batch]
+            drafts = [line for line in read if not is_over(line[1])]
+            late += len(read) - len(drafts)
             # Vectors of one model go together, and notes keep their order.
             for model, group in groupby(drafts, key=lambda line: line[2]):
                 self._write_lines(list(group), model)
-            stored += len(batch)
-            progress(stored, stored, "")
-        return stored
+            stored += len(drafts)
+            progress(stored + late, stored + late, "")
+        return stored, late
 
     def reindex(self, progress: Progress) -> int:
         """Embed the notes that have no vector of the embedder's model, let it take over, and return how many."""
@@ -133,14 +176,15 @@ class NoteWriter:
             raise RecollectError(f"there is nothing to embed with ({self._choice.reason}); open with an embedder")
         return self._choice.embedder
 
-    def _read(self, number: int, line: str | bytes, namespace: str | None) -> _Line:
+    def _read(self, number: int, line: str | bytes, namespace: str | None, screen: Screen) -> _Line:
         try:
             draft, model = draft_from_line(line, self.model_name())
         except RecollectError as error:
             raise RecollectError(f"line {number}: {error}") from None
         if namespace is not None:
             draft["namespace"] = arguments.name("namespace", namespace)
-        return number, draft, model
+        screened = screen.line(draft, number)
+        return number, screened, model if "vector" in screened else ""
 
     def _known_model(self, name: str, draft: Draft) -> Model:
         """Return the model of this name that is in use here, or else one as the draft's vector has it."""
@@ -151,7 +195,7 @@ class NoteWriter:
         """Write lines whose vectors are of one model, or that have none; if that fails, find the line at fault."""
         drafts = [draft for _, draft, _ in lines]
         try:
-            self.write(drafts, model=self._known_model(model, drafts[0]) if model else None)
+            self._write(drafts, self._known_model(model, drafts[0]) if model else None)
         except ArgumentError as error:
             if len(lines) == 1:
                 raise RecollectError(f"line {lines[0][0]}: {error}") from None

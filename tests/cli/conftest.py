@@ -47,7 +47,8 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Let no test meet a memory, a model or a colour that it did not ask for."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
-    for name in ("RECOLLECT_DB", "RECOLLECT_RERANKER", "RECOLLECT_DEBUG", "NO_COLOR", "FORCE_COLOR"):
+    ours = ("RECOLLECT_DB", "RECOLLECT_RERANKER", "RECOLLECT_SECRETS", "RECOLLECT_DEBUG")
+    for name in (*ours, "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
 

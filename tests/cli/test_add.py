@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from recollect import clock
 from tests.cli.conftest import Run, error_of
 
 
@@ -21,6 +23,7 @@ def test_every_field_can_be_given(run: Run) -> None:
         *("add", "Sencha.", "--id", "n1", "--path", "tea.md", "--title", "Tea", "--summary", "Green."),
         *("--tag", "drink", "--tag", "green", "--importance", "0.9", "--session", "s", "--position", "3"),
         *("--created-at", "2026-01-02", "--link", "supersedes=coffee.md", "--link", "milk.md", "--namespace", "maren"),
+        *("--expires", "2999-01-01"),
         *("--meta", "cups=3", "--meta", "kind=leaf", "--meta", 'nested={"a": [1]}', "--meta", "odd=NaN", "--json"),
     )
     note = json.loads(result.stdout)
@@ -34,6 +37,7 @@ def test_every_field_can_be_given(run: Run) -> None:
         "content": "Sencha.",
         "created_at": "2026-01-02T00:00:00Z",
         "last_accessed_at": None,
+        "expires_at": "2999-01-01T00:00:00Z",
         "importance": 0.9,
         "session": "s",
         "position": 3,
@@ -41,6 +45,36 @@ def test_every_field_can_be_given(run: Run) -> None:
         "metadata": {"cups": 3, "kind": "leaf", "nested": {"a": [1]}, "odd": "NaN"},
         "namespace": "maren",
     }
+
+
+@pytest.mark.parametrize(("told", "span"), [("12h", 12), ("30d", 720), ("2W", 336)])
+def test_when_it_expires_counts_from_now(run: Run, told: str, span: int) -> None:
+    before = clock.now()
+    note = json.loads(run("add", "Tea.", "--id", "n1", "--expires", told, "--json").stdout)
+    expires = datetime.fromisoformat(note["expires_at"])
+    assert before + timedelta(hours=span) <= expires <= clock.now() + timedelta(hours=span)
+    assert f"expires    {expires:%Y-%m-%d %H:%M} UTC\n" in run("get", "n1").stdout
+    assert "notes      1\n           1 of them expires\nlinks" in run("stats").stdout
+    assert json.loads(run("add", "--id", "n1", "--expires", "never", "--json").stdout)["expires_at"] is None
+    assert "expire" not in run("get", "n1").stdout + run("stats").stdout
+
+
+@pytest.mark.usefixtures("filled")
+def test_what_it_supersedes(run: Run) -> None:
+    added = run("add", "Oolong.", "--supersedes", "memory/tea.md", "--supersedes", "n2", "--link", "n3", "--json")
+    assert [(link["kind"], link["target"]) for link in json.loads(added.stdout)["links"]] == [
+        ("related", "n3"),
+        ("supersedes", "n1"),
+        ("supersedes", "n2"),
+    ]
+    told = error_of(run("add", "Oolong.", "--supersedes", "nowhere.md"), 1)
+    assert told == "there is no note 'nowhere.md' in namespace 'default' to supersede"
+
+
+def test_several_expire(run: Run) -> None:
+    run("add", "Tea.", "--expires", "1d")
+    run("add", "Mug.", "--expires", "2d")
+    assert "           2 of them expire\n" in run("stats").stdout
 
 
 @pytest.mark.parametrize("arguments", [["add"], ["add", "-"]])
@@ -74,6 +108,11 @@ def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch)
         ([], "there is no text: give it as TEXT, or pipe it in"),
         (["--path", "new.md"], "content: is needed for a new note"),
         (["tea", "--created-at", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
+        (["tea", "--expires", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
+        (["tea", "--expires", ""], "must be an ISO-8601 date or time, got ''"),
+        (["tea", "--expires", "2020-02-02"], "expires_at: must lie in the future, got 2020-02-02T00:00:00+00:00"),
+        (["tea", "--expires", "99999999w"], "lies too far in the future: 99999999w"),
+        (["tea", "--expires", f"{'9' * 5000}d"], "lies too far in the future: 9"),
         (["tea", "--importance", "2"], "importance: must lie between 0 and 1"),
         (["tea", "--importance", "nan"], "importance: must be a finite number"),
         (["tea", "--importance", "high"], "'high' is not a valid float"),

@@ -31,6 +31,7 @@ notes = st.builds(
     created_at=st.none() | moment,
     updated_at=st.none() | moment,
     last_accessed_at=st.none() | moment,
+    expires_at=st.none() | moment,
     importance=st.floats(0, 1),
     session=line,
     position=st.none() | st.integers(0, 2**63 - 1),
@@ -48,6 +49,12 @@ def test_a_note_survives_json(note: Note) -> None:
 @given(notes)
 def test_a_note_is_a_draft_of_itself(note: Note) -> None:
     assert Note(**draft_of(note)) == note
+
+
+def test_a_draft_can_say_that_a_note_stays() -> None:
+    assert Note(content="tea", expires_at="never") == Note(content="tea")  # type: ignore[arg-type]
+    assert draft_of({"content": "tea", "expires_at": "never"}) == {"content": "tea", "expires_at": None}
+    assert draft_of({"content": "tea", "expires_at": None}) == {"content": "tea"}
 
 
 def test_what_a_caller_passes_is_brought_into_shape() -> None:

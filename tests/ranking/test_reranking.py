@@ -102,3 +102,27 @@ def test_content_behind_title_and_summary() -> None:
     note = {"title": "Tea", "summary": "", "content": "Prefers  sencha to oolong."}
     assert rerank_text(note, characters=14) == "Tea\nPrefers sencha..."
     assert rerank_text({"title": "Tea"}, characters=14) == "Tea"
+
+
+def test_what_was_replaced_follows_and_what_replaced_it_counts_as_much() -> None:
+    notes = [
+        Candidate("new", score=0.9),
+        Candidate("other", score=0.8),
+        Candidate("old", score=0.4, superseded_by=("new", "elsewhere", "unread")),
+        Candidate("unread", score=0.3),
+    ]
+    found = merge_reranked(notes, [(0, 0.1), (1, 0.5), (2, 0.8)], top_n=4)
+    assert [(note.id, note.rerank_score, note.steps[-1].reason) for note in found] == [
+        ("new", 0.1, "reranker score 0.1, in the place of one with 0.8"),
+        ("other", 0.5, "reranker score 0.5"),
+        ("old", 0.8, "reranker score 0.8, but replaced"),
+        ("unread", None, "not returned by the reranker"),
+    ]
+
+
+def test_what_was_replaced_and_not_returned() -> None:
+    found = merge_reranked([Candidate("old", superseded_by=("new",)), Candidate("new")], [(1, 0.5)])
+    assert [(note.id, note.steps[-1].reason) for note in found] == [
+        ("new", "reranker score 0.5"),
+        ("old", "not returned by the reranker"),
+    ]

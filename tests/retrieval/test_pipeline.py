@@ -572,7 +572,7 @@ class TestReplaced:
         edges = tuple(Edge(f"n{place}", f"n{place + 1}", "superseded-by", "out") for place in range(50))
         preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
         result = retrieval(Index(words={"phone": ["n0"]}, links=edges), preset=preset).search("phone", top_k=50)
-        assert len(result) == 9
+        assert len(result) == 33
 
     def test_an_index_without_edges(self) -> None:
         index = BareIndex(Index(words={"phone": ["old"]}))

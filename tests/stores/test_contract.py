@@ -47,6 +47,7 @@ class TestWriting:
             created_at=datetime(2026, 4, 18, 7, 30, 1, 123456, UTC),
             updated_at=datetime(2026, 4, 19, tzinfo=UTC),
             last_accessed_at=datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
+            expires_at=datetime(2999, 12, 31, 23, 59, 59, 999999, UTC),
             importance=0.8,
             session="s",
             position=7,

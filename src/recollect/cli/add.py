@@ -25,12 +25,25 @@ __all__ = ["command"]
 @click.option("--position", type=int, metavar="NUMBER", help="Its place in the session, from 0.")
 @click.option("--created-at", callback=options.parsed_date, metavar="DATE", help="When it was made, in ISO 8601.")
 @click.option(
+    "--expires",
+    "expires_at",
+    callback=options.parsed_expiry,
+    metavar="WHEN",
+    help="When it is forgotten: a date in ISO 8601, or 12h, 30d or 8w from now; never, to keep it after all.",
+)
+@click.option(
     "--link",
     "links",
     metavar="KIND=TARGET",
     multiple=True,
     callback=options.parsed_pairs,
     help="A link to a note by path, id or name; can be given several times.",
+)
+@click.option(
+    "--supersedes",
+    metavar="KEY",
+    multiple=True,
+    help="A note that this one replaces, by id or path; can be given several times.",
 )
 @click.option(
     "--meta",
@@ -42,6 +55,7 @@ __all__ = ["command"]
 )
 @options.namespace()
 @options.embedder
+@options.secrets
 @options.database
 @options.as_json
 @options.quiet
@@ -52,7 +66,9 @@ def command(
     tags: tuple[str, ...],
     created_at: datetime | None,
     metadata: dict[str, Any],
+    supersedes: tuple[str, ...],
     embedder: str,
+    secrets: str,
     db: str,
     as_json: bool,
     quiet: bool,
@@ -64,13 +80,14 @@ def command(
     A note with the same --path or --id is updated: what is not given stays as it is.
     """
     content = _content(text, is_update=bool(identifier or fields["path"]))
-    with opening.open_or_create(db, embedder) as memory:
+    with opening.open_or_create(db, embedder, secrets) as memory:
         note = memory.add(
             content,
             id=identifier,
             tags=tags or None,
             created_at=created_at,
             metadata=metadata or None,
+            supersedes=supersedes or None,
             **fields,
         )
     if as_json:

@@ -60,7 +60,7 @@ def _facts(note: Note) -> Iterator[tuple[str, str]]:
         yield "summary", note.summary
     if note.tags:
         yield "tags", ", ".join(note.tags)
-    for name in ("created_at", "updated_at", "last_accessed_at"):
+    for name in ("created_at", "updated_at", "last_accessed_at", "expires_at"):
         moment = getattr(note, name)
         if moment:
             yield name.removesuffix("_at").replace("last_accessed", "read"), f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -21,6 +21,7 @@ __all__ = ["command"]
 @click.option("--adopt", is_flag=True, help="Let files take over notes that are at their paths already.")
 @options.namespace()
 @options.embedder
+@options.secrets
 @options.database
 @options.as_json
 @options.quiet
@@ -31,6 +32,7 @@ def command(
     adopt: bool,
     namespace: str | None,
     embedder: str,
+    secrets: str,
     db: str,
     as_json: bool,
     quiet: bool,
@@ -41,7 +43,7 @@ def command(
     notes of files that are gone are removed. What could not be read is named on standard error; the rest goes on, and
     the exit code is 1 only if nothing could be read.
     """
-    with opening.open_or_create(db, embedder) as memory:
+    with opening.open_or_create(db, embedder, secrets) as memory:
         reports = [
             memory.ingest(source, prefix=prefix, adopt=adopt, namespace=namespace, progress=opening.silence_if(quiet))
             for source in sources

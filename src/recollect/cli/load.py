@@ -20,17 +20,20 @@ __all__ = ["command"]
 @click.argument("file", type=click.File("rb"))
 @options.namespace("Put all notes into this namespace; each into its own if none is named.")
 @options.embedder
+@options.secrets
 @options.database
 @options.as_json
 @options.quiet
-def command(*, file: BinaryIO, namespace: str | None, embedder: str, db: str, as_json: bool, quiet: bool) -> None:
+def command(
+    *, file: BinaryIO, namespace: str | None, embedder: str, secrets: str, db: str, as_json: bool, quiet: bool
+) -> None:
     """Store notes from lines of JSON.
 
     FILE, or - for standard input, holds one object a line, as export writes them. Vectors are taken over where they
     are of the model in use here; other notes are embedded. A line that cannot be read ends the import with its number;
     what was stored before it stays.
     """
-    with opening.open_or_create(db, embedder) as memory, _progress(file, quiet=quiet) as told:
+    with opening.open_or_create(db, embedder, secrets) as memory, _progress(file, quiet=quiet) as told:
         count = memory.load(file, namespace=namespace, progress=told)
     if as_json:
         terminal.print_json({"imported": count})

@@ -20,11 +20,15 @@ __all__ = [
     "parsed_aliases",
     "parsed_date",
     "parsed_end",
+    "parsed_expiry",
     "parsed_pairs",
     "parsed_question_date",
     "parsed_values",
     "quiet",
+    "secrets",
 ]
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +51,15 @@ embedder = click.option(
     show_envvar=True,
     help="What turns text into vectors: auto, none, minilm, static, a folder with an ONNX model, openai:MODEL or "
     "openai:MODEL@URL.",
+)
+secrets = click.option(
+    "--secrets",
+    type=click.Choice(["none", "refuse", "redact"]),
+    default="none",
+    envvar="RECOLLECT_SECRETS",
+    show_default=True,
+    show_envvar=True,
+    help="What to do with passwords, keys and card numbers: nothing, refuse the note, or redact them.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, nothing but the result.")
@@ -71,6 +84,22 @@ def parsed_date(_: click.Context | None, param: click.Parameter, value: str | No
         return None if value is None else arguments.instant("date", value)
     except ArgumentError as error:
         raise click.BadParameter(error.problem, param=param) from None
+
+
+def parsed_expiry(context: click.Context, param: click.Parameter, value: str | None) -> datetime | str | None:
+    """Read when a note expires: a day or an instant, so many hours, days or weeks from now, or never."""
+    from recollect import clock  # noqa: PLC0415 (like all of the library)
+
+    told = value.strip().lower() if value else ""
+    if told == "never":
+        return told
+    number, unit = told[:-1], _UNITS.get(told[-1:])
+    if unit is None or not number.isdecimal():
+        return parsed_date(context, param, value)
+    try:
+        return clock.now() + int(number) * unit
+    except (OverflowError, ValueError):
+        raise click.BadParameter(f"lies too far in the future: {value}", param=param) from None
 
 
 def parsed_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:

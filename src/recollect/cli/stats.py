@@ -42,6 +42,8 @@ def _lines(stats: MemoryStats) -> Iterator[tuple[str, str]]:
     spaces = ", ".join(f"{count} in {name}" for name, count in store.notes.items())
     yield "memory", f"{store.location} ({terminal.size(store.bytes)}, {store.engine})"
     yield "notes", f"{sum(store.notes.values())}" + (f" ({spaces})" if len(store.notes) > 1 else "")
+    if store.expiring:
+        yield "", f"{store.expiring} of them {'expires' if store.expiring == 1 else 'expire'}"
     yield "links", str(store.links)
     yield "documents", str(store.documents)
     for model, count in store.vectors.items():

@@ -7,7 +7,7 @@ be read is reported and left as it was.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import count
 from typing import Protocol
@@ -21,7 +21,7 @@ from recollect.ingest.moments import moment_of_timestamp
 from recollect.ingest.problems import Contents, Problem, UnreadableError
 from recollect.ingest.report import IngestReport
 from recollect.ingest.walk import FoundFile, walk
-from recollect.model import DEFAULT_NAMESPACE, Document, Written
+from recollect.model import DEFAULT_NAMESPACE, Document, Written, is_over
 from recollect.progress import Progress
 
 __all__ = ["Library", "ingest"]
@@ -29,7 +29,7 @@ __all__ = ["Library", "ingest"]
 BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 
-_METHOD = "1"
+_METHOD = "2"
 """How files become notes. If a file gives other notes than before, this must change; all files are then read anew."""
 
 
@@ -59,12 +59,15 @@ def ingest(
     prefix: str = "",
     namespace: str = DEFAULT_NAMESPACE,
     progress: Progress | None = None,
+    screen: Callable[[str, str], str] | None = None,
 ) -> IngestReport:
     """Bring a library in step with a file or a folder, and return what that took.
 
     The paths of the notes are ``prefix`` and the file's path below the folder. Files that are as they were are not
     read; notes of files that are gone from the folder are removed. A file that cannot be read is reported and skipped,
     and the notes that it had stay. What is written is kept if the ingest is interrupted; the next goes on from there.
+    ``screen`` gets the text and the name of each file before it is read, and returns the text that is to be; an
+    ``ArgumentError`` of its own skips the file.
 
     >>> class Shelf:
     ...     def documents(self, root, namespace):
@@ -81,7 +84,7 @@ def ingest(
     >>> report.files_read, report.notes_added
     (1, 1)
     """
-    return _Ingestion(source, library, prefix, namespace, progress).run()
+    return _Ingestion(source, library, prefix, namespace, progress, screen).run()
 
 
 class _Ingestion:
@@ -94,6 +97,7 @@ class _Ingestion:
         prefix: str,
         namespace: str,
         progress: Progress | None,
+        screen: Callable[[str, str], str] | None,
     ) -> None:
         if not isinstance(source, (str, os.PathLike)):
             raise ArgumentTypeError("source", f"must be the path of a file or a folder, got {type(source).__name__}")
@@ -101,6 +105,7 @@ class _Ingestion:
         self._prefix = arguments.line("prefix", prefix)
         self._namespace = arguments.name("namespace", namespace)
         self._progress = progress or (lambda _done, _total, _name: None)
+        self._screen = screen or (lambda text, _: text)
         self._walk = walk(source)
         self._root = well_formed(str(self._walk.root))
         self._place = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
@@ -155,10 +160,14 @@ class _Ingestion:
         except ArgumentError as error:
             self._problems.append(Problem(file.name, None, str(error), skipped=True))
             return None
+        drafts = [draft for draft in contents.drafts if not is_over(draft)]
         if not (same_settings and now == digest):
             self._problems.extend(contents.problems)
+            if over := len(contents.drafts) - len(drafts):
+                message = f"{over} of its notes expired and {'was' if over == 1 else 'were'} left out"
+                self._problems.append(Problem(file.name, None, message, skipped=False))
         fingerprint = f"{file.size}:{file.changed}:{now}:{self._settings}"
-        return Document(self._root, file.name, fingerprint, contents.drafts)
+        return Document(self._root, file.name, fingerprint, drafts)
 
     def _contents(self, file: FoundFile, data: bytes, *, is_new: bool) -> Contents:
         try:
@@ -168,7 +177,7 @@ class _Ingestion:
         # When a file was changed says when its notes were made only the first time: a note that is there already keeps
         # its date, and one that is added later was made now.
         created_at = moment_of_timestamp(file.changed / 1e9) if is_new else None
-        contents = read_file_text(text, file.name, prefix=self._prefix, created_at=created_at)
+        contents = read_file_text(self._screen(text, file.name), file.name, prefix=self._prefix, created_at=created_at)
         if not guess:
             return contents
         return Contents(contents.drafts, [Problem(file.name, None, guess, skipped=False), *contents.problems])

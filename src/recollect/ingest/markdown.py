@@ -14,7 +14,7 @@ from recollect.errors import ArgumentError
 from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_blocks
 from recollect.ingest.frontmatter import Entry, split_front_matter
 from recollect.ingest.mentions import mentions_in, resolved_link
-from recollect.ingest.moments import moment_in_name, moment_of
+from recollect.ingest.moments import expiry_of, moment_in_name, moment_of
 from recollect.ingest.naming import Paths, is_one_line, readable, titled
 from recollect.ingest.outline import outline
 from recollect.ingest.plain import tidy_lines
@@ -34,6 +34,8 @@ _FIELD_OF = {
     "date": "created_at",
     "updated": "updated_at",
     "updated_at": "updated_at",
+    "expires": "expires_at",
+    "expires_at": "expires_at",
     "importance": "importance",
 }
 _LINK_KINDS = frozenset(("supersedes", "resolved-by", "related"))
@@ -139,6 +141,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "summary": _words,
     "created_at": moment_of,
     "updated_at": moment_of,
+    "expires_at": expiry_of,
     "importance": _importance,
 }
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from recollect import arguments
 from recollect.errors import ArgumentError
+from recollect.model import NEVER
 from recollect.query import parse_question_date
 
-__all__ = ["moment_in_name", "moment_of", "moment_of_timestamp"]
+__all__ = ["expiry_of", "moment_in_name", "moment_of", "moment_of_timestamp"]
 
 _DATE_IN_NAME = re.compile(r"(?<!\d)(\d{4})([-_.]?)(\d\d)\2(\d\d)(?!\d)")
 _SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=[+-]\d\d:?\d\d$|Z$)")
@@ -43,6 +44,15 @@ def moment_of(argument: str, value: Any) -> datetime:
         if moment is None or not _is_in_calendar(value):
             raise
         return moment
+
+
+def expiry_of(argument: str, value: Any) -> datetime | None:
+    """Return when something expires; ``None`` if it is said that it never does.
+
+    >>> expiry_of("expires", "2027-01-01").isoformat(), expiry_of("expires", "Never")
+    ('2027-01-01T00:00:00+00:00', None)
+    """
+    return None if isinstance(value, str) and value.strip().lower() == NEVER else moment_of(argument, value)
 
 
 def _is_in_calendar(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.ingest.moments import moment_in_name, moment_of
+from recollect.ingest.moments import expiry_of, moment_in_name, moment_of
 from recollect.ingest.plain import tidy_lines
 from recollect.ingest.problems import Contents, Problem, UnreadableError
 from recollect.model import Draft, Note, draft_of
@@ -166,12 +166,16 @@ class _Reading:
         rest = {key: value for key, value in record.items() if key not in used and value is not None}
         draft: Draft = {key: value for key, value in rest.items() if key in _NOTE_FIELDS}
         draft.pop("namespace", None)  # whoever reads the file says where its notes go
+        if "expires" in rest:
+            draft.setdefault("expires_at", rest.pop("expires"))
         others = {key: value for key, value in rest.items() if key not in _NOTE_FIELDS}
         if "metadata" in draft or others:
             draft["metadata"] = {**others, **arguments.json_object("metadata", draft.get("metadata", {}))}
         for field in ("created_at", "updated_at", "last_accessed_at"):
             if field in draft:
                 draft[field] = moment_of(field, draft[field])
+        if "expires_at" in draft:
+            draft["expires_at"] = expiry_of("expires_at", draft["expires_at"])
         if self._created_at is not None:
             draft.setdefault("created_at", self._created_at)
         return draft

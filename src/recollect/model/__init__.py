@@ -5,11 +5,12 @@ from recollect.model.document import Document, Written
 from recollect.model.edge import Edge
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
-from recollect.model.note import DEFAULT_NAMESPACE, Draft, Link, Note, draft_of
+from recollect.model.note import DEFAULT_NAMESPACE, NEVER, Draft, Link, Note, draft_of, is_over
 from recollect.model.splitting import EmbeddingText, embedding_text, pieces
 
 __all__ = [
     "DEFAULT_NAMESPACE",
+    "NEVER",
     "Candidate",
     "Contribution",
     "Document",
@@ -26,5 +27,6 @@ __all__ = [
     "as_candidates",
     "draft_of",
     "embedding_text",
+    "is_over",
     "pieces",
 ]

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
-from recollect import arguments
+from recollect import arguments, clock
 from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["DEFAULT_NAMESPACE", "Draft", "Link", "Note", "draft_of"]
+__all__ = ["DEFAULT_NAMESPACE", "NEVER", "Draft", "Link", "Note", "draft_of", "is_over"]
 
 DEFAULT_NAMESPACE = "default"
 """Where notes live that name no namespace."""
+
+NEVER = "never"
+"""When a note expires that does not: how a draft says so of one that did."""
 
 LARGEST_POSITION = 2**63 - 1
 
@@ -39,7 +42,8 @@ class Note:
     """One memory. Only ``content`` is required; an empty ``id`` is filled in when the note is stored.
 
     Times are in UTC; a time without offset is taken as UTC. ``session`` and ``position`` are the note's place in a
-    conversation or document. What cannot be stored is refused here, with the name of the field.
+    conversation or document. From ``expires_at`` on the note is no more; ``"never"`` is the same as ``None``. What
+    cannot be stored is refused here, with the name of the field.
 
     >>> note = Note(content="Prefers green tea.", path="memory/tea.md", tags=["drinks"], created_at="2026-04-18")
     >>> note.tags, note.created_at.isoformat()
@@ -55,6 +59,7 @@ class Note:
     created_at: datetime | None = None
     updated_at: datetime | None = None
     last_accessed_at: datetime | None = None
+    expires_at: datetime | None = None
     importance: float = 0.5
     session: str = ""
     position: int | None = None
@@ -95,6 +100,7 @@ class Note:
             "created_at": _iso(self.created_at),
             "updated_at": _iso(self.updated_at),
             "last_accessed_at": _iso(self.last_accessed_at),
+            "expires_at": _iso(self.expires_at),
             "importance": self.importance,
             "session": self.session,
             "position": self.position,
@@ -112,7 +118,8 @@ hold stays as it is when the note exists, and gets its default when it does not.
 def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -> Draft:
     """Return what ``value`` says of a note: a whole note, a mapping with some of its fields, or its content alone.
 
-    A field that is ``None`` counts as not given.
+    A field that is ``None`` counts as not given; a note that expires is kept for good if its ``expires_at`` is
+    ``"never"``.
 
     >>> draft_of({"content": "Prefers green tea.", "importance": 1})
     {'content': 'Prefers green tea.', 'importance': 1.0}
@@ -134,12 +141,26 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
     return draft
 
 
+def is_over(draft: Draft) -> bool:
+    """Return whether what a draft speaks of has expired by now.
+
+    >>> is_over(draft_of({"content": "The fair is on.", "expires_at": "2020-02-02"})), is_over(draft_of("Tea."))
+    (True, False)
+    """
+    moment = draft.get("expires_at")
+    return moment is not None and bool(moment <= clock.now())
+
+
 def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 def _text(argument: str, value: Any) -> str:
     return well_formed(arguments.text(argument, value))
+
+
+def _expiry(argument: str, value: Any) -> datetime | None:
+    return None if value == NEVER else arguments.optional_instant(argument, value)
 
 
 def _unit(argument: str, value: Any) -> float:
@@ -186,6 +207,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "created_at": arguments.optional_instant,
     "updated_at": arguments.optional_instant,
     "last_accessed_at": arguments.optional_instant,
+    "expires_at": _expiry,
     "importance": _unit,
     "session": arguments.line,
     "position": _position,

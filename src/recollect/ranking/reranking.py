@@ -58,6 +58,9 @@ def merge_reranked(
     candidate that the reranker did not return follows those that it did. An index out of range, an index returned
     before, and a score that is not a number are passed over. Scores of the fusion stay as they are.
 
+    A reranker does not know which note replaced which. A candidate that was replaced (``superseded_by``) follows all
+    others that were returned, and what replaced it is ranked by the better of both scores.
+
     >>> notes = [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]
     >>> [note.id for note in merge_reranked(notes, [(1, 0.9), (0, 0.2), (7, 1.0)], top_n=3)]
     ['b', 'a', 'c', 'd']
@@ -69,14 +72,34 @@ def merge_reranked(
         position, score = _pair(f"results[{place}]", result)
         if 0 <= position < size and position not in scores and not math.isnan(score):
             scores[position] = score
-    order = sorted(scores, key=lambda position: (-scores[position], position))
+    standing = _standing(found[:size], scores)
+    order = sorted(scores, key=lambda position: (bool(found[position].superseded_by), -standing[position], position))
     order += [position for position in range(size) if position not in scores]
-    head = [_moved(found[position], position, rank, scores.get(position)) for rank, position in enumerate(order, 1)]
+    head = [
+        _moved(found[position], position, rank, scores.get(position), standing.get(position))
+        for rank, position in enumerate(order, 1)
+    ]
     return head + found[size:]
 
 
-def _moved(candidate: Candidate, position: int, rank: int, score: float | None) -> Candidate:
+def _standing(head: list[Candidate], scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the scores that count: those of replaced candidates count for what replaced them."""
+    standing = dict(scores)
+    places = {candidate.id: position for position, candidate in enumerate(head)}
+    for position, score in scores.items():
+        for heir in head[position].superseded_by:
+            place = places.get(heir, -1)
+            if place in scores:
+                standing[place] = max(standing[place], score)
+    return standing
+
+
+def _moved(candidate: Candidate, position: int, rank: int, score: float | None, standing: float | None) -> Candidate:
     reason = "not returned by the reranker" if score is None else f"reranker score {score:.4g}"
+    if candidate.superseded_by and score is not None:
+        reason += ", but replaced"
+    elif standing != score:
+        reason += f", in the place of one with {standing:.4g}"
     step = Step("rerank", reason, 1.0, 0.0, candidate.score, candidate.score, position + 1, rank)
     moved = candidate.rescored(candidate.score, (step,))
     moved.rerank_score = score

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REPLACED", "IndexConnections"]
 
-_LONGEST_CHAIN = 8
+_LONGEST_CHAIN = 32
 """How often in a row a note may have been replaced before one stops looking."""
 
 

@@ -4,6 +4,10 @@ A note has a vector for each piece of its text: one, or a row for each piece. It
 
 A namespace is a wall: notes, links, documents, vectors and word statistics of one are never seen from another. Each
 method that writes is one transaction: it happens as a whole, or not at all.
+
+A note that expires is there until that instant. From then on no method returns, finds, follows or changes it, whether
+it was removed yet or not; the clock is :func:`recollect.clock.now`. Every write removes what is due, and ``expire``
+does nothing else. Word statistics may count it until it is removed.
 """
 
 from __future__ import annotations
@@ -92,6 +96,8 @@ class StoreStats:
     schema: int
     notes: Mapping[str, int] = field(default_factory=dict)
     """How many notes each namespace has."""
+    expiring: int = 0
+    """How many of them expire some day."""
     links: int = 0
     documents: int = 0
     model: Model | None = None
@@ -268,6 +274,14 @@ class Store(SearchIndex, Protocol):
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
         """Delete notes by id or path, with all that was derived from them; return how many there were."""
+        ...
+
+    def expire(self, now: datetime, *, most: int | None = None) -> int:
+        """Delete the notes that are due at an instant, or ``most`` of them, as ``delete`` does; return how many.
+
+        Where none is, that costs next to nothing. It is not worth waiting for: where others keep the store busy,
+        ``StoreBusyError`` comes at once. A store that can only be read deletes nothing.
+        """
         ...
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:

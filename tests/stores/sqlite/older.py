@@ -19,6 +19,7 @@ def as_first_version(new: Path, old: Path) -> None:
     schema.create_word_index(raw, 1)
     raw.execute("ATTACH ? AS new", (str(new),))
     raw.execute("INSERT INTO namespaces SELECT key, name FROM new.namespaces")
-    raw.execute("INSERT INTO notes SELECT * FROM new.notes")
+    columns = ", ".join(name for (name,) in raw.execute("SELECT name FROM pragma_table_info('notes')"))
+    raw.execute(f"INSERT INTO notes ({columns}) SELECT {columns} FROM new.notes")  # noqa: S608 (names of our own)
     raw.execute("INSERT INTO words_1 (words_1) VALUES ('rebuild')")
     raw.close()

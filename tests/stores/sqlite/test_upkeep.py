@@ -60,7 +60,7 @@ DAMAGES = {
         "vectors",
     ),
     "many vectors": ("UPDATE vectors SET digest = x'00'", "vectors"),
-    "links of no note": ("INSERT INTO links VALUES (99, 0, 'related', 'x', 'x')", "references"),
+    "links of no note": ("INSERT INTO links VALUES (99, 0, 'related', 'x', 'x', 1)", "references"),
     "documents that are gone": ("UPDATE notes SET document = 99 WHERE key = 1", "references"),
 }
 

@@ -63,6 +63,7 @@ WHOLE_NOTE: Draft = {
     "title": "",
     "summary": "",
     "tags": (),
+    "expires_at": None,
     "importance": 0.5,
     "session": "",
     "position": None,
@@ -78,6 +79,8 @@ def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
     for name in ("created_at", "updated_at", "last_accessed_at"):
         if name in draft:
             given[name] = to_microseconds(draft[name])
+    if "expires_at" in draft:
+        given["expires_at"] = None if draft["expires_at"] is None else to_microseconds(draft["expires_at"])
     if draft.get("id"):
         given["id"] = draft["id"]
     if draft.get("path"):
@@ -124,6 +127,7 @@ def blank_row(now: int) -> NoteRow:
         created_at=now,
         updated_at=now,
         last_accessed_at=None,
+        expires_at=None,
         document=None,
         tags="",
         metadata="{}",

@@ -26,7 +26,7 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
-from recollect.stores.sqlite import schema
+from recollect.stores.sqlite import expiry, schema
 from recollect.stores.sqlite.titles import indexed
 
 __all__ = ["PATIENCE", "Connections"]
@@ -108,11 +108,12 @@ class Connections:
 
     @contextmanager
     def checking(self, blamed: Path | None = None) -> Iterator[apsw.Connection]:
-        """Give a connection for what SQLite counts as a write though it changes nothing here."""
+        """Give a connection for what SQLite counts as a write though it changes nothing here; it sees all there is."""
         with self._translated(blamed):
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
+                expiry.reveal(connection)
                 yield connection
             finally:
                 connection.pragma("query_only", value=True)

@@ -24,7 +24,9 @@ class NoteCounts:
     @classmethod
     def begun(cls, connection: apsw.Connection, namespace: int, _: Self | None) -> Self:
         """Return counts of what a connection's transaction sees; those before are of no help."""
-        return cls(namespace, connection.execute("SELECT count(*) FROM notes WHERE namespace = ?", (namespace,)).get)
+        # As the word index has it: notes that are due and not seen any more are in its counts until they are removed.
+        sql = "SELECT count(*) FROM main.notes WHERE namespace = ?"
+        return cls(namespace, connection.execute(sql, (namespace,)).get)
 
     def of(self, connection: apsw.Connection, expression: str) -> int:
         """Return how many notes an FTS5 expression finds."""

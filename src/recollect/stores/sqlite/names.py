@@ -20,6 +20,7 @@ from recollect.characters import split_words
 from recollect.model import Candidate, Filters
 from recollect.query import slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
+from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.rows import CANDIDATE_COLUMNS, candidate_of, fetch
 
@@ -202,7 +203,7 @@ class Passing(NamedTuple):
             words = f"words_{self.namespace}"
             conditions += f" AND n.key NOT IN (SELECT rowid FROM {words} WHERE {words} MATCH ?)"  # noqa: S608 (our own)
             values.append(self.excluded)
-        if not conditions:
+        if not conditions and not expiry.hidden(self.connection):
             yield from keys
             return
         for start in range(0, len(keys), FILTERED_NOTES):

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import apsw
 
 from recollect.stores.base import Edge
+from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.entities import MOST_SHARING
 from recollect.stores.sqlite.mentions import MOST_BEARERS
 from recollect.stores.sqlite.rows import fetch, folded_name
@@ -38,7 +39,7 @@ def edges(
     kinds: Collection[str] | None = None,
 ) -> list[Edge]:
     """Return every connection of the notes with these ids, or those of some kinds."""
-    if kinds is not None and not _there(connection, kinds):
+    if kinds is not None and not _there(connection, namespace, kinds):
         return []
     rows = connection.execute(
         "SELECT n.key FROM json_each(?) AS asked CROSS JOIN notes AS n ON n.namespace = ? AND n.id = asked.value "
@@ -82,7 +83,19 @@ def steps(
         for step in found:
             if step.source != step.target and (kinds is None or step.kind in kinds):
                 around[step.source][step] = None
-    return [step for each in around.values() for step in each]
+    taken = [step for each in around.values() for step in each]
+    return _seen(connection, taken) if expiry.hidden(connection) else taken
+
+
+def _seen(connection: apsw.Connection, taken: list[Step]) -> list[Step]:
+    """Return the steps that lead to a note that can be seen: titles and entities are listed without looking at it."""
+    rows = fetch(
+        connection,
+        "SELECT key FROM notes WHERE key IN (SELECT value FROM json_each(?))",
+        (_listed({step.target for step in taken}),),
+    )
+    seen = {key for (key,) in rows}
+    return [step for step in taken if step.target in seen]
 
 
 _FEW = 200
@@ -92,12 +105,13 @@ _DERIVED = _BESIDE | {"mention", "entity"}
 """What is no link, and what no link may be taken for."""
 
 
-def _there(connection: apsw.Connection, kinds: Collection[str]) -> bool:
+def _there(connection: apsw.Connection, namespace: int, kinds: Collection[str]) -> bool:
     """Return whether there can be a connection of these kinds at all."""
     links = json.dumps(sorted(set(kinds) - _DERIVED))
     return not _DERIVED.isdisjoint(kinds) or bool(
         connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM links WHERE kind IN (SELECT value FROM json_each(?)))", (links,)
+            "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = ? AND kind IN (SELECT value FROM json_each(?)))",
+            (namespace, links),
         ).get
     )
 
@@ -127,8 +141,8 @@ def _few(connection: apsw.Connection, namespace: int, kinds: str) -> list[tuple[
     """Return all links of some kinds in a namespace, or ``None`` if it is quicker to ask note by note."""
     rows = fetch(
         connection,
-        "SELECT source, kind, target FROM json_each(?) AS asked CROSS JOIN links ON kind = asked.value "
-        "CROSS JOIN notes ON notes.key = source AND namespace = ? LIMIT ?",
+        "SELECT source, kind, target FROM json_each(?) AS asked "
+        "CROSS JOIN links ON namespace = ? AND kind = asked.value LIMIT ?",
         (kinds, namespace, _FEW + 1),
     )
     return rows if len(rows) <= _FEW else None
@@ -175,10 +189,12 @@ def _to(connection: apsw.Connection, namespace: int, listed: str, kinds: str | N
             UNION SELECT key, substr(path, 1, length(path) - 3) FROM asked WHERE substr(path, -3) = '.md'
         ),
         found AS (
-            SELECT note, l.source, place, kind, l.target FROM spelled AS s CROSS JOIN links AS l ON l.target = s.target
-            UNION SELECT key, source, place, kind, target FROM asked AS a CROSS JOIN links AS l ON l.name = a.name
+            SELECT note, l.source, place, kind, l.target FROM spelled AS s
+            CROSS JOIN links AS l ON l.namespace = ?2 AND l.target = s.target
+            UNION SELECT key, source, place, kind, target FROM asked AS a
+            CROSS JOIN links AS l ON l.namespace = ?2 AND l.name = a.name
         )
-        SELECT note, source, kind, target FROM found CROSS JOIN notes ON notes.key = source AND notes.namespace = ?2
+        SELECT note, source, kind, target FROM found
         WHERE ?3 IS NULL OR kind IN (SELECT value FROM json_each(?3)) ORDER BY note, source, place
         """,
         (listed, namespace, kinds),

@@ -42,6 +42,7 @@ class NoteRow(NamedTuple):
     created_at: int
     updated_at: int
     last_accessed_at: int | None
+    expires_at: int | None
     document: int | None
     tags: str
     metadata: str
@@ -70,6 +71,10 @@ def from_microseconds(number: int) -> datetime:
     return _EPOCH + timedelta(microseconds=number)
 
 
+def _moment(number: int | None) -> datetime | None:
+    return None if number is None else from_microseconds(number)
+
+
 def folded_name(target: str) -> str:
     """Return what a wikilink calls a note: the last part of its path without suffix, in one case.
 
@@ -92,7 +97,8 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
             "tags": tuple(stored.tags.split("\n")) if stored.tags else (),
             "created_at": from_microseconds(stored.created_at),
             "updated_at": from_microseconds(stored.updated_at),
-            "last_accessed_at": None if stored.last_accessed_at is None else from_microseconds(stored.last_accessed_at),
+            "last_accessed_at": _moment(stored.last_accessed_at),
+            "expires_at": _moment(stored.expires_at),
             "importance": stored.importance,
             "session": stored.session or "",
             "position": stored.position,
@@ -113,7 +119,7 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
         summary=summary,
         content=content,
         created_at=from_microseconds(created_at),
-        last_accessed_at=None if last_accessed_at is None else from_microseconds(last_accessed_at),
+        last_accessed_at=_moment(last_accessed_at),
         importance=importance,
         session=session or "",
         position=position,

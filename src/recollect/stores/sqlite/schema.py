@@ -146,6 +146,22 @@ CREATE INDEX entities_by_name ON entities (namespace, name);
 CREATE INDEX links_by_kind ON links (kind);
 """
 
+_EXPIRY = """
+ALTER TABLE notes ADD COLUMN expires_at INTEGER;  -- microseconds since 1970 in UTC; most notes stay
+CREATE INDEX notes_by_expiry ON notes (expires_at) WHERE expires_at IS NOT NULL;
+"""
+
+_LINKS_OF_ONE_NAMESPACE = """
+ALTER TABLE links ADD COLUMN namespace INTEGER NOT NULL DEFAULT 0;  -- the source's: others' links are not even walked
+UPDATE links SET namespace = coalesce((SELECT namespace FROM notes WHERE key = source), 0);
+DROP INDEX links_by_target;
+DROP INDEX links_by_name;
+DROP INDEX links_by_kind;
+CREATE INDEX links_by_target ON links (namespace, target);
+CREATE INDEX links_by_name ON links (namespace, name);
+CREATE INDEX links_by_kind ON links (namespace, kind);
+"""
+
 TABLES = (
     "namespaces",
     "documents",
@@ -159,7 +175,7 @@ TABLES = (
     "entities",
 )
 
-_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS)
+_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS, _EXPIRY, _LINKS_OF_ONE_NAMESPACE)
 """The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)

@@ -11,6 +11,7 @@ import numpy as np
 
 from recollect.model import Candidate, Filters
 from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.embedding import rows_of
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.rows import CANDIDATE_COLUMNS, candidate_of
@@ -33,7 +34,8 @@ def search_words(
     included, because ties are settled by path and id.
     """
     conditions, values = condition(filters)
-    joined = f"JOIN notes AS n ON n.key = words_{namespace}.rowid" if conditions else ""
+    restricted = conditions or expiry.hidden(connection)
+    joined = f"JOIN notes AS n ON n.key = words_{namespace}.rowid" if restricted else ""
     rows = connection.execute(
         f"""
         WITH matches AS MATERIALIZED (

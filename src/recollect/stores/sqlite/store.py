@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from os import urandom
@@ -12,19 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from recollect import clock
 from recollect.errors import ArgumentError, NoteNotFoundError, StoreError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
 from recollect.query import Query, render_fts5, render_fts5_exclusion
 from recollect.query.expressions import Reading
 from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Pending, StoreStats
-from recollect.stores.sqlite import checking, embedding, names, neighbourhood, searching, vocabulary
+from recollect.stores.sqlite import checking, embedding, expiry, names, neighbourhood, searching, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.counting import NoteCounts
 from recollect.stores.sqlite.embedding import active_model, unit_query
+from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.known_words import KnownWords
 from recollect.stores.sqlite.revisions import Kept
-from recollect.stores.sqlite.rows import fetch
+from recollect.stores.sqlite.rows import fetch, to_microseconds
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.tables import (
     delete_notes,
@@ -98,7 +101,7 @@ class SQLiteStore:
         create: bool = True,
     ) -> list[Note]:
         """Store what the drafts say and return the notes as they are now."""
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             batch = Batch(connection, self._known_words, create=create)
             batch.add(drafts)
             return batch.write(model, vectors or {})
@@ -113,7 +116,7 @@ class SQLiteStore:
         adopt: bool = False,
     ) -> Written:
         """Store documents, and delete the notes that they had and no longer have."""
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             batch = Batch(connection, self._known_words, adopt=adopt)
             written = batch.add_documents(documents, namespace)
             batch.write(model, vectors or {})
@@ -121,7 +124,7 @@ class SQLiteStore:
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             places = [None if home is None else place_of(connection, home, key) for key in keys]
             found = notes_of(connection, [place for place in places if place is not None])
@@ -129,13 +132,24 @@ class SQLiteStore:
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
         """Delete notes by id or path, with all that was derived from them."""
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0
             places = {place_of(connection, home, key) for key in keys} - {None}
             delete_notes(connection, home, [place for place in places if place is not None])
         return len(places)
+
+    def expire(self, now: datetime, *, most: int | None = None) -> int:
+        """Delete the notes that are due, if others do not keep the file busy."""
+        moment = to_microseconds(now)
+        if self.read_only:
+            return 0
+        with self._connections.reading() as connection:
+            if not expiry.is_due(connection, moment):
+                return 0
+        with self._connections.writing(patience=0) as connection:
+            return expiry.remove(connection, moment, -1 if most is None else most)
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
         """Set when notes were last accessed, where that is later than what is known."""
@@ -147,7 +161,7 @@ class SQLiteStore:
         conditions, values = condition(filters or Filters())
         last = 0
         while True:
-            with self._connections.reading() as connection:
+            with self._reading() as connection:
                 rows = fetch(
                     connection,
                     "SELECT n.key FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608
@@ -162,7 +176,7 @@ class SQLiteStore:
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
         """Return the model that the store is searched with, and its vectors of these notes as they are here."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             active = active_model(connection)
             vectors = [embedding.vector_of(connection, active, note) if active else None for note in notes]
         return (active[1] if active else None), vectors
@@ -174,7 +188,7 @@ class SQLiteStore:
         expression = render_fts5(query, reading)
         if not expression or limit <= 0:
             return []
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             if home is None:
                 return []
@@ -191,7 +205,7 @@ class SQLiteStore:
         model: Model | None = None,
     ) -> list[Candidate]:
         """Return the nearest notes by exact search."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home, active = namespace_key(connection, namespace), active_model(connection)
             if model is not None and active is not None and active[1] != model:
                 raise ModelChangedError(active[1])
@@ -210,7 +224,7 @@ class SQLiteStore:
         self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
     ) -> list[Edge]:
         """Return every connection of the notes with these ids, or those of some kinds, each once."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             return [] if home is None else neighbourhood.edges(connection, home, ids, min(reach, LARGEST), kinds)
 
@@ -219,13 +233,13 @@ class SQLiteStore:
     ) -> list[Candidate]:
         """Return the notes with these ids that pass the filters."""
         excluded = render_fts5_exclusion(without) if without else ""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return how many notes the namespace has, and how many of them each query finds by its words."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0, [0] * len(queries)
@@ -236,7 +250,7 @@ class SQLiteStore:
         self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
     ) -> dict[str, float]:
         """Return how near the notes with these ids are to a vector."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home, active = namespace_key(connection, namespace), active_model(connection)
             if home is None or active is None or (model is not None and active[1] != model):
                 return {}  # nobody can tell
@@ -254,7 +268,7 @@ class SQLiteStore:
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words."""
         excluded = render_fts5_exclusion(without) if without else ""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             if home is None or limit <= 0:
                 return []
@@ -264,7 +278,7 @@ class SQLiteStore:
 
     def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
         """Return for each word that no note holds the words that notes hold and that are spelt most like it."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             if home is None or not vocabulary.unknown_words(connection, home, words):
                 return {}
@@ -274,7 +288,7 @@ class SQLiteStore:
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             key, links = linked_note(connection, source, namespace)
             if link in links:
                 return False
@@ -283,7 +297,7 @@ class SQLiteStore:
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
         """Take a link from a note."""
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             key, links = linked_note(connection, source, namespace)
             if link not in links:
                 return False
@@ -292,7 +306,7 @@ class SQLiteStore:
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
         """Return the notes at the other ends of its edges."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             home = namespace_key(connection, namespace)
             place = None if home is None else place_of(connection, home, key)
             if home is None or place is None:
@@ -303,7 +317,7 @@ class SQLiteStore:
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
         """Return the fingerprints of the documents below ``root`` by their names."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             rows = fetch(
                 connection,
                 "SELECT d.name, fingerprint FROM documents AS d JOIN namespaces AS s ON s.key = d.namespace "
@@ -315,7 +329,7 @@ class SQLiteStore:
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
         """Forget documents and delete their notes."""
         removed = 0
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0
@@ -331,46 +345,32 @@ class SQLiteStore:
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             return embedding.pending(connection, model, limit, after)
 
     def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
         """Store vectors of notes whose text is still the one that was embedded."""
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             return embedding.embed(connection, model, vectors)
 
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
-        with self._connections.writing() as connection:
+        with self._writing() as connection:
             return embedding.activate(connection, model)
 
     def stats(self) -> StoreStats:
         """Return what the store holds."""
-        with self._connections.reading() as connection:
+        with self._reading() as connection:
             active = active_model(connection)
-            return StoreStats(
-                location=str(self._connections.path),
-                engine=f"SQLite {apsw.sqlite_lib_version()}",
-                schema=SCHEMA_VERSION,
-                notes=dict(
-                    fetch(
-                        connection,
-                        "SELECT s.name, count(n.key) FROM namespaces AS s LEFT JOIN notes AS n ON n.namespace = s.key "
-                        "GROUP BY s.key ORDER BY s.name",
-                    )
-                ),
-                links=connection.execute("SELECT count(*) FROM links").get,
-                documents=connection.execute("SELECT count(*) FROM documents").get,
-                model=active[1] if active else None,
-                vectors=dict(
-                    fetch(
-                        connection,
-                        "SELECT m.name, count(v.key) FROM models AS m LEFT JOIN vectors AS v ON v.model = m.key "
-                        "GROUP BY m.key ORDER BY m.name, m.active",
-                    )
-                ),
-                bytes=sum(path.stat().st_size for path in self._files() if path.exists()),
-            )
+            figures = count_all(connection)
+        return StoreStats(
+            location=str(self._connections.path),
+            engine=f"SQLite {apsw.sqlite_lib_version()}",
+            schema=SCHEMA_VERSION,
+            model=active[1] if active else None,
+            bytes=sum(path.stat().st_size for path in self._files() if path.exists()),
+            **figures._asdict(),
+        )
 
     def check(self) -> list[Finding]:
         """Look at every part and return what was found, the good news too."""
@@ -413,6 +413,20 @@ class SQLiteStore:
             kept.clear()
         self._vocabularies.clear()
         self._counts.clear()
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        """Give a connection on which what is due is not seen."""
+        with self._connections.reading() as connection:
+            expiry.see_to_it(connection, to_microseconds(clock.now()))
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        """Give the connection for writing, in a transaction that begins by removing what is due."""
+        with self._connections.writing() as connection:
+            expiry.remove(connection, to_microseconds(clock.now()))
+            yield connection
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:

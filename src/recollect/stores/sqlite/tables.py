@@ -84,7 +84,8 @@ def write_links(connection: apsw.Connection, links: Mapping[int, Sequence[Link]]
     """Give the notes these links instead of those they have."""
     connection.executemany("DELETE FROM links WHERE source = ?", [(source,) for source in links])
     connection.executemany(
-        "INSERT INTO links (source, place, kind, target, name) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO links (source, place, kind, target, name, namespace) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, (SELECT namespace FROM notes WHERE key = ?1))",
         [
             (source, place, link.kind, link.target, folded_name(link.target))
             for source, each in links.items()

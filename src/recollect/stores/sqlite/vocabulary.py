@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.query import parse, render_fts5
+from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.spelling import Spellings, by_length, distance, within
 from recollect.stores.sqlite.titles import indexed
 
@@ -120,6 +121,7 @@ class _Index:
     def __init__(self, connection: apsw.Connection, namespace: int) -> None:
         self._connection = connection
         self._namespace = namespace
+        self._hidden = expiry.hidden(connection)
         self._plain = connection.fts5_tokenizer("unicode61", [])
         self._stemmed = connection.fts5_tokenizer("porter", ["unicode61"])
 
@@ -140,7 +142,8 @@ class _Index:
 
     def _matches(self, expression: str) -> bool:
         words = f"words_{self._namespace}"
-        sql = f"SELECT 1 FROM {words} WHERE {words} MATCH ? LIMIT 1"  # noqa: S608 (a number of our own)
+        seen = "AND rowid IN (SELECT key FROM notes)" if self._hidden else ""
+        sql = f"SELECT 1 FROM {words} WHERE {words} MATCH ? {seen} LIMIT 1"  # noqa: S608 (a number of our own)
         return self._connection.execute(sql, (expression,)).get is not None
 
     def spellings(self, stem: str) -> Counter[str]:

@@ -1,0 +1,45 @@
+"""What others keep in their namespaces costs nothing: who is asked about a note does not even walk past it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.model import Link
+from recollect.stores import open_store
+from recollect.stores.sqlite.neighbourhood import edges
+
+
+def work(path: Path, kinds: tuple[str, ...] | None) -> int:
+    """Return how many instructions SQLite takes to find the connections of two notes of the namespace ``mine``."""
+    connection = apsw.Connection(str(path))
+    key = connection.execute("SELECT key FROM namespaces WHERE name = 'mine'").get
+    counted = 0
+
+    def count() -> bool:
+        nonlocal counted
+        counted += 1
+        return False
+
+    connection.set_progress_handler(count, 1)
+    found = edges(connection, key, ["tea", "milk"], 1, kinds)
+    connection.set_progress_handler(None)
+    connection.close()
+    assert [(edge.source, edge.target) for edge in found] == [("tea", "milk"), ("milk", "tea")]
+    return counted
+
+
+@pytest.mark.parametrize("kinds", [None, ("related",), ("related", "supersedes")])
+def test_links_of_other_namespaces_are_not_walked(tmp_path: Path, kinds: tuple[str, ...] | None) -> None:
+    path = tmp_path / "memory.db"
+    store = open_store(path)
+    store.write([{"id": "milk", "content": "m", "namespace": "mine"}])
+    store.write([{"id": "tea", "content": "t", "links": [Link("related", "milk")], "namespace": "mine"}])
+    theirs = {"content": "x", "links": [Link("related", "milk"), Link("supersedes", "tea")], "namespace": "theirs"}
+    store.write([{"id": "n0", **theirs}])
+    beside_one = work(path, kinds)
+    store.write([{"id": f"n{place}", **theirs} for place in range(500)])
+    store.close()
+    assert work(path, kinds) == beside_one

@@ -1,0 +1,261 @@
+"""A memory forgets what expires: nothing returns it from then on, and the next read or write removes it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import recollect
+from recollect import ArgumentError, Memory, Note, NoteNotFoundError, RecollectWarning, clock, presets
+from recollect.memory import EXPIRED_AT_ONCE
+
+NOON = datetime(2026, 4, 18, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.time = NOON
+
+    def now(self) -> datetime:
+        return self.time
+
+
+@pytest.fixture
+def hands(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    stopped = Clock()
+    monkeypatch.setattr(clock, "now", stopped.now)
+    return stopped
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    return [[1.0, text.count("e") / 10, text.count("a") / 10] for text in texts]
+
+
+def opened(folder: Path, **options: Any) -> Memory:
+    return recollect.open(folder / "memory.db", **{"embedder": embed, **options})
+
+
+def fill(memory: Memory) -> None:
+    memory.add_many(
+        [
+            {"id": "a", "path": "a.md", "title": "Green tea", "content": "Tea.", "session": "s", "position": 0},
+            {
+                "id": "b",
+                "path": "b.md",
+                "title": "Tea fair",
+                "content": "Green tea on Friday, with Ines.",
+                "session": "s",
+                "position": 1,
+                "expires_at": NOON + HOUR,
+            },
+            {"id": "c", "path": "c.md", "content": "Tea fair? Green!", "links": ["b"], "session": "s", "position": 2},
+        ]
+    )
+
+
+def rows(folder: Path) -> int:
+    raw = apsw.Connection(str(folder / "memory.db"))
+    count: int = raw.execute("SELECT count(*) FROM notes").get
+    raw.close()
+    return count
+
+
+READS: dict[str, Any] = {
+    "get": lambda memory: memory.get("a"),
+    "notes": lambda memory: list(memory.notes()),
+    "search": lambda memory: memory.search("fig"),
+    "compare": lambda memory: memory.compare("fig", ["default"]),
+    "neighbours": lambda memory: memory.neighbours("a"),
+    "export": lambda memory: list(memory.export()),
+    "stats": lambda memory: memory.stats(),
+    "backup": lambda memory: memory.backup(Path(memory.stats().store.location).with_name("copy.db")),
+    "add": lambda memory: memory.add("Mug."),
+    "update": lambda memory: memory.update("a", title="x"),
+    "delete": lambda memory: memory.delete("nobody"),
+    "link": lambda memory: memory.link("a", "c"),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_whatever_comes_next_removes_it(tmp_path: Path, hands: Clock, name: str) -> None:
+    with opened(tmp_path) as memory:
+        fill(memory)
+        assert rows(tmp_path) == 3
+        hands.time += HOUR
+        READS[name](memory)
+        assert rows(tmp_path) == 2 + (name == "add")
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("mode", ["auto", "bm25", "semantic"])
+def test_no_search_returns_it(tmp_path: Path, hands: Clock, mode: str, read_only: bool) -> None:
+    with opened(tmp_path) as memory:
+        fill(memory)
+    with opened(tmp_path, read_only=read_only) as memory:
+        assert "b" in {hit.id for hit in memory.search("green tea on Friday", mode=mode)}
+        hands.time += HOUR
+        for preset in presets():
+            for query in ("green tea on Friday", "fair", "frdiay", "tea NOT mug", '"green tea"', "b.md", "Ines"):
+                found = memory.search(query, mode=mode, preset=preset, question_date="2026-04-18", now=NOON)
+                told = json.dumps(found.to_dict())
+                assert "b" not in {hit.id for hit in found}
+                assert "with Ines" not in told
+        assert rows(tmp_path) == (3 if read_only else 2)
+
+
+def test_a_reader_sees_nothing_of_it(tmp_path: Path, hands: Clock) -> None:
+    with opened(tmp_path) as memory:
+        fill(memory)
+    hands.time += HOUR
+    with opened(tmp_path, read_only=True) as memory:
+        assert memory.get("b") is None
+        assert [note.id for note in memory.notes()] == ["a", "c"]
+        assert [each.note.id for each in memory.neighbours("c")] == ["a"]
+        with pytest.raises(NoteNotFoundError):
+            memory.neighbours("b.md")
+        assert [json.loads(line)["id"] for line in memory.export()] == ["a", "c"]
+        stats = memory.stats()
+        assert (stats.store.notes, stats.store.expiring, stats.unembedded) == ({"default": 2}, 0, 0)
+        assert not any(finding.problem for finding in memory.doctor())
+
+
+def test_the_clock_is_the_real_one_not_that_of_the_question(tmp_path: Path, hands: Clock) -> None:
+    assert hands.time == NOON
+    with opened(tmp_path) as memory:
+        fill(memory)
+        assert "b" in {hit.id for hit in memory.search("fair", now="2030-01-01", question_date="2030-01-01")}
+
+
+def test_a_busy_store_does_not_keep_anyone_from_searching(tmp_path: Path, hands: Clock) -> None:
+    with opened(tmp_path) as memory:
+        fill(memory)
+        hands.time += HOUR
+        other = apsw.Connection(str(tmp_path / "memory.db"))
+        other.execute("BEGIN IMMEDIATE")
+        assert "b" not in {hit.id for hit in memory.search("green tea")}
+        assert memory.get("b") is None
+        other.execute("ROLLBACK")
+        other.close()
+        assert rows(tmp_path) == 3
+        memory.search("green tea")
+        assert rows(tmp_path) == 2
+
+
+def test_one_read_does_not_pay_for_very_many(tmp_path: Path, hands: Clock) -> None:
+    with opened(tmp_path, embedder=None) as memory:
+        memory.add_many({"content": "Tea.", "expires_at": NOON + HOUR} for _ in range(EXPIRED_AT_ONCE + 5))
+        hands.time += HOUR
+        assert list(memory.search("tea")) == []
+        assert rows(tmp_path) == 5
+        memory.add("Mug.")
+        assert rows(tmp_path) == 1
+
+
+class TestWriting:
+    def test_a_time_that_is_over_is_refused(self, tmp_path: Path, hands: Clock) -> None:
+        problem = (
+            r"^expires_at: must lie in the future, got 2026-04-18T12:00:00\+00:00; leave it out, or delete the note$"
+        )
+        with opened(tmp_path, embedder=None) as memory:
+            with pytest.raises(ArgumentError, match=problem):
+                memory.add("Tea.", expires_at=hands.time)
+            with pytest.raises(ArgumentError, match=problem):
+                memory.add_many(["Mug.", Note(content="Tea.", expires_at=hands.time)])
+            note = memory.add("Tea.", expires_at="2026-04-18T12:00:00.000001Z")
+            with pytest.raises(ArgumentError, match=problem):
+                memory.update(note, expires_at=hands.time)
+            assert list(memory.notes()) == [note]
+
+    def test_it_can_be_put_off_and_taken_back(self, tmp_path: Path, hands: Clock) -> None:
+        with opened(tmp_path, embedder=None) as memory:
+            note = memory.add("Tea.", expires_at=NOON + HOUR)
+            assert memory.update(note, expires_at=NOON + 2 * HOUR).expires_at == NOON + 2 * HOUR
+            hands.time += HOUR
+            assert memory.update(note, title="Tea", expires_at=None).expires_at == NOON + 2 * HOUR
+            assert memory.update(note, expires_at="never").expires_at is None
+            hands.time += 5 * HOUR
+            assert memory.get(note) is not None
+
+    def test_what_is_gone_cannot_be_changed_and_its_path_is_free(self, tmp_path: Path, hands: Clock) -> None:
+        with opened(tmp_path) as memory:
+            fill(memory)
+            hands.time += HOUR
+            with pytest.raises(NoteNotFoundError):
+                memory.update("b", expires_at="never")
+            assert memory.add("Anew.", path="b.md").title == ""
+
+
+class TestExchange:
+    def test_what_expires_comes_back_as_it_was(self, tmp_path: Path, hands: Clock) -> None:
+        assert hands.time == NOON
+        with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
+            fill(memory)
+            lines = list(memory.export())
+            assert copy.load(lines) == 3
+            assert list(copy.export()) == lines
+            told = copy.get("b")
+            assert told is not None
+            assert told.expires_at == NOON + HOUR
+
+    @pytest.mark.parametrize(("count", "told"), [(1, "one note was left out"), (3, "3 notes were left out")])
+    def test_what_expired_meanwhile_is_left_out_and_counted(
+        self, tmp_path: Path, hands: Clock, count: int, told: str
+    ) -> None:
+        steps: list[tuple[int, int, str]] = []
+        with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
+            memory.add("Tea.", id="a")
+            memory.add_many({"content": "Fair.", "expires_at": NOON + HOUR} for _ in range(count))
+            lines = list(memory.export())
+            hands.time += HOUR
+            with pytest.warns(RecollectWarning, match=f"^{told}, having expired$"):
+                assert copy.load(lines, progress=lambda *step: steps.append(step)) == 1
+            assert [note.id for note in copy.notes()] == ["a"]
+            assert steps == [(count + 1, count + 1, "")]
+
+
+class TestIngest:
+    def test_files_may_say_when_they_expire(self, tmp_path: Path, hands: Clock) -> None:
+        vault = tmp_path / "vault"
+        vault.mkdir()
+        (vault / "fair.md").write_text("---\nexpires: 2026-04-18 13:00\n---\nThe fair is on.")
+        (vault / "kept.md").write_text("---\nexpires_at: never\n---\nTea.")
+        (vault / "over.md").write_text(f"---\nexpires: 2026-04-17\n---\n{'The other fair. ' * 300}")
+        (vault / "odd.md").write_text("---\nexpires: soon\n---\nA riddle.")
+        lines = [
+            {"content": "x", "expires": "2026-04-19"},
+            {"content": "y", "expires": "2026-04-17", "expires_at": 1_776_600_000},
+            {"speaker": "Ines", "text": "Tea?", "expires_at": "2026-04-17"},
+            {"content": "z", "expires_at": "never"},
+        ]
+        (vault / "list.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        with opened(tmp_path, embedder=None) as memory:
+            report = memory.ingest(vault)
+            assert [str(problem) for problem in report.problems] == [
+                "list.jsonl: 1 of its notes expired and was left out",
+                "odd.md, line 2: expires: must be an ISO-8601 date or time, got 'soon' (str); it is kept as metadata",
+                "over.md: 5 of its notes expired and were left out",
+            ]
+            assert report.notes_added == 6
+            told = {note.path: note.expires_at for note in memory.notes()}
+            assert told == {
+                "fair.md": NOON + HOUR,
+                "kept.md": None,
+                "odd.md": None,
+                "list.jsonl#line-1": datetime(2026, 4, 19, tzinfo=UTC),
+                "list.jsonl#line-2": datetime(2026, 4, 19, 12, tzinfo=UTC),
+                "list.jsonl#line-4": None,
+            }
+            hands.time += HOUR
+            report = memory.ingest(vault)
+            assert (report.files_unchanged, report.notes_added, report.problems) == (5, 0, ())
+            assert memory.get("fair.md") is None
+            (vault / "fair.md").write_text("---\nexpires: 2026-05-18\n---\nThe fair is on.")
+            assert memory.ingest(vault).notes_added == 1

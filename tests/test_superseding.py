@@ -1,0 +1,147 @@
+"""A note that supersedes others takes their place in every search, over real stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import ArgumentError, Link, Memory, NoteNotFoundError, SearchResult
+
+MODES = ("auto", "hybrid", "bm25", "semantic")
+
+
+def embed(texts: Sequence[str]) -> list[list[float]]:
+    return [[1.0, float("wifi" in text.lower()), float("Amsel" in text)] for text in texts]
+
+
+def prefers_amsel(_: str, documents: Sequence[str]) -> list[tuple[int, float]]:
+    return [(place, 1.0 if "Amsel" in document else 0.1 * place) for place, document in enumerate(documents)]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with recollect.open(tmp_path / "memory.db", embedder=embed) as opened:
+        opened.add("The wifi is called Amsel.", id="a", path="wifi.md")
+        opened.add("The wifi in the attic is weak.", id="z")
+        yield opened
+
+
+def order(result: SearchResult) -> list[str]:
+    return [hit.id for hit in result]
+
+
+class TestAdding:
+    def test_a_link_leads_to_the_id_of_the_old_note(self, memory: Memory) -> None:
+        note = memory.add("Drossel.", id="b", links=["z"], supersedes="wifi.md")
+        assert note.links == (Link("related", "z"), Link("supersedes", "a"))
+        assert [(each.kind, each.direction, each.note.id) for each in memory.neighbours("a")] == [
+            ("supersedes", "in", "b")
+        ]
+        memory.update("a", path="moved.md")
+        assert memory.search("Amsel")[0].id == "b"
+
+    @pytest.mark.parametrize("one", [False, True])
+    def test_several_notes_and_notes_themselves(self, memory: Memory, one: bool) -> None:
+        old = memory.get("a")
+        assert old is not None
+        note = memory.add("Drossel.", supersedes=old if one else [old, "z", "a"])
+        assert [link.target for link in note.links] == (["a"] if one else ["a", "z"])
+
+    def test_a_note_that_is_there_keeps_its_links(self, memory: Memory) -> None:
+        memory.add("Drossel.", path="b.md", links=["z"])
+        assert memory.add(path="b.md", supersedes=["a"]).links == (Link("related", "z"), Link("supersedes", "a"))
+        assert memory.add(path="b.md", supersedes="a").links == (Link("related", "z"), Link("supersedes", "a"))
+        assert memory.add(path="b.md", links=[], supersedes="a").links == (Link("supersedes", "a"),)
+
+    def test_a_path_that_is_the_id_of_another_note(self, memory: Memory) -> None:
+        memory.add("Shelf.", id="b.md", links=["z"])
+        assert memory.add("Drossel.", path="b.md", supersedes="a").links == (Link("supersedes", "a"),)
+
+    def test_namespaces_are_walls(self, memory: Memory) -> None:
+        with pytest.raises(NoteNotFoundError, match="^there is no note 'a' in namespace 'ines' to supersede$"):
+            memory.add("Drossel.", namespace="ines", supersedes="a")
+        memory.add("Amsel", id="a", namespace="ines")
+        assert memory.add("Drossel.", namespace="ines", supersedes="a").links == (Link("supersedes", "a"),)
+
+    def test_what_is_not_there_or_the_note_itself_is_refused(self, memory: Memory) -> None:
+        with pytest.raises(NoteNotFoundError, match="^there is no note 'nobody' in namespace 'default' to supersede$"):
+            memory.add("Drossel.", supersedes=["a", "nobody"])
+        names: tuple[dict[str, Any], ...] = ({"id": "a"}, {"path": "wifi.md"})
+        for name in names:
+            with pytest.raises(ArgumentError, match=r"^supersedes: 'wifi\.md' is the note itself; leave it out"):
+                memory.add("Drossel.", supersedes="wifi.md", **name)
+        with pytest.raises(ArgumentError, match="^supersedes: must be a list, got 7"):
+            memory.add("Drossel.", supersedes=7)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="^key: must be a string, got 7"):
+            memory.add("Drossel.", supersedes=[7])  # type: ignore[list-item]
+        assert len(list(memory.notes())) == 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+class TestSearching:
+    def test_the_new_note_takes_the_place_of_the_old_one(self, memory: Memory, mode: str) -> None:
+        assert order(memory.search("wifi called Amsel", mode=mode)) == ["a", "z"]
+        memory.add("It is Drossel now.", id="b", supersedes="a")
+        result = memory.search("wifi called Amsel", mode=mode)
+        before, after = order(result).index("b"), order(result).index("a")
+        assert (before, order(result)[0]) == (0, "b")
+        assert after > 0
+        assert {hit.id: hit.superseded_by for hit in result} == {"b": (), "a": ("b",), "z": ()}
+        assert result[after].score < result[before].score
+
+    def test_a_note_that_holds_the_same_text(self, memory: Memory, mode: str) -> None:
+        memory.add("The wifi is called Amsel.", id="b", supersedes="a")
+        assert order(memory.search("wifi called Amsel", mode=mode)) == ["b", "z"]
+
+    def test_a_chain_ends_at_what_holds_now(self, memory: Memory, mode: str) -> None:
+        memory.add("It is Drossel now.", id="b", supersedes="a")
+        memory.add("Now Fink.", id="c", supersedes="b")
+        result = memory.search("wifi called Amsel", mode=mode)
+        assert order(result)[0] == "c"
+        assert {hit.id: hit.superseded_by for hit in result} == {"c": (), "z": (), "a": ("c",), "b": ("c",)}
+
+    def test_a_long_chain(self, memory: Memory, mode: str) -> None:
+        last = "a"
+        for number in range(20):
+            last = memory.add(f"Number {number}.", id=f"n{number}", supersedes=last).id
+        result = memory.search("wifi called Amsel", mode=mode)
+        assert order(result)[0] == "n19"
+
+    def test_in_a_circle_nothing_holds_and_all_step_back(self, memory: Memory, mode: str) -> None:
+        memory.add("It is Drossel now.", id="b", supersedes="a")
+        memory.add("Now Fink.", id="c", supersedes="b")
+        assert memory.add(id="a", supersedes="c").links == (Link("supersedes", "c"),)
+        result = memory.search("wifi called Amsel", mode=mode)
+        assert {hit.id: hit.superseded_by for hit in result} == {"a": ("b",), "b": ("c",), "c": ("a",), "z": ()}
+        steps = {hit.id: [step.factor for step in hit.candidate.steps if step.stage == "replaced"] for hit in result}
+        assert steps == {"a": [0.5], "b": [0.5], "c": [0.5], "z": [1.0]}
+
+    def test_what_may_not_be_found_replaces_nothing(self, memory: Memory, mode: str) -> None:
+        memory.add("It is Drossel now.", id="b", supersedes="a")
+        found = memory.search("wifi called Amsel NOT Drossel", mode=mode)
+        assert order(found) == ["a", "z"]
+        assert order(memory.search("wifi called Amsel", mode=mode, filters={"path_prefix": "wifi"})) == ["a"]
+
+    def test_a_reranker_does_not_bring_the_old_one_back(self, tmp_path: Path, mode: str) -> None:
+        options: dict[str, Any] = {"embedder": embed, "reranker": prefers_amsel}
+        with recollect.open(tmp_path / "reranked.db", **options) as memory:
+            memory.add("The wifi is called Amsel.", id="a")
+            memory.add("The wifi in the attic is weak.", id="z")
+            memory.add("It is Drossel now.", id="b", supersedes="a")
+            result = memory.search("wifi called Amsel", mode=mode)
+            assert result.trace.reranked
+            assert order(result) == ["b", "z", "a"]
+            assert [hit.superseded_by for hit in result] == [(), (), ("b",)]
+
+
+def test_what_replaced_a_note_and_expires_gives_the_place_back(memory: Memory) -> None:
+    memory.add("It is Drossel for now.", id="b", supersedes="a", expires_at="2999-01-01")
+    assert order(memory.search("wifi called Amsel"))[0] == "b"
+    memory._store.write([{"id": "b", "expires_at": datetime(2020, 2, 2, tzinfo=UTC)}])
+    result = memory.search("wifi called Amsel")
+    assert [(hit.id, hit.superseded_by) for hit in result] == [("a", ()), ("z", ())]
