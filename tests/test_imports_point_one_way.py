@@ -14,7 +14,8 @@ PACKAGE = Path(recollect.__file__).parent
 
 LAYERS = [
     {"__main__"},
-    {"cli", "server"},
+    {"cli"},
+    {"server"},
     {"evaluation"},
     {"asynchronous"},
     {"opening"},

@@ -12,11 +12,11 @@ import recollect
 
 SURFACE = {
     "recollect": """
-        ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters Hit IngestError Link
-        Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning RerankerError Retrieval
-        SearchResult Step StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError
-        StoreVersionError Trace __version__ open open_async presets
-        embedders evaluation fusion ingest query ranking rerankers retrieval stores
+        ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
+        IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
+        RerankerError Retrieval SearchResult Step StoreBusyError StoreDamagedError StoreError StoreFullError
+        StoreReadOnlyError StoreVersionError Trace __version__ open open_async presets
+        embedders evaluation fusion ingest query ranking rerankers retrieval server stores
     """,
     "recollect.embedders": """
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
@@ -51,6 +51,7 @@ SURFACE = {
         read_run report_of search_space sweep_of swept tune win_loss write_pictures write_qrels write_questions
         write_report write_run
     """,
+    "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
     """,

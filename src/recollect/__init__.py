@@ -10,7 +10,8 @@ Start with :func:`open`. The rooms, from a person's words to a ranked list:
 - :mod:`recollect.fusion`: several ranked lists become one;
 - :mod:`recollect.ranking`: what changes an order after fusion;
 - :mod:`recollect.rerankers`: second-stage models that read query and note together;
-- :mod:`recollect.evaluation`: which retrieval is better, settled with numbers.
+- :mod:`recollect.evaluation`: which retrieval is better, settled with numbers;
+- :mod:`recollect.server`: a memory for other processes and machines, and who may do what there.
 
 A room is entered when it is first asked for: importing the package alone loads next to nothing.
 """
@@ -24,7 +25,9 @@ from recollect.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmbedderError,
+    ForbiddenError,
     IngestError,
+    KeyFileError,
     NoteNotFoundError,
     RecollectError,
     RecollectWarning,
@@ -38,7 +41,7 @@ from recollect.errors import (
 )
 
 if TYPE_CHECKING:
-    from recollect import embedders, evaluation, fusion, ingest, query, ranking, rerankers, retrieval, stores
+    from recollect import embedders, evaluation, fusion, ingest, query, ranking, rerankers, retrieval, server, stores
     from recollect.asynchronous import AsyncMemory, open_async
     from recollect.memory import Memory, MemoryStats
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
@@ -55,8 +58,10 @@ __all__ = [
     "Contribution",
     "EmbedderError",
     "Filters",
+    "ForbiddenError",
     "Hit",
     "IngestError",
+    "KeyFileError",
     "Link",
     "Memory",
     "MemoryStats",
@@ -88,10 +93,22 @@ __all__ = [
     "ranking",
     "rerankers",
     "retrieval",
+    "server",
     "stores",
 ]
 
-_ROOMS = ("embedders", "evaluation", "fusion", "ingest", "query", "ranking", "rerankers", "retrieval", "stores")
+_ROOMS = (
+    "embedders",
+    "evaluation",
+    "fusion",
+    "ingest",
+    "query",
+    "ranking",
+    "rerankers",
+    "retrieval",
+    "server",
+    "stores",
+)
 _HOMES = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
     **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),

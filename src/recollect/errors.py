@@ -14,7 +14,9 @@ The tree::
     │   └── StoreVersionError      it was written by a newer version
     ├── EmbedderError              a model that cannot be loaded or does not answer
     ├── RerankerError              the same of the second stage: its model fails
-    └── IngestError                a file or record that cannot be read
+    ├── IngestError                a file or record that cannot be read
+    ├── ForbiddenError             a caller of a server may not do this there
+    └── KeyFileError               a server's file of keys cannot be read or written
 
     RecollectWarning               something had to be done without
 
@@ -28,7 +30,9 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "EmbedderError",
+    "ForbiddenError",
     "IngestError",
+    "KeyFileError",
     "NoteNotFoundError",
     "RecollectError",
     "RecollectWarning",
@@ -111,6 +115,14 @@ class RerankerError(RecollectError):
 
 class IngestError(RecollectError):
     """A file or record that cannot be read."""
+
+
+class ForbiddenError(RecollectError):
+    """A caller of a server asks for what their key does not grant."""
+
+
+class KeyFileError(RecollectError):
+    """A server's file of keys cannot be read or written."""
 
 
 class RecollectWarning(UserWarning):

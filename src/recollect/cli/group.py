@@ -36,6 +36,7 @@ COMMANDS = {
     "backup": "backup",
     "stats": "stats",
     "doctor": "doctor",
+    "keys": "keys",
     "demo": "demo",
     "completion": "completion",
 }
