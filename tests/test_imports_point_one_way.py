@@ -16,6 +16,8 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"server"},
+    {"frameworks"},
+    {"client"},
     {"evaluation"},
     {"asynchronous"},
     {"opening"},

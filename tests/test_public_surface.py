@@ -14,10 +14,11 @@ SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
         IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
-        RerankerError Retrieval SearchResult Step StoreBusyError StoreDamagedError StoreError StoreFullError
+        RerankerError Retrieval SearchResult ServerError Step StoreBusyError StoreDamagedError StoreError StoreFullError
         StoreReadOnlyError StoreVersionError Trace __version__ open open_async presets
-        embedders evaluation fusion ingest query ranking rerankers retrieval server stores
+        client embedders evaluation frameworks fusion ingest query ranking rerankers retrieval server stores
     """,
+    "recollect.client": "AsyncClient RemoteResult",
     "recollect.embedders": """
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
         StaticEmbedder choose_embedder embedder_from

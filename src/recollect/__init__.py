@@ -11,6 +11,8 @@ Start with :func:`open`. The rooms, from a person's words to a ranked list:
 - :mod:`recollect.ranking`: what changes an order after fusion;
 - :mod:`recollect.rerankers`: second-stage models that read query and note together;
 - :mod:`recollect.evaluation`: which retrieval is better, settled with numbers;
+- :mod:`recollect.client`: a memory behind the HTTP API of a server;
+- :mod:`recollect.frameworks`: a memory as a retriever of LangChain and LlamaIndex;
 - :mod:`recollect.server`: a memory for other processes and machines, and who may do what there.
 
 A room is entered when it is first asked for: importing the package alone loads next to nothing.
@@ -32,6 +34,7 @@ from recollect.errors import (
     RecollectError,
     RecollectWarning,
     RerankerError,
+    ServerError,
     StoreBusyError,
     StoreDamagedError,
     StoreError,
@@ -41,7 +44,20 @@ from recollect.errors import (
 )
 
 if TYPE_CHECKING:
-    from recollect import embedders, evaluation, fusion, ingest, query, ranking, rerankers, retrieval, server, stores
+    from recollect import (
+        client,
+        embedders,
+        evaluation,
+        frameworks,
+        fusion,
+        ingest,
+        query,
+        ranking,
+        rerankers,
+        retrieval,
+        server,
+        stores,
+    )
     from recollect.asynchronous import AsyncMemory, open_async
     from recollect.memory import Memory, MemoryStats
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
@@ -73,6 +89,7 @@ __all__ = [
     "RerankerError",
     "Retrieval",
     "SearchResult",
+    "ServerError",
     "Step",
     "StoreBusyError",
     "StoreDamagedError",
@@ -82,8 +99,10 @@ __all__ = [
     "StoreVersionError",
     "Trace",
     "__version__",
+    "client",
     "embedders",
     "evaluation",
+    "frameworks",
     "fusion",
     "ingest",
     "open",
@@ -98,8 +117,10 @@ __all__ = [
 ]
 
 _ROOMS = (
+    "client",
     "embedders",
     "evaluation",
+    "frameworks",
     "fusion",
     "ingest",
     "query",

@@ -16,7 +16,8 @@ The tree::
     ├── RerankerError              the same of the second stage: its model fails
     ├── IngestError                a file or record that cannot be read
     ├── ForbiddenError             a caller of a server may not do this there
-    └── KeyFileError               a server's file of keys cannot be read or written
+    ├── KeyFileError               a server's file of keys cannot be read or written
+    └── ServerError                a server of Recollect cannot be reached, or fails
 
     RecollectWarning               something had to be done without
 
@@ -37,6 +38,7 @@ __all__ = [
     "RecollectError",
     "RecollectWarning",
     "RerankerError",
+    "ServerError",
     "StoreBusyError",
     "StoreDamagedError",
     "StoreError",
@@ -123,6 +125,10 @@ class ForbiddenError(RecollectError):
 
 class KeyFileError(RecollectError):
     """A server's file of keys cannot be read or written."""
+
+
+class ServerError(RecollectError):
+    """A server of Recollect that cannot be reached, is too busy, or fails."""
 
 
 class RecollectWarning(UserWarning):

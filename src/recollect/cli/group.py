@@ -37,6 +37,7 @@ COMMANDS = {
     "stats": "stats",
     "doctor": "doctor",
     "keys": "keys",
+    "mcp": "mcp",
     "demo": "demo",
     "completion": "completion",
 }

@@ -1,0 +1,119 @@
+"""The server: what the protocol asks for, answered from a memory for whoever asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
+
+from recollect import __version__
+from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError
+from recollect.memory import Memory
+from recollect.server.mcp.calling import call_tool
+from recollect.server.mcp.catalogue import TOOLS
+from recollect.server.mcp.prompts import INSTRUCTIONS, PROMPTS, get_prompt
+from recollect.server.mcp.resources import TEMPLATE, list_notes, read_note
+from recollect.server.rights import EVERYONE, Caller
+
+__all__ = ["CALLER", "memory_server"]
+
+CALLER = "recollect.caller"
+"""Where a request over HTTP says who asks."""
+
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+
+
+def memory_server(memory: Memory, caller: Caller | None = EVERYONE) -> Server[Any]:
+    """Return a server over ``memory``; ``caller`` is who asks where a request does not say it, ``None`` for nobody.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import recollect
+    >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
+    ...     memory_server(memory).name
+    'recollect'
+    """
+    threads = CapacityLimiter(2 * (os.cpu_count() or 1))
+
+    def who(context: Context) -> Caller:
+        asks = caller if context.request is None else context.request.scope.get(CALLER)
+        if asks is None:
+            raise MCPError(INVALID_PARAMS, "nobody is known to ask")
+        return asks
+
+    async def in_thread(work: Callable[..., T], *given: Any) -> T:
+        return await to_thread.run_sync(work, *given, limiter=threads)
+
+    async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        right = who(context).grant.right
+        return ListToolsResult(tools=[tool.describe() for tool in TOOLS.values() if tool.right <= right])
+
+    async def call(context: Context, asked: CallToolRequestParams) -> CallToolResult:
+        tool = TOOLS.get(asked.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"there is no tool {asked.name!r}; there are {', '.join(TOOLS)}")
+        return await call_tool(tool, asked.arguments or {}, memory, who(context), threads)
+
+    async def list_resources(context: Context, asked: PaginatedRequestParams | None) -> ListResourcesResult:
+        return await _told(in_thread(list_notes, memory, who(context), asked.cursor if asked else None))
+
+    async def list_templates(context: Context, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        who(context)
+        return ListResourceTemplatesResult(resource_templates=[TEMPLATE])
+
+    async def read_resource(context: Context, asked: ReadResourceRequestParams) -> ReadResourceResult:
+        return await _told(in_thread(read_note, memory, who(context), asked.uri))
+
+    async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
+        who(context)
+        return ListPromptsResult(prompts=[advice.prompt for advice in PROMPTS.values()])
+
+    async def prompt(context: Context, asked: GetPromptRequestParams) -> GetPromptResult:
+        who(context)
+        return await _told(in_thread(get_prompt, asked.name, asked.arguments or {}))
+
+    return Server(
+        "recollect",
+        title="Recollect",
+        version=__version__,
+        description="A long-term memory of notes, searched by words and by meaning.",
+        instructions=INSTRUCTIONS,
+        get_tool_input_schema=lambda name: TOOLS[name].describe().input_schema if name in TOOLS else None,
+        on_list_tools=list_tools,
+        on_call_tool=call,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=prompt,
+    )
+
+
+async def _told(work: Awaitable[T]) -> T:
+    """Await ``work``; what goes wrong becomes an error of the protocol, in one line."""
+    try:
+        return await work
+    except (ArgumentError, ForbiddenError, NoteNotFoundError) as error:
+        raise MCPError(INVALID_PARAMS, str(error)) from None
+    except RecollectError as error:
+        raise MCPError(INTERNAL_ERROR, str(error)) from None
