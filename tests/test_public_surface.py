@@ -24,8 +24,8 @@ SURFACE = {
         StaticEmbedder choose_embedder embedder_from
     """,
     "recollect.ingest": """
-        CHUNK_SIZE Chunk Contents IngestReport Library Problem SUFFIXES Written chunk_text ingest read_file_text
-        read_json read_json_lines read_markdown read_text split_sentences
+        CHUNK_SIZE Chunk Contents IngestReport Library Problem SUFFIXES Written chunk_text ingest ingest_texts
+        read_file_text read_json read_json_lines read_markdown read_text split_sentences
     """,
     "recollect.stores": "open_store",
     "recollect.query": """
