@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -116,4 +119,15 @@ def _serve_http(db: str, embedder: str, preset: str, host: str, port: int, keys:
         config = uvicorn.Config(standing_alone(McpApp(memory, ring)), host=host, port=port, log_config=None)
         with config.bind_socket() as socket:
             terminal.say_aside(f"serving {db} at http://{host}:{socket.getsockname()[1]}{ADDRESS}")
-            uvicorn.Server(config).run([socket])
+            with _sigterm_is_no_death():
+                uvicorn.Server(config).run([socket])
+
+
+@contextmanager
+def _sigterm_is_no_death() -> Iterator[None]:
+    """Let the memory be closed: uvicorn ends at the signal, and then raises it once more."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from recollect import errors
-from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError, ServerError
+from recollect.errors import (
+    ArgumentError,
+    EmbedderError,
+    ForbiddenError,
+    NoteNotFoundError,
+    RecollectError,
+    ServerError,
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
 
-__all__ = ["error_of"]
+__all__ = ["BY_KIND", "error_of"]
 
-_BY_NAME: dict[str, type[RecollectError]] = {
-    name.removesuffix("Error").lower(): kind
-    for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, RecollectError)
+BY_KIND: dict[str, type[RecollectError]] = {
+    "forbidden": ForbiddenError,
+    "invalid": ArgumentError,
+    "malformed": ArgumentError,
+    "model-unavailable": EmbedderError,
+    "note-not-found": NoteNotFoundError,
+    "read-only": StoreReadOnlyError,
+    "store-busy": StoreBusyError,
+    "store-full": StoreFullError,
+    "too-large": ArgumentError,
+    "unauthorised": ForbiddenError,
 }
-"""The tree by names as the types of problems spell them: ``note-not-found`` is ``notenotfound`` here."""
+"""The error behind each kind of problem; every other is the server's own, a ``ServerError``."""
 
-_BY_STATUS: dict[int, type[RecollectError]] = {
-    400: ArgumentError,
-    401: ForbiddenError,
-    403: ForbiddenError,
-    404: NoteNotFoundError,
-    413: ArgumentError,
-    422: ArgumentError,
-}
+_PLACES = ("body", "query", "path")
+"""Where in a request a value stood, which is of no interest to who called a method."""
 
 
 def error_of(status: int, problem: Mapping[str, Any], server: str) -> RecollectError:
-    """Return the error that an answer tells of: by the type of the problem, or else by the status.
+    """Return the error that an answer tells of.
 
-    >>> error_of(404, {"type": "/problems/note-not-found", "detail": "there is no note 'n1'"}, "http://localhost:7700")
+    >>> told = {"type": "urn:recollect:note-not-found", "detail": "there is no note 'n1'"}
+    >>> error_of(404, told, "http://localhost:7700")
     NoteNotFoundError("there is no note 'n1'")
-    >>> error_of(422, {"detail": "top_k: must be at least 1, got 0"}, "http://localhost:7700").argument
-    'top_k'
+    >>> told = {"type": "urn:recollect:invalid", "errors": [{"field": "body.top_k", "detail": "must be at least 1"}]}
+    >>> print(error_of(422, told, "http://localhost:7700"))
+    top_k: must be at least 1
     >>> print(error_of(502, {}, "http://localhost:7700"))
     http://localhost:7700 answered with status 502
     """
-    kind = _BY_NAME.get(_spelt(problem.get("type"))) or (
-        _BY_STATUS.get(status, ServerError) if problem else ServerError
-    )
-    said = str(problem.get("detail") or problem.get("title") or f"answered with status {status}")
-    if issubclass(kind, ArgumentError):
-        argument, _, rest = said.partition(": ")
-        return kind(argument, rest) if rest else ArgumentError("request", said)
-    return (
-        ServerError(f"{server} {said}" if not problem else f"{server}: {said}") if kind is ServerError else kind(said)
-    )
+    kind = BY_KIND.get(str(problem.get("type")).removeprefix("urn:recollect:"), ServerError)
+    said = str(problem.get("detail") or f"answered with status {status}")
+    if kind is ServerError:
+        return ServerError(f"{server}: {said}" if problem.get("detail") else f"{server} {said}")
+    return _argument_error(problem, said) if kind is ArgumentError else kind(said)
 
 
-def _spelt(told: Any) -> str:
-    name = re.split(r"[/:#]", told)[-1] if isinstance(told, str) else ""
-    return name.replace("-", "").replace("_", "").lower().removesuffix("error")
+def _argument_error(problem: Mapping[str, Any], said: str) -> ArgumentError:
+    """Return which argument was at fault; where the server names none, it is the request."""
+    for error in problem.get("errors") or ():
+        place, dot, field = error["field"].partition(".")
+        return ArgumentError(field if dot and place in _PLACES else error["field"], error["detail"])
+    return ArgumentError("request", said)

@@ -65,13 +65,12 @@ def _list(call: Call, asked: Listing) -> Listed:
 
 
 def _stats(call: Call, asked: Counting) -> Counted:  # noqa: ARG001 (every tool is called so)
-    held = call.caller.grant.namespaces
-    stats = call.memory.stats()
+    held, embedder = call.caller.grant.namespaces, call.memory.embedder
     return Counted(
-        notes=stats.store.notes.get(call.namespace, 0),
+        notes=call.memory.count(namespace=call.namespace),
         namespace=call.namespace,
         namespaces=None if held is None else sorted(held),
-        embedder=stats.embedder,
+        embedder=embedder.name if embedder else "none: searches are by words alone",
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any, cast
 
@@ -59,17 +59,22 @@ class _Lines:
 def _read(descriptor: int, tell: Callable[[bytes | None], None]) -> None:
     """Tell each line, and ``None`` at the end."""
     rest = b""
-    try:
-        # Not a file of Python's: one that is being read when the process ends would bring it down.
-        while chunk := os.read(descriptor, READ_BYTES):
+    with suppress(RuntimeError):  # the loop is closed: there is nobody left to tell
+        while chunk := _chunk(descriptor):
             *whole, rest = (rest + chunk).split(b"\n")
             for line in whole:
                 tell(line)
         if rest:
             tell(rest)
         tell(None)
-    except (OSError, RuntimeError):  # the descriptor or the loop was closed meanwhile: there is nobody left to tell
-        return
+
+
+def _chunk(descriptor: int) -> bytes:
+    """Return what can be read, nothing at the end; not by a file of Python's, which a process must not leave in use."""
+    try:
+        return os.read(descriptor, READ_BYTES)
+    except OSError:
+        return b""
 
 
 @contextmanager

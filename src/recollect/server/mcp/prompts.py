@@ -13,8 +13,8 @@ __all__ = ["INSTRUCTIONS", "PROMPTS", "Advice", "get_prompt"]
 
 INSTRUCTIONS = (
     "A long-term memory of notes. Call recall before you answer anything that may depend on what the user said, "
-    "decided or prefers; call remember when they state something lasting. Cite notes by path or id, and say so when the "
-    "memory is not sure."
+    "decided or prefers; call remember when they state something lasting. Cite notes by path or id, and say so when "
+    "the memory is not sure."
 )
 
 _USE = """\

@@ -78,13 +78,13 @@ class Linked(BaseModel):
 
 
 def _remember(call: Call, asked: Remembering) -> Written:
-    if asked.path and (there := _get(call, asked.path)):
-        raise ArgumentError("path", f"there is a note at {asked.path!r} already, {there.id}; change it with update")
-    older = _known(call, asked.supersedes) if asked.supersedes else None
-    note = call.memory.add(**asked.changes("supersedes"), namespace=call.namespace)
-    if older:
-        call.memory.link(note, older, kind="supersedes")
-    return _written(note)
+    if asked.path and call.memory.has(asked.path, namespace=call.namespace):
+        raise ArgumentError("path", f"there is a note {asked.path!r} already; change it with update, or name another")
+    older = asked.supersedes
+    if older and not call.memory.has(older, namespace=call.namespace):
+        raise NoteNotFoundError(f"there is no note {older!r} in namespace {call.namespace!r} to be superseded")
+    links = [("supersedes", older)] if older else None
+    return _written(call.memory.add(**asked.changes("supersedes"), links=links, namespace=call.namespace))
 
 
 def _update(call: Call, asked: Updating) -> Written:
@@ -102,17 +102,6 @@ def _forget(call: Call, asked: Forgetting) -> Forgotten:
 def _link(call: Call, asked: Linking) -> Linked:
     made = call.memory.link(asked.source, asked.target, kind=asked.kind, namespace=call.namespace)
     return Linked(created=made)
-
-
-def _get(call: Call, key: str) -> Note | None:
-    return call.memory.get(key, namespace=call.namespace)
-
-
-def _known(call: Call, key: str) -> Note:
-    note = _get(call, key)
-    if note is None:
-        raise NoteNotFoundError(f"there is no note {key!r} in namespace {call.namespace!r}")
-    return note
 
 
 def _written(note: Note) -> Written:
