@@ -52,6 +52,9 @@ SURFACE = {
         read_run report_of search_space sweep_of swept tune win_loss write_pictures write_qrels write_questions
         write_report write_run
     """,
+    "recollect.frameworks.langchain": "RecollectRetriever",
+    "recollect.frameworks.llamaindex": "RecollectRetriever",
+    "recollect.server.mcp": "McpApp memory_server serve_stdio",
     "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from

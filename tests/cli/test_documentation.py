@@ -63,7 +63,7 @@ def test_no_option_is_documented_that_is_not_there(name: str) -> None:
 def test_every_command_has_a_memory(name: str) -> None:
     flags = {flag for parameter in parameters(name) for flag in parameter.opts}
     assert {"--db", "--quiet"} <= flags
-    assert "--json" in flags or name == "export"
+    assert "--json" in flags or name in ("export", "mcp")
 
 
 def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from pydantic import ValidationError
 
@@ -52,7 +53,10 @@ def test_options_are_those_of_search_and_a_call_goes_before_them(memory: recolle
 
 
 def test_it_is_a_part_of_a_chain(memory: recollect.Memory) -> None:
-    chain = RecollectRetriever(memory=memory) | RunnableLambda(lambda found: [each.id for each in found])
+    def ids(found: list[Document]) -> list[str | None]:
+        return [each.id for each in found]
+
+    chain = RecollectRetriever(memory=memory) | RunnableLambda(ids)
     assert chain.batch(["green", "guests"]) == [["n1"], ["n2"]]
 
 

@@ -7,6 +7,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.callbacks import CallbackManager
@@ -48,7 +49,7 @@ def test_the_loop_gets_the_same(memory: recollect.Memory) -> None:
 
 
 def test_options_are_those_of_search(memory: recollect.Memory) -> None:
-    options = {"filters": {"tags": ["guests"]}, "preset": "memini", "mode": "bm25"}
+    options: dict[str, Any] = {"filters": {"tags": ["guests"]}, "preset": "memini", "mode": "bm25"}
     assert [found.node_id for found in RecollectRetriever(memory, **options).retrieve("tea")] == ["n2"]
     assert [found.node_id for found in RecollectRetriever(memory, namespace="work").retrieve("tea")] == ["n3"]
 

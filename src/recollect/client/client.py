@@ -79,7 +79,7 @@ class AsyncClient:
         One without id and path is sent once: doing it twice would make two.
         """
         named = bool(fields.get("id") or fields.get("path"))
-        draft = draft_of({"content": content, **fields} if content is not None else fields)
+        draft = draft_of({"content": content, **fields})
         return note_of(await self._ask("POST", "/v1/notes", namespace, body=draft, repeatable=named))
 
     async def add_many(
@@ -183,7 +183,7 @@ class AsyncClient:
     async def health(self) -> bool:
         """Return whether the server is there and ready: its model is loaded and its store answers."""
         try:
-            await self._connection.ask("GET", "/ready")
+            await self._connection.ask("GET", "/ready", patient=False)
         except ServerError:
             return False
         return True

@@ -55,11 +55,13 @@ def draft_of(note: Note | str | Mapping[str, Any]) -> dict[str, Any]:
     told = note.to_dict() if isinstance(note, Note) else note
     if not isinstance(told, Mapping):
         raise ArgumentTypeError("note", f"must be a Note, a mapping or a string, got {type(note).__name__}")
-    unsaid = ("", None) if isinstance(note, Note) else (None,)  # a whole note leaves no id as it is, not empty
     return {
         name: json_ready(held)
         for name, held in told.items()
-        if name != "namespace" and not (held in unsaid and name != "content")
+        if name != "namespace"
+        and held is not None
+        # Of a whole note an empty path is none, while an empty text is one.
+        and not (isinstance(note, Note) and held == "" and name != "content")
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recollect import arguments
@@ -46,9 +46,12 @@ class Connection:
         body: Any = None,
         parameters: Sequence[tuple[str, str]] = (),
         repeatable: bool = True,
+        patient: bool = True,
     ) -> Any:
         """Return the JSON of the answer, ``None`` where there is nothing in it; raise the error that it tells of."""
-        response = await self._answered(method, path, body, parameters, repeatable=repeatable)
+        sent = {"json": body, "params": list(parameters)}
+        retries = self.retries if patient else 0
+        response = await self._answered(method, path, sent, retries, repeatable=repeatable)
         if response.is_success:
             return _json(response, self.server) if response.content else None
         raise error_of(response.status_code, _problem(response), self.server)
@@ -60,7 +63,7 @@ class Connection:
             await client.aclose()
 
     async def _answered(
-        self, method: str, path: str, body: Any, parameters: Sequence[tuple[str, str]], *, repeatable: bool
+        self, method: str, path: str, sent: Mapping[str, Any], retries: int, *, repeatable: bool
     ) -> Response:
         """Return the server's last word."""
         httpx = part("httpx", ServerError)
@@ -68,9 +71,7 @@ class Connection:
         while True:
             retry_after = None
             try:
-                response: Response = await self._open().request(
-                    method, self.url + path, json=body, params=list(parameters)
-                )
+                response: Response = await self._open().request(method, self.url + path, **sent)
             except httpx.TimeoutException:
                 raise ServerError(
                     f"{self.server} did not answer within {self.timeout:g} seconds; ask for less, or give it more time"
@@ -78,12 +79,12 @@ class Connection:
             except (httpx.TransportError, httpx.InvalidURL) as error:
                 never_arrived = isinstance(error, httpx.ConnectError)
                 safe = never_arrived or (repeatable and isinstance(error, httpx.TransportError))
-                if not safe or attempt == self.retries:
+                if not safe or attempt == retries:
                     said = str(error) or type(error).__name__
                     raise ServerError(f"{self.server} cannot be asked ({said}): is recollect serve running?") from None
             else:
                 retry_after = response.headers.get("Retry-After")
-                if response.status_code not in (429, 503) or retry_after is None or attempt == self.retries:
+                if response.status_code not in (429, 503) or retry_after is None or attempt == retries:
                     return response
             await asyncio.sleep(seconds_to_wait(attempt, retry_after, backoff=self.backoff))
             attempt += 1
@@ -92,7 +93,7 @@ class Connection:
         if self._client is None:
             httpx = part("httpx", ServerError)
             headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-            self._client = httpx.AsyncClient(headers=headers, timeout=self.timeout, trust_env=False)
+            self._client = httpx.AsyncClient(headers=headers, timeout=self.timeout)
         return self._client
 
 

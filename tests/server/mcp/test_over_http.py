@@ -48,8 +48,9 @@ def test_without_keys_this_machine_may_do_everything(memory: recollect.Memory) -
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer rk_000000000000_nothing", "Basic cms6cms=", "Bearer \xff"])
 def test_who_presents_no_key_learns_nothing(served: str, header: str) -> None:
-    given = {"Authorization": header.encode("latin-1")} if header else {}
-    answer = httpx.post(served, json=LIST, headers={**HEADERS, **given})
+    given = {**HEADERS, **({"Authorization": header} if header else {})}
+    sent = [(name.encode(), value.encode("latin-1")) for name, value in given.items()]
+    answer = httpx.post(served, json=LIST, headers=sent)
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"] == "a key is needed: Authorization: Bearer rk_..."

@@ -151,7 +151,12 @@ class TestInThisProcess:
         reading, writing = os.pipe()
         text = json.dumps(HELLO).encode()
         os.write(writing, text[:20])
-        Timer(0.05, lambda: (os.write(writing, text[20:]), os.close(writing))).start()
+
+        def end() -> None:
+            os.write(writing, text[20:])
+            os.close(writing)
+
+        Timer(0.05, end).start()
         serve_stdio(memory, descriptor=reading)
         os.close(reading)
         (line,) = capsysbinary.readouterr().out.splitlines()

@@ -35,8 +35,8 @@ def answer(memory: Memory, name: str, **given: Any) -> dict[str, Any]:
     result = called(memory, name, **given)
     assert not result.is_error, result.content
     told: dict[str, Any] = result.structured_content
-    (text,) = result.content
-    assert json.loads(text.text) == told  # type: ignore[union-attr]  (for clients that read text alone)
+    (block,) = result.content  # for clients that read text alone
+    assert json.loads(block.text) == told  # type: ignore[union-attr]
     return told
 
 
