@@ -114,6 +114,16 @@ class Memory:
         """What turns text into vectors here."""
         return self._choice.embedder
 
+    @property
+    def described_embedder(self) -> str:
+        """What embeds here, and why it was chosen, in words."""
+        return self._choice.describe()
+
+    @property
+    def preset(self) -> Preset:
+        """How it searches where nothing else is asked for."""
+        return self._retrieval.preset
+
     def add(
         self,
         content: str | None = None,

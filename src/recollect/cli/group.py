@@ -36,6 +36,7 @@ COMMANDS = {
     "backup": "backup",
     "stats": "stats",
     "doctor": "doctor",
+    "serve": "serve",
     "keys": "keys",
     "mcp": "mcp",
     "demo": "demo",

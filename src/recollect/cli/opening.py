@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["free_target", "no_progress", "open_existing", "open_for_reading", "open_or_create", "silence_if"]
 
 
-def open_or_create(db: str, embedder: str) -> Memory:
-    """Open the memory, which is created where it is missing."""
-    return _open(db, embedder)
+def open_or_create(db: str, embedder: str, **more: Any) -> Memory:
+    """Open the memory, which is created where it is missing; ``more`` is for :func:`recollect.open`."""
+    return _open(db, embedder, **more)
 
 
 def open_existing(db: str, embedder: str) -> Memory:
