@@ -54,7 +54,7 @@ SURFACE = {
     """,
     "recollect.frameworks.langchain": "RecollectRetriever",
     "recollect.frameworks.llamaindex": "RecollectRetriever",
-    "recollect.server.mcp": "McpApp memory_server serve_stdio",
+    "recollect.server.mcp": "mcp_extension memory_server serve_stdio",
     "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from

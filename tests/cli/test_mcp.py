@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
 
 import httpx
@@ -37,8 +38,14 @@ def test_options_that_mean_nothing_are_refused(run: Run) -> None:
 
 def test_others_are_not_served_without_keys(run: Run) -> None:
     said = error_of(run("mcp", "--http", "--host", "0.0.0.0"), 2)  # noqa: S104 (that is the question)
-    assert said.startswith("--host: others could reach 0.0.0.0 and do everything there; make keys with")
+    assert said.startswith("keys: 0.0.0.0 can be reached by others, so keys are needed")
     assert not Path("recollect.db").exists()
+
+
+def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "recollect.server.mcp.over_stdio", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
+    assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollect[server]'"
 
 
 def test_a_file_of_keys_that_is_not_there_is_told_at_once(run: Run) -> None:
@@ -91,9 +98,8 @@ class TestStandardInput:
                 return function(texts)
 
         usual = opening.open
-        monkeypatch.setattr(
-            opening, "open", lambda *given, **more: usual(*given, **{**more, "embedder": Own("own", "")})
-        )
+        own = {"embedder": Own("own", "")}
+        monkeypatch.setattr(opening, "open", lambda *given, **more: usual(*given, **{**more, **own}))
         return asked
 
 
@@ -108,17 +114,17 @@ class TestHttp:
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert process.stderr
-        said = process.stderr.readline()
+        assert process.stdout
+        said = process.stdout.readline()
         assert said.startswith("serving recollect.db at http://127.0.0.1:")
-        url = said.split()[-1]
+        url = said.split()[3].removesuffix(";")
         assert httpx.post(url, json=LIST, headers=HEADERS).status_code == 401
         answer = httpx.post(url, json=LIST, headers={**HEADERS, "Authorization": f"Bearer {key}"})
         assert "recall" in {tool["name"] for tool in answer.json()["result"]["tools"]}
         assert httpx.get(url.removesuffix("mcp")).status_code == 404
         process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=30) == ("", "")
-        assert process.returncode == 0
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, "Traceback" in err) == (0, "", False)
 
     def test_in_this_process(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         answers: list[int] = []
@@ -129,6 +135,7 @@ class TestHttp:
             port = sockets[0].getsockname()[1]
 
             def ask() -> None:
+                sleep(0.5)  # until it is ready, which is what is said then
                 answers.append(httpx.post(f"http://127.0.0.1:{port}/mcp", json=LIST, headers=HEADERS).status_code)
                 os.kill(os.getpid(), signal.SIGTERM)
 
@@ -138,5 +145,7 @@ class TestHttp:
         usual = uvicorn.Server.run
         monkeypatch.setattr(uvicorn.Server, "run", asked_once)
         result = run("mcp", "--http", "--port", "0")
-        assert (result.exit_code, result.stdout, answers) == (0, "", [200])
+        assert (result.exit_code, answers) == (0, [200])
+        assert result.stdout.startswith("serving recollect.db at http://127.0.0.1:")
+        assert result.stdout.endswith("/mcp; ready, Ctrl-C stops\n")
         assert signal.getsignal(signal.SIGTERM) is before

@@ -102,7 +102,7 @@ class TestAgain:
             (lambda client: client.get("n1"), NOTE),
             (lambda client: client.update("n1", title="Tea"), NOTE),
             (lambda client: client.add("Prefers sencha.", path="tea.md"), NOTE),
-            (lambda client: client.add_many([{"content": "tea", "id": "n1"}]), {"notes": ["n1"], "count": 1}),
+            (lambda client: client.add_many([{"content": "tea", "id": "n1"}]), {"ids": ["n1"], "count": 1}),
             (lambda client: client.delete("n1"), None),
         ],
     )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.cli import options, terminal
+from recollect.cli import asking, opening, options, terminal
 from recollect.cli.keys import file_of_keys
+from recollect.errors import EmbedderError
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -33,8 +31,9 @@ __all__ = ["command"]
 )
 @file_of_keys("With --http: the file of keys; without it, only this machine is served.", required=False)
 @click.option("--read-only", is_flag=True, help="Without --http: offer only the tools that change nothing.")
-@click.option("--preset", metavar="NAME|FILE", default="default", show_default=True, help="How to search.")
+@asking.preset
 @options.namespace("Without --http: the only namespace that is served; all if none is named.")
+@options.reranker
 @options.embedder
 @options.database
 @options.quiet
@@ -48,11 +47,10 @@ def command(
     port: int,
     keys: str | None,
     read_only: bool,
-    preset: str,
     namespace: str | None,
-    embedder: str,
     db: str,
-    quiet: bool,  # noqa: ARG001 (the terminal asks for it)
+    quiet: bool,
+    **parts: Any,
 ) -> None:
     """Serve the memory to language models by the Model Context Protocol.
 
@@ -60,14 +58,13 @@ def command(
     The memory is created where it is missing, and the model is loaded once, at the start.
     """
     _refuse_what_belongs_to_the_other(context, over_http=over_http)
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    if over_http:
-        _serve_http(db, embedder, preset, host, port, keys)
-        return
-    with _open(db, embedder, preset) as memory:
-        from recollect.server.mcp.over_stdio import serve_stdio  # noqa: PLC0415 (brings the SDK, which is heavy)
-
-        serve_stdio(memory, _caller(namespace, read_only=read_only))
+    try:
+        if over_http:
+            _serve_http(db, parts, host=host, port=port, keys=keys, quiet=quiet)
+        else:
+            _serve_stdio(db, parts, namespace, read_only=read_only)
+    except ImportError as error:
+        raise click.ClickException(f"{error.name} is missing; pip install 'recollect[server]'") from None
 
 
 _OF_HTTP = ("host", "port", "keys")
@@ -83,18 +80,22 @@ def _refuse_what_belongs_to_the_other(context: click.Context, *, over_http: bool
             raise click.UsageError(f"{option.opts[0]} needs --http")
 
 
-def _open(db: str, embedder: str, preset: str) -> Memory:
-    """Open the memory and load its model, so that no call has to wait for it."""
-    from recollect.errors import EmbedderError  # noqa: PLC0415
-    from recollect.opening import open as open_memory  # noqa: PLC0415 (brings SQLite and numpy)
+def _serve_stdio(db: str, parts: dict[str, Any], namespace: str | None, *, read_only: bool) -> None:
+    from recollect.server.mcp.over_stdio import serve_stdio  # noqa: PLC0415 (an extra, and heavy)
 
-    memory = open_memory(db, embedder=embedder, preset=preset)
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    with opening.open_or_create(db, **parts) as memory:
+        _load_model(memory)
+        serve_stdio(memory, _caller(namespace, read_only=read_only))
+
+
+def _load_model(memory: Memory) -> None:
+    """Load the model, so that no call has to wait for it; without it, words still find."""
     try:
         if memory.embedder is not None:
             memory.embedder.embed_query("what is it about?")
     except EmbedderError as error:
         terminal.warn(f"searches are by words alone: {error}")
-    return memory
 
 
 def _caller(namespace: str | None, *, read_only: bool) -> Caller:
@@ -104,30 +105,22 @@ def _caller(namespace: str | None, *, read_only: bool) -> Caller:
     return Caller("this client", grant)
 
 
-def _serve_http(db: str, embedder: str, preset: str, host: str, port: int, keys: str | None) -> None:
-    import uvicorn  # noqa: PLC0415 (heavy, as all that follows)
-
+def _serve_http(db: str, parts: dict[str, Any], *, host: str, port: int, keys: str | None, quiet: bool) -> None:
+    from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra, as all that follows)
+    from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415
+    from recollect.server.http.settings import Settings  # noqa: PLC0415
     from recollect.server.keys import KeyRing  # noqa: PLC0415
-    from recollect.server.mcp.over_http import McpApp  # noqa: PLC0415
-    from recollect.server.mcp.standing_alone import ADDRESS, refuse_strangers, standing_alone  # noqa: PLC0415
+    from recollect.server.mcp.over_http import ADDRESS, mcp_extension  # noqa: PLC0415
 
-    refuse_strangers(host, has_keys=keys is not None)
     ring = None if keys is None else KeyRing(keys)
-    if ring is not None:
-        ring.keys()  # a file that cannot be read is told now, not at the first request
-    with _open(db, embedder, preset) as memory:
-        config = uvicorn.Config(standing_alone(McpApp(memory, ring)), host=host, port=port, log_config=None)
-        with config.bind_socket() as socket:
-            terminal.say_aside(f"serving {db} at http://{host}:{socket.getsockname()[1]}{ADDRESS}")
-            with _sigterm_is_no_death():
-                uvicorn.Server(config).run([socket])
+    settings = Settings(host=host, port=port, keyed=ring is not None)
+    check_keys(settings, ring)  # before a memory is made or a model looked for
+    log = Log(sys.stderr, as_json=not sys.stderr.isatty(), requests=not quiet)
 
+    def listening(address: str) -> None:
+        terminal.say(f"serving {db} at {address}{ADDRESS}; ready, Ctrl-C stops")
+        sys.stdout.flush()
 
-@contextmanager
-def _sigterm_is_no_death() -> Iterator[None]:
-    """Let the memory be closed: uvicorn ends at the signal, and then raises it once more."""
-    before = signal.signal(signal.SIGTERM, lambda *_: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with opening.open_or_create(db, **parts) as memory:
+        mcp = mcp_extension(memory, settings)
+        serve(memory, settings, log=log, ring=ring, extensions=[mcp], api=False, listening=listening)

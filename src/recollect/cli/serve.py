@@ -63,7 +63,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Serve the memory over HTTP until Ctrl-C.
+    """Serve the memory over HTTP until Ctrl-C; by the Model Context Protocol, too, at /mcp.
 
     On one's own machine it asks for no keys unless --keys names some; at any other address it must. Requests are
     logged on standard error: as JSON, but in a terminal without --json; with --quiet, only what went wrong.
@@ -75,6 +75,7 @@ def command(
     from recollect.server.http.logs import Log  # noqa: PLC0415
     from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415
     from recollect.server.keys import KeyRing  # noqa: PLC0415
+    from recollect.server.mcp import mcp_extension  # noqa: PLC0415
 
     ring = None if keys is None else KeyRing(keys)
     more = {} if searches is None else {"searches": searches}
@@ -108,5 +109,6 @@ def command(
             stack.callback(spans.close)
             observers.append(spans.finished)
         memory = stack.enter_context(opening.open_or_create(db, embedder, reranker=reranker, preset=preset))
-        serve(memory, settings, log=log, ring=ring, observers=observers, listening=listening)
+        mcp = mcp_extension(memory, settings)
+        serve(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], listening=listening)
     log.write("stopped")

@@ -91,7 +91,7 @@ class AsyncClient:
         while batch := [draft_of(note) for note in islice(rest, BATCH_NOTES)]:
             named = all(draft.get("id") or draft.get("path") for draft in batch)
             told = await self._ask("POST", "/v1/notes/batch", namespace, body={"notes": batch}, repeatable=named)
-            ids += told["notes"]
+            ids += told["ids"]
         return ids
 
     async def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
@@ -153,7 +153,8 @@ class AsyncClient:
 
     async def unlink(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
         """Take a link away and return whether it was there."""
-        told = await self._ask("DELETE", "/v1/links", _home(namespace, source), body=_link(source, target, kind))
+        ends = list(_link(source, target, kind).items())
+        told = await self._ask("DELETE", "/v1/links", _home(namespace, source), parameters=ends)
         return bool(told["removed"])
 
     async def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
@@ -171,13 +172,14 @@ class AsyncClient:
         body = {"documents": [document_of(document) for document in documents], "prefix": prefix}
         return report_of(await self._ask("POST", "/v1/ingest", namespace, body=body))
 
-    async def presets(self) -> Any:
-        """Return the presets of the server, with their settings."""
-        return await self._ask("GET", "/v1/presets", None)
+    async def presets(self) -> dict[str, Any]:
+        """Return the presets of the server, with their settings, and which one it uses where none is named."""
+        told: dict[str, Any] = await self._ask("GET", "/v1/presets", None)
+        return told
 
-    async def stats(self) -> dict[str, Any]:
-        """Return what the server holds in the namespaces that the key may see, and what it embeds with."""
-        told: dict[str, Any] = await self._ask("GET", "/v1/stats", None)
+    async def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
+        """Return how many notes there are in each namespace that the key may see, or in one, and what embeds."""
+        told: dict[str, Any] = await self._ask("GET", "/v1/stats", namespace)
         return told
 
     async def health(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -10,14 +9,14 @@ from typing import Any, NamedTuple
 
 import httpx2
 import pytest
-import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import recollect
+from recollect.server.http import Settings
 from recollect.server.keys import KeyRing
-from recollect.server.mcp.over_http import McpApp
-from recollect.server.mcp.standing_alone import standing_alone
+from recollect.server.mcp import mcp_extension
+from tests.server.http.running import running as serve
 
 MODES = ("auto", "legacy")
 """Both eras of the protocol: without a handshake, and with one."""
@@ -56,25 +55,18 @@ def keys(tmp_path: Path) -> Keys:
 
 
 @contextmanager
-def running(app: Any) -> Iterator[str]:
-    """Run an app on a port of its own and yield where."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None)
-    with config.bind_socket() as socket:
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([socket],))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{socket.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+def running(memory: recollect.Memory, ring: KeyRing | None = None, **settings: Any) -> Iterator[str]:
+    """Serve a memory on a port of its own, and yield where language models find it."""
+    chosen = Settings(keyed=ring is not None, rate=0, **settings)
+    with serve(memory, chosen, ring=ring, extensions=[mcp_extension(memory, chosen)]) as server:
+        yield f"{server.url}/mcp"
 
 
 @pytest.fixture
 def served(memory: recollect.Memory, keys: Keys) -> Iterator[str]:
     """Serve the memory with keys, and return the address."""
-    with running(standing_alone(McpApp(memory, keys.ring))) as root:
-        yield f"{root}/mcp"
+    with running(memory, keys.ring) as url:
+        yield url
 
 
 @asynccontextmanager

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import nullcontext
+from threading import Event
 from typing import Any
 
 import httpx
 import pytest
 
 import recollect
+import recollect.server.mcp
+from recollect.server.http import Extension, Settings, create_app
+from recollect.server.mcp import mcp_extension
 from recollect.server.mcp.over_http import McpApp
-from recollect.server.mcp.standing_alone import refuse_strangers, standing_alone
+from tests.server.http.running import running as serve
 from tests.server.mcp.conftest import MODES, Keys, connected, running
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
@@ -40,10 +45,10 @@ def test_without_keys_this_machine_may_do_everything(memory: recollect.Memory) -
             found = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
             assert [hit["id"] for hit in found.structured_content["hits"]] == ["s1"]
 
-    app = McpApp(memory)
-    for _ in range(2):  # an app can be started again
-        with running(standing_alone(app)) as root:
-            asyncio.run(talk(f"{root}/mcp"))
+    mcp = mcp_extension(memory)
+    for _ in range(2):  # it can be started again
+        with serve(memory, extensions=[mcp]) as server:
+            asyncio.run(talk(f"{server.url}/mcp"))
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer rk_000000000000_nothing", "Basic cms6cms=", "Bearer \xff"])
@@ -53,7 +58,7 @@ def test_who_presents_no_key_learns_nothing(served: str, header: str) -> None:
     answer = httpx.post(served, json=LIST, headers=sent)
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["detail"] == "a key is needed: Authorization: Bearer rk_..."
+    assert answer.json()["type"] == "urn:recollect:unauthorised"
 
 
 def test_a_revoked_key_is_refused_from_the_next_request_on(served: str, keys: Keys) -> None:
@@ -70,40 +75,57 @@ def test_only_post_is_taken(served: str, keys: Keys) -> None:
 
 
 def test_a_body_that_is_too_large_is_refused(memory: recollect.Memory) -> None:
-    with running(standing_alone(McpApp(memory, largest_body=100))) as root:
-        answer = httpx.post(f"{root}/mcp", json={**LIST, "params": {"cursor": "x" * 100}}, headers=HEADERS)
+    with running(memory, body_bytes=100) as url:
+        answer = httpx.post(url, json={**LIST, "params": {"cursor": "x" * 100}}, headers=HEADERS)
     assert answer.status_code == 413
 
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
 def test_without_keys_no_web_page_reaches_it(memory: recollect.Memory, protocol: str) -> None:
     headers = {**HEADERS, "MCP-Protocol-Version": protocol}
-    with running(standing_alone(McpApp(memory))) as root:
-        assert httpx.post(f"{root}/mcp", json=LIST, headers={**headers, "Host": "evil.example"}).status_code == 421
+    with running(memory) as url:
+        assert httpx.post(url, json=LIST, headers={**headers, "Host": "evil.example"}).status_code == 421
         foreign = {**headers, "Origin": "https://evil.example"}
-        assert httpx.post(f"{root}/mcp", json=LIST, headers=foreign).status_code == 403
+        assert httpx.post(url, json=LIST, headers=foreign).status_code == 403
         as_text = {**headers, "Content-Type": "text/plain"}
-        assert httpx.post(f"{root}/mcp", content=json.dumps(LIST), headers=as_text).status_code in (400, 415)
+        assert httpx.post(url, content=json.dumps(LIST), headers=as_text).status_code in (400, 415)
+
+
+def test_a_call_that_takes_too_long_is_told_in_one_line(
+    memory: recollect.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = Event()
+    monkeypatch.setattr(memory, "count", lambda **_: done.wait(30))
+
+    async def talk(url: str) -> None:
+        async with connected(url) as client:
+            answer = await client.call_tool("stats", {})
+            done.set()
+            assert answer.is_error
+            assert answer.content[0].text == "it took longer than 0.2 seconds"  # type: ignore[union-attr]
+
+    with serve(
+        memory, settings := Settings(seconds=0.2), extensions=[mcp_extension(memory, settings)], warm=False
+    ) as run:
+        asyncio.run(talk(f"{run.url}/mcp"))
 
 
 def test_before_it_runs_it_asks_to_wait(memory: recollect.Memory) -> None:
-    sent: list[Any] = []
-
-    async def ask() -> None:
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await McpApp(memory)({"type": "http", "method": "POST", "headers": []}, None, send)  # type: ignore[arg-type]
-
-    asyncio.run(ask())
-    assert sent[0]["status"] == 503
-    assert (b"retry-after", b"1") in sent[0]["headers"]
+    with serve(memory, extensions=[Extension("/mcp", McpApp(memory, Settings()), nullcontext)]) as server:
+        answer = server.client.post("/mcp", json=LIST, headers=HEADERS)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert answer.json()["type"] == "urn:recollect:not-ready"
 
 
-def test_without_keys_only_this_machine_is_served() -> None:
-    for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"):
-        refuse_strangers(host, has_keys=False)
-    refuse_strangers("0.0.0.0", has_keys=True)  # noqa: S104 (that is the question)
-    for host in ("0.0.0.0", "::", "192.168.1.2", "example.org"):  # noqa: S104
-        with pytest.raises(recollect.ArgumentError, match=f"--host: others could reach {host} and do everything there"):
-            refuse_strangers(host, has_keys=False)
+def test_beside_the_api_or_alone(memory: recollect.Memory) -> None:
+    app = create_app(memory, extensions=[mcp_extension(memory)], api=False)
+    assert {getattr(route, "path", "") for route in app.routes} == {"/openapi.json", "/mcp"}
+    with running(memory) as url:
+        assert httpx.get(url.replace("/mcp", "/v1/notes/t1?namespace=tea")).json()["id"] == "t1"
+        assert "/mcp" not in httpx.get(url.replace("/mcp", "/openapi.json")).json()["paths"]
+
+
+def test_an_extension_is_loaded_when_it_is_asked_for() -> None:
+    assert "mcp_extension" in dir(recollect.server.mcp)
+    with pytest.raises(AttributeError, match="has no attribute 'dream'"):
+        recollect.server.mcp.dream  # noqa: B018

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.errors import NoteNotFoundError, StoreBusyError
 from recollect.memory import Memory
+from recollect.server.cursors import Cursors
 from recollect.server.mcp.resources import PAGE, list_notes, read_note, uri_of
 from recollect.server.mcp.server import memory_server
 from recollect.server.rights import EVERYONE, Caller, Grant
@@ -22,12 +23,13 @@ TEA = Caller("tea", Grant.of(["tea"], "read"))
 
 def test_notes_are_listed_page_by_page(memory: Memory) -> None:
     memory.add_many([f"Note {place}." for place in range(PAGE)], namespace="tea")
-    first = list_notes(memory, TEA, None)
+    cursors = Cursors()
+    first = list_notes(memory, TEA, cursors, None)
     assert len(first.resources) == PAGE
     green, black = first.resources[:2]
     assert (green.uri, green.name, green.title) == ("note://tea/tea/green.md", "tea/green.md", "Green")
     assert (black.description, black.size, black.mime_type) == ("Guests.", 24, "text/markdown")
-    rest = list_notes(memory, TEA, first.next_cursor)
+    rest = list_notes(memory, TEA, cursors, first.next_cursor)
     assert len(rest.resources) == 2
     assert rest.next_cursor is None
     assert rest.resources[1].uri == f"note://tea/{rest.resources[1].name}"

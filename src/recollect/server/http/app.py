@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import Any, NamedTuple
 
 from fastapi import FastAPI
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from recollect import __version__
@@ -48,12 +49,14 @@ def create_app(
     ring: KeyRing | None = None,
     observers: Sequence[Observer] = (),
     extensions: Sequence[Extension] = (),
+    api: bool = True,
     ready: Callable[[BaseException | None], Awaitable[None]] = _nothing,
 ) -> FastAPI:
     """Return an application that serves a memory, which stays the caller's to close.
 
-    With a ``ring``, who asks must show one of its keys. ``observers`` are told of each request that is over, ``ready``
-    when the models are loaded, or what went wrong with that.
+    With a ``ring``, who asks must show one of its keys. Without ``api``, nothing but the ``extensions`` is served.
+    ``observers`` are told of each request that is over, ``ready`` when the models are loaded, or what went wrong with
+    that.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -85,10 +88,11 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
-    for router in ROUTERS:
+    for router in ROUTERS if api else ():
         app.include_router(router)
     for extension in extensions:
-        app.mount(extension.path, extension.app)
+        app.router.routes.append(Route(extension.path, extension.app, include_in_schema=False))
+        app.mount(extension.path, extension.app)  # which is only what lies below the path, not the path itself
     app.openapi = describe(app, keyed=ring is not None)  # type: ignore[method-assign]
     handle_problems(app)
     # The last one added is the first that a request meets.

@@ -9,8 +9,8 @@ from typing import Annotated, cast
 from fastapi import Depends, Query, Request
 
 from recollect.memory import Memory
+from recollect.server.cursors import Cursors
 from recollect.server.http.crew import Crew
-from recollect.server.http.cursors import Cursors
 from recollect.server.http.finished import Observer
 from recollect.server.http.metrics import Metrics
 from recollect.server.http.readiness import Readiness

@@ -36,6 +36,7 @@ def serve(
     ring: KeyRing | None = None,
     observers: Sequence[Observer] = (),
     extensions: Sequence[Extension] = (),
+    api: bool = True,
     listening: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve a memory until the process is told to stop (Ctrl-C, SIGTERM), and finish what is under way.
@@ -63,6 +64,7 @@ def serve(
             ring=ring,
             observers=(log.finished, *observers),
             extensions=extensions,
+            api=api,
             ready=ready,
         )
         _let_log(log)
@@ -129,7 +131,7 @@ def _bound(settings: Settings) -> socket.socket:
 
 
 def _let_log(log: Log) -> None:
-    for name in ("uvicorn.error", "asyncio"):
+    for name in ("uvicorn.error", "asyncio", "mcp", "recollect"):
         logger = logging.getLogger(name)
         logger.handlers = [log.handler()]
         logger.propagate = False

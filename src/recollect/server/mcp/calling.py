@@ -7,12 +7,13 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from anyio import CapacityLimiter, to_thread
 from mcp.types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from recollect.errors import RecollectError
 from recollect.memory import Memory
+from recollect.server.cursors import Cursors
+from recollect.server.mcp.threads import Threads
 from recollect.server.mcp.tool import Call, Tool
 from recollect.server.rights import Caller
 
@@ -22,14 +23,14 @@ _LOG = logging.getLogger(__name__)
 
 
 async def call_tool(
-    tool: Tool, arguments: Mapping[str, Any], memory: Memory, caller: Caller, threads: CapacityLimiter | None = None
+    tool: Tool, arguments: Mapping[str, Any], memory: Memory, caller: Caller, cursors: Cursors, threads: Threads
 ) -> CallToolResult:
     """Return the answer of a tool, as data and as the same data in text for clients that read only that."""
     try:
         checked = tool.arguments.model_validate(dict(arguments))
         # Before anything is looked at: what is forbidden is so whether it exists or not, and takes as long.
-        call = Call(memory, caller, caller.namespace(checked.namespace, tool.right))
-        answer = await to_thread.run_sync(tool.run, call, checked, limiter=threads)
+        call = Call(memory, caller, caller.namespace(checked.namespace, tool.right), cursors)
+        answer = await threads(lambda: tool.run(call, checked))
     except ValidationError as error:
         return _refusal(line_of(error))
     except RecollectError as error:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from recollect.server.mcp.pages import page
 from recollect.server.mcp.tool import Call, Tool
 from recollect.server.mcp.values import Arguments, Brief, Texts, brief_of
 from recollect.server.rights import Right
@@ -48,7 +47,7 @@ class Counted(BaseModel):
     notes: int = Field(description="How many notes there are in the namespace.")
     namespace: str
     namespaces: list[str] | None = Field(default=None, description="The namespaces that you may use; nothing if all.")
-    embedder: str = Field(description="What is searched by meaning with.")
+    embedder: str = Field(description="What is searched by meaning with, and why it was chosen.")
 
 
 def _list(call: Call, asked: Listing) -> Listed:
@@ -59,18 +58,26 @@ def _list(call: Call, asked: Listing) -> Listed:
             missing=[key for key, note in found.items() if not note] or None,
             namespace=call.namespace,
         )
-    filters = asked.changes("keys", "limit", "cursor")
-    notes, cursor = page(call.memory, call.namespace, asked.limit, asked.cursor, filters)
-    return Listed(notes=[brief_of(note) for note in notes], next_cursor=cursor, namespace=call.namespace)
+    page = call.memory.page(
+        asked.limit,
+        after=call.cursors.place(asked.cursor, call.namespace),
+        namespace=call.namespace,
+        filters=asked.changes("keys", "limit", "cursor"),
+    )
+    return Listed(
+        notes=[brief_of(note) for note in page.notes],
+        next_cursor=None if page.next is None else call.cursors.sealed(page.next, call.namespace),
+        namespace=call.namespace,
+    )
 
 
 def _stats(call: Call, asked: Counting) -> Counted:  # noqa: ARG001 (every tool is called so)
-    held, embedder = call.caller.grant.namespaces, call.memory.embedder
+    held = call.caller.grant.namespaces
     return Counted(
         notes=call.memory.count(namespace=call.namespace),
         namespace=call.namespace,
         namespaces=None if held is None else sorted(held),
-        embedder=embedder.name if embedder else "none: searches are by words alone",
+        embedder=call.memory.described_embedder,
     )
 
 

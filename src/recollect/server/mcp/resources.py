@@ -9,7 +9,7 @@ from mcp.types import ListResourcesResult, ReadResourceResult, Resource, Resourc
 from recollect.errors import NoteNotFoundError
 from recollect.memory import Memory
 from recollect.model import Note
-from recollect.server.mcp.pages import page
+from recollect.server.cursors import Cursors
 from recollect.server.rights import Caller, Right
 
 __all__ = ["TEMPLATE", "list_notes", "read_note", "uri_of"]
@@ -36,11 +36,12 @@ def uri_of(namespace: str, key: str) -> str:
     return f"{SCHEME}{quote(namespace, safe='')}/{quote(key)}"
 
 
-def list_notes(memory: Memory, caller: Caller, cursor: str | None) -> ListResourcesResult:
+def list_notes(memory: Memory, caller: Caller, cursors: Cursors, cursor: str | None) -> ListResourcesResult:
     """Return a page of the notes in the caller's own namespace."""
-    namespace = caller.namespace(None, Right.READ)
-    notes, following = page(memory, namespace, PAGE, cursor)
-    return ListResourcesResult(resources=[_resource(note) for note in notes], next_cursor=following)
+    home = caller.namespace(None, Right.READ)
+    page = memory.page(PAGE, after=cursors.place(cursor, home), namespace=home)
+    following = None if page.next is None else cursors.sealed(page.next, home)
+    return ListResourcesResult(resources=[_resource(note) for note in page.notes], next_cursor=following)
 
 
 def read_note(memory: Memory, caller: Caller, uri: str) -> ReadResourceResult:

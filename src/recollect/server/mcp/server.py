@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from anyio import CapacityLimiter, to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -29,23 +27,24 @@ from mcp.types import (
 from recollect import __version__
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError
 from recollect.memory import Memory
+from recollect.server.cursors import Cursors
 from recollect.server.mcp.calling import call_tool
 from recollect.server.mcp.catalogue import TOOLS
 from recollect.server.mcp.prompts import INSTRUCTIONS, PROMPTS, get_prompt
 from recollect.server.mcp.resources import TEMPLATE, list_notes, read_note
+from recollect.server.mcp.threads import Threads, in_thread
 from recollect.server.rights import EVERYONE, Caller
 
-__all__ = ["CALLER", "memory_server"]
-
-CALLER = "recollect.caller"
-"""Where a request over HTTP says who asks."""
+__all__ = ["memory_server"]
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 
 
-def memory_server(memory: Memory, caller: Caller | None = EVERYONE) -> Server[Any]:
-    """Return a server over ``memory``; ``caller`` is who asks where a request does not say it, ``None`` for nobody.
+def memory_server(memory: Memory, caller: Caller | None = EVERYONE, *, threads: Threads = in_thread) -> Server[Any]:
+    """Return a server over ``memory``; ``caller`` is who asks where it is not a request over HTTP that says so.
+
+    A request over HTTP says it in its state, where whoever let it in left it; what says nothing is not answered.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -53,16 +52,14 @@ def memory_server(memory: Memory, caller: Caller | None = EVERYONE) -> Server[An
     ...     memory_server(memory).name
     'recollect'
     """
-    threads = CapacityLimiter(2 * (os.cpu_count() or 1))
+    cursors = Cursors()
 
     def who(context: Context) -> Caller:
-        asks = caller if context.request is None else context.request.scope.get(CALLER)
+        request = context.request
+        asks: Caller | None = caller if request is None else request.scope.get("state", {}).get("caller")
         if asks is None:
             raise MCPError(INVALID_PARAMS, "nobody is known to ask")
         return asks
-
-    async def in_thread(work: Callable[..., T], *given: Any) -> T:
-        return await to_thread.run_sync(work, *given, limiter=threads)
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         right = who(context).grant.right
@@ -72,17 +69,19 @@ def memory_server(memory: Memory, caller: Caller | None = EVERYONE) -> Server[An
         tool = TOOLS.get(asked.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {asked.name!r}; there are {', '.join(TOOLS)}")
-        return await call_tool(tool, asked.arguments or {}, memory, who(context), threads)
+        return await call_tool(tool, asked.arguments or {}, memory, who(context), cursors, threads)
 
     async def list_resources(context: Context, asked: PaginatedRequestParams | None) -> ListResourcesResult:
-        return await _told(in_thread(list_notes, memory, who(context), asked.cursor if asked else None))
+        caller, cursor = who(context), asked.cursor if asked else None
+        return await _told(threads(lambda: list_notes(memory, caller, cursors, cursor)))
 
     async def list_templates(context: Context, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         who(context)
         return ListResourceTemplatesResult(resource_templates=[TEMPLATE])
 
     async def read_resource(context: Context, asked: ReadResourceRequestParams) -> ReadResourceResult:
-        return await _told(in_thread(read_note, memory, who(context), asked.uri))
+        caller = who(context)
+        return await _told(threads(lambda: read_note(memory, caller, asked.uri)))
 
     async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
         who(context)
@@ -90,7 +89,7 @@ def memory_server(memory: Memory, caller: Caller | None = EVERYONE) -> Server[An
 
     async def prompt(context: Context, asked: GetPromptRequestParams) -> GetPromptResult:
         who(context)
-        return await _told(in_thread(get_prompt, asked.name, asked.arguments or {}))
+        return await _told(threads(lambda: get_prompt(asked.name, asked.arguments or {})))
 
     return Server(
         "recollect",

@@ -11,6 +11,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
 from recollect.memory import Memory
+from recollect.server.cursors import Cursors
 from recollect.server.mcp.values import Arguments
 from recollect.server.rights import Caller, Right
 
@@ -24,6 +25,7 @@ class Call:
     memory: Memory
     caller: Caller
     namespace: str
+    cursors: Cursors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
