@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from time import sleep
@@ -24,6 +25,16 @@ from tests.cli.conftest import Run, error_of
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """Let no process outlive its test, however that goes."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_options_that_mean_nothing_are_refused(run: Run) -> None:
@@ -106,25 +117,28 @@ class TestStandardInput:
 class TestHttp:
     def test_a_process_says_where_it_serves_and_ends_at_a_signal(self, tmp_path: Path) -> None:
         _, key = KeyRing(tmp_path / "keys.json").add("kettle", ["tea"], "read")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "mcp", "--http", "--port", "0", "--keys", "keys.json"],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout
-        said = process.stdout.readline()
-        assert said.startswith("serving recollect.db at http://127.0.0.1:")
-        url = said.split()[3].removesuffix(";")
-        assert httpx.post(url, json=LIST, headers=HEADERS).status_code == 401
-        answer = httpx.post(url, json=LIST, headers={**HEADERS, "Authorization": f"Bearer {key}"})
-        assert "recall" in {tool["name"] for tool in answer.json()["result"]["tools"]}
-        assert httpx.get(url.removesuffix("mcp")).status_code == 404
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=30)
-        assert (process.returncode, out, "Traceback" in err) == (0, "", False)
+        known = {**HEADERS, "Authorization": f"Bearer {key}"}
+        with ended(
+            subprocess.Popen(
+                [sys.executable, "-m", "recollect", "mcp", "--http", "--port", "0", "--keys", "keys.json"],
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        ) as process:
+            assert process.stdout
+            said = process.stdout.readline()
+            assert said.startswith("serving recollect.db at http://127.0.0.1:")
+            url = said.split()[3].removesuffix(";")
+            assert httpx.post(url, json=LIST, headers=HEADERS).status_code == 401
+            answer = httpx.post(url, json=LIST, headers=known)
+            assert "recall" in {tool["name"] for tool in answer.json()["result"]["tools"]}
+            assert httpx.get(url.replace("/mcp", "/v1/stats"), headers=known).status_code == 404
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=30)
+            assert (process.returncode, out, "Traceback" in err) == (0, "", False)
 
     def test_in_this_process(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         answers: list[int] = []

@@ -12,6 +12,7 @@ import pytest
 import recollect
 from recollect.client import AsyncClient
 from recollect.client.failures import BY_KIND
+from recollect.client.questions import Document
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError
 from recollect.frameworks.asking import ask, ask_async
 from recollect.frameworks.langchain import RecollectRetriever as LangChainRetriever
@@ -104,7 +105,10 @@ class TestNotes:
         done(server(), do)
 
     def test_texts_of_files(self, server: Server, memory: recollect.Memory) -> None:
-        documents = [("vault/oolong.md", "# Oolong\n\nFrom Taiwan."), {"path": "vault/mate.md", "content": "Mate."}]
+        documents: list[Document] = [
+            ("vault/oolong.md", "# Oolong\n\nFrom Taiwan."),
+            {"path": "vault/mate.md", "content": "Mate."},
+        ]
         report = done(server(), lambda client: client.ingest(documents, prefix="in/"))
         assert (report.files_read, report.notes_added, report.problems) == (2, 2, ())
         again = done(server(), lambda client: client.ingest(documents, prefix="in/"))

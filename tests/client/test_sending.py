@@ -184,6 +184,10 @@ class TestErrors:
             asyncio.run(AsyncClient("http://localhost:7700").search("tea"))
 
 
+def test_one_that_never_asked_can_be_closed() -> None:
+    asyncio.run(AsyncClient("http://localhost:7700").close())
+
+
 def test_health_is_whether_it_is_ready() -> None:
     with Scripted(Reply({"status": "ready"}), Reply({"detail": "not yet"}, 503, {"Retry-After": "1"})) as server:
         assert done(server, lambda client: client.health()) is True

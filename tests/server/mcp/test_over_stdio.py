@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -36,15 +37,21 @@ HELLO: dict[str, Any] = {
 }
 
 
-def started(folder: Path, *more: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 (our own command)
-        [*COMMAND, *more],
-        cwd=folder,
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a server in a folder of its own; it does not outlive the test, however that goes."""
+    with subprocess.Popen(  # noqa: S603 (our own command)
+        COMMAND,
+        cwd=tmp_path,
         env={**os.environ, **ENVIRONMENT},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
+    ) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
 
 
 def greeted(process: subprocess.Popen[bytes]) -> dict[str, Any]:
@@ -94,28 +101,24 @@ def test_only_one_namespace_and_nothing_is_changed(tmp_path: Path) -> None:
 
 
 class TestTheEnd:
-    def test_of_standard_input(self, tmp_path: Path) -> None:
-        process = started(tmp_path)
+    def test_of_standard_input(self, process: subprocess.Popen[bytes]) -> None:
         assert greeted(process)["result"]["serverInfo"]["name"] == "recollect"
         assert process.communicate(timeout=30) == (b"", b"")
         assert process.returncode == 0
 
-    def test_by_a_signal_while_nothing_comes_in(self, tmp_path: Path) -> None:
-        process = started(tmp_path)
+    def test_by_a_signal_while_nothing_comes_in(self, process: subprocess.Popen[bytes]) -> None:
         greeted(process)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         assert process.communicate() == (b"", b"")
 
-    def test_by_ctrl_c(self, tmp_path: Path) -> None:
-        process = started(tmp_path)
+    def test_by_ctrl_c(self, process: subprocess.Popen[bytes]) -> None:
         greeted(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
         assert process.communicate() == (b"", b"error: interrupted\n")
 
-    def test_what_was_stored_before_is_there(self, tmp_path: Path) -> None:
-        process = started(tmp_path)
+    def test_what_was_stored_before_is_there(self, process: subprocess.Popen[bytes], tmp_path: Path) -> None:
         greeted(process)
         assert process.stdin
         assert process.stdout
@@ -134,8 +137,7 @@ class TestTheEnd:
             assert memory.has("tea.md")
 
 
-def test_what_is_no_json_is_answered_and_passed_over(tmp_path: Path) -> None:
-    process = started(tmp_path)
+def test_what_is_no_json_is_answered_and_passed_over(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin
     process.stdin.write(b"hello?\n\xff\xfe\n")
     assert greeted(process)["id"] == 0
