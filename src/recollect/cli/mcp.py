@@ -52,10 +52,11 @@ def command(
     quiet: bool,
     **parts: Any,
 ) -> None:
-    """Serve the memory to language models by the Model Context Protocol.
+    """Serve the memory to language models.
 
-    A client starts it and talks over standard input and output; with --http, clients reach it at http://HOST:PORT/mcp.
-    The memory is created where it is missing, and the model is loaded once, at the start.
+    By the Model Context Protocol: a client starts it and talks over standard input and output; with --http, clients
+    reach it at http://HOST:PORT/mcp. The memory is created where it is missing, and the model is loaded once, at the
+    start.
     """
     _refuse_what_belongs_to_the_other(context, over_http=over_http)
     try:

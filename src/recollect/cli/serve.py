@@ -63,10 +63,11 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Serve the memory over HTTP until Ctrl-C; by the Model Context Protocol, too, at /mcp.
+    """Serve the memory over HTTP until Ctrl-C.
 
-    On one's own machine it asks for no keys unless --keys names some; at any other address it must. Requests are
-    logged on standard error: as JSON, but in a terminal without --json; with --quiet, only what went wrong.
+    Language models find it at /mcp, by the Model Context Protocol. On one's own machine it asks for no keys unless
+    --keys names some; at any other address it must. Requests are logged on standard error: as JSON, but in a terminal
+    without --json; with --quiet, only what went wrong.
     """
     try:
         from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)

@@ -13,6 +13,7 @@ import pytest
 
 import recollect
 import recollect.server.mcp
+from recollect.errors import NoteNotFoundError, StoreBusyError, StoreError
 from recollect.server.http import Extension, Settings, create_app
 from recollect.server.mcp import mcp_extension
 from recollect.server.mcp.over_http import McpApp
@@ -108,6 +109,36 @@ def test_a_call_that_takes_too_long_is_told_in_one_line(
         memory, settings := Settings(seconds=0.2), extensions=[mcp_extension(memory, settings)], warm=False
     ) as run:
         asyncio.run(talk(f"{run.url}/mcp"))
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "logged"),
+    [
+        (StoreError("/home/ines/memory.db is odd"), "Something failed in the server", True),
+        (StoreBusyError("/home/ines/memory.db is busy"), "The memory is kept busy by others", False),
+        (NoteNotFoundError("there is no note 'x'"), "there is no note 'x'", False),
+    ],
+)
+def test_what_only_the_log_may_know_is_not_told_to_others(
+    memory: recollect.Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    said: str,
+    logged: bool,
+) -> None:
+    def fails(**_: Any) -> int:
+        raise error
+
+    async def talk(url: str) -> None:
+        async with connected(url) as client:
+            answer = await client.call_tool("stats", {})
+            assert (answer.is_error, answer.content[0].text) == (True, said)  # type: ignore[union-attr]
+
+    with running(memory) as url:
+        monkeypatch.setattr(memory, "count", fails)
+        asyncio.run(talk(url))
+    assert ("a call failed" in caplog.text) is logged
 
 
 def test_before_it_runs_it_asks_to_wait(memory: recollect.Memory) -> None:

@@ -17,6 +17,7 @@ from recollect.server.cursors import Cursors
 from recollect.server.mcp.resources import PAGE, list_notes, read_note, uri_of
 from recollect.server.mcp.server import memory_server
 from recollect.server.rights import EVERYONE, Caller, Grant
+from tests.server.mcp.conftest import MODES
 
 TEA = Caller("tea", Grant.of(["tea"], "read"))
 
@@ -83,3 +84,20 @@ def test_errors_are_those_of_the_protocol(memory: Memory, monkeypatch: pytest.Mo
     assert asyncio.run(code_of("note://tea/t9")) == (-32602, "there is no note 't9' in namespace 'tea'")
     monkeypatch.setattr(memory, "get", busy)
     assert asyncio.run(code_of("note://tea/t1")) == (-32603, "others keep it busy")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_fault_is_told_to_the_log_alone(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mode: str
+) -> None:
+    def fault(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("secret detail")
+
+    async def talk() -> None:
+        async with Client(memory_server(memory, TEA), mode=mode) as client:
+            with pytest.raises(MCPError, match="^a fault in Recollect; the server's log says where$"):
+                await client.read_resource("note://tea/t1")
+
+    monkeypatch.setattr(memory, "get", fault)
+    asyncio.run(talk())
+    assert "secret detail" in caplog.text

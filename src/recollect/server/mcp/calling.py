@@ -17,7 +17,9 @@ from recollect.server.mcp.threads import Threads
 from recollect.server.mcp.tool import Call, Tool
 from recollect.server.rights import Caller
 
-__all__ = ["call_tool", "line_of"]
+__all__ = ["FAULT", "call_tool", "line_of"]
+
+FAULT = "a fault in Recollect; the server's log says where"
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,7 +39,7 @@ async def call_tool(
         return _refusal(str(error))
     except Exception:  # noqa: BLE001 (a model is not helped by a traceback; whoever runs the server is)
         _LOG.exception("the tool %s failed", tool.name)
-        return _refusal("a fault in Recollect; the server's log says where")
+        return _refusal(FAULT)
     told = answer.model_dump(mode="json", exclude_none=True)
     return CallToolResult(content=[_text(json.dumps(told, ensure_ascii=False))], structured_content=told)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -10,11 +11,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
-from recollect.errors import ServerError
+from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError, ServerError
 from recollect.memory import Memory
 from recollect.server.http.app import Extension
 from recollect.server.http.crew import Crew
-from recollect.server.http.problems import ProblemError, problem_response
+from recollect.server.http.problems import ProblemError, problem_of, problem_response
 from recollect.server.http.settings import Settings
 from recollect.server.mcp.server import memory_server
 
@@ -24,6 +25,8 @@ ADDRESS = "/mcp"
 """Where clients find it."""
 
 T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _OWN_MACHINE = TransportSecuritySettings(
@@ -69,8 +72,10 @@ class McpApp:
         async def threads(work: Callable[[], T], /) -> T:
             try:
                 return await crew.run(work)
-            except ProblemError as problem:  # too many are waiting, or it took too long
-                raise ServerError(problem.detail) from None
+            except (ArgumentError, ForbiddenError, NoteNotFoundError):
+                raise
+            except (RecollectError, ProblemError) as error:
+                raise _for_others(error) from None
 
         self._sessions = StreamableHTTPSessionManager(
             memory_server(self._memory, None, threads=threads),
@@ -96,3 +101,11 @@ class McpApp:
             await self._sessions.handle_request(scope, receive, send)
             return
         await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
+
+
+def _for_others(error: RecollectError | ProblemError) -> ServerError:
+    """Return what the outside may know of an error; the rest, such as where a file lies, is for the log."""
+    problem = problem_of(error)
+    if problem.kind == "internal":
+        _LOG.error("a call failed", exc_info=error)
+    return ServerError(problem.detail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
@@ -28,14 +29,16 @@ from recollect import __version__
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError
 from recollect.memory import Memory
 from recollect.server.cursors import Cursors
-from recollect.server.mcp.calling import call_tool
-from recollect.server.mcp.catalogue import TOOLS
+from recollect.server.mcp.calling import FAULT, call_tool
+from recollect.server.mcp.catalogue import DESCRIPTIONS, TOOLS
 from recollect.server.mcp.prompts import INSTRUCTIONS, PROMPTS, get_prompt
 from recollect.server.mcp.resources import TEMPLATE, list_notes, read_note
 from recollect.server.mcp.threads import Threads, in_thread
 from recollect.server.rights import EVERYONE, Caller
 
 __all__ = ["memory_server"]
+
+_LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
@@ -63,7 +66,7 @@ def memory_server(memory: Memory, caller: Caller | None = EVERYONE, *, threads: 
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         right = who(context).grant.right
-        return ListToolsResult(tools=[tool.describe() for tool in TOOLS.values() if tool.right <= right])
+        return ListToolsResult(tools=[DESCRIPTIONS[name] for name, tool in TOOLS.items() if tool.right <= right])
 
     async def call(context: Context, asked: CallToolRequestParams) -> CallToolResult:
         tool = TOOLS.get(asked.name)
@@ -97,7 +100,7 @@ def memory_server(memory: Memory, caller: Caller | None = EVERYONE, *, threads: 
         version=__version__,
         description="A long-term memory of notes, searched by words and by meaning.",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=lambda name: TOOLS[name].describe().input_schema if name in TOOLS else None,
+        get_tool_input_schema=lambda name: DESCRIPTIONS[name].input_schema if name in DESCRIPTIONS else None,
         on_list_tools=list_tools,
         on_call_tool=call,
         on_list_resources=list_resources,
@@ -116,3 +119,6 @@ async def _told(work: Awaitable[T]) -> T:
         raise MCPError(INVALID_PARAMS, str(error)) from None
     except RecollectError as error:
         raise MCPError(INTERNAL_ERROR, str(error)) from None
+    except Exception:  # noqa: BLE001 (the SDK would tell its words to whoever asked)
+        _LOG.exception("a request failed")
+        raise MCPError(INTERNAL_ERROR, FAULT) from None
