@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import nullcontext
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -17,6 +18,7 @@ from recollect.errors import NoteNotFoundError, StoreBusyError, StoreError
 from recollect.server.http import Extension, Settings, create_app
 from recollect.server.mcp import mcp_extension
 from recollect.server.mcp.over_http import McpApp
+from tests.server.http.running import process
 from tests.server.http.running import running as serve
 from tests.server.mcp.conftest import MODES, Keys, connected, running
 
@@ -154,6 +156,19 @@ def test_beside_the_api_or_alone(memory: recollect.Memory) -> None:
     with running(memory) as url:
         assert httpx.get(url.replace("/mcp", "/v1/notes/t1?namespace=tea")).json()["id"] == "t1"
         assert "/mcp" not in httpx.get(url.replace("/mcp", "/openapi.json")).json()["paths"]
+
+
+def test_recollect_serve_has_it(tmp_path: Path, keys: Keys) -> None:
+    async def talk(url: str) -> None:
+        async with connected(url, keys.tea) as client:
+            stored = await client.call_tool("remember", {"content": "Sencha is brewed cool.", "path": "sencha.md"})
+            assert stored.structured_content["namespace"] == "tea"
+
+    with process(tmp_path, "--db", "served.db", "--keys", str(keys.ring.path)) as server:
+        asyncio.run(talk(f"{server.url}/mcp"))
+        known = {"Authorization": f"Bearer {keys.reader}"}
+        note = httpx.get(f"{server.url}/v1/notes/sencha.md", headers=known).json()
+    assert note["content"] == "Sencha is brewed cool."
 
 
 def test_an_extension_is_loaded_when_it_is_asked_for() -> None:
