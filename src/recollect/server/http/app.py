@@ -86,7 +86,7 @@ def create_app(
     )
     app.state.service = service
     for router in ROUTERS:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)  # plainly, so that a walk over the application's routes meets them all
     for extension in extensions:
         app.mount(extension.path, extension.app)
     app.openapi = describe(app, keyed=ring is not None)  # type: ignore[method-assign]
