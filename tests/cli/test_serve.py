@@ -61,7 +61,7 @@ def test_words_for_a_terminal(run: Run, stopped: list[httpx.Response], monkeypat
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     done = run("serve", "--port", "0", "--keys", "k")
     assert ", with keys; ready, Ctrl-C stops\n" in done.stdout
-    assert " info request method=GET route=/v1/stats status=401 " in done.stderr
+    assert " info request method=GET route= status=401 " in done.stderr
     assert stopped[0].status_code == 401
 
 

@@ -71,6 +71,7 @@ def test_who_asks_too_often_waits(memory: Memory, ring: KeyRing) -> None:
     (_, one), (_, other) = ring.add("one", None, "read"), ring.add("other", None, "read")
     slow = Settings(keyed=True, rate=0.01, burst=3)
     with running(memory, slow, ring=ring, warm=False) as server:
+        answers: list[httpx.Response] = []
         for key in (one, other):
             answers = [server.client.get("/v1/presets", headers=bearer(key)) for _ in range(4)]
             assert [answer.status_code for answer in answers] == [200, 200, 200, 429]

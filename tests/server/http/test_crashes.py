@@ -44,8 +44,8 @@ def test_a_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int)
         until(lambda: len(acknowledged) > 40 + 30 * round_)
         killed.set()
         os.kill(server.process.pid, signal.SIGKILL)
-        for each in writing:
-            each.result()
+        for writer in writing:
+            writer.result()
 
     with recollect.open(tmp_path / "recollect.db", embedder=None) as memory:
         assert not [finding for finding in memory.doctor() if finding.problem]

@@ -37,6 +37,12 @@ def test_a_request_that_is_too_large(small: Running) -> None:
     assert small.client.post("/v1/notes", json={"content": "x" * 900}).status_code == 201
 
 
+def test_headers_that_are_too_long(small: Running) -> None:
+    detail = problem(small.client.get("/health", headers={"X-Long": "x" * 33_000}), 431, "headers-too-large")
+    assert detail == "they may have 32,768 bytes together"
+    assert small.client.get("/health", headers={"X-Long": "x" * 30_000}).status_code == 200
+
+
 def test_a_request_that_takes_its_time(small: Running) -> None:
     url = httpx.URL(small.url)
     with socket.create_connection((url.host, url.port or 80)) as connection:

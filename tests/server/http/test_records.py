@@ -77,7 +77,7 @@ def test_the_log_holds_templates_and_ids_and_nobodys_words(memory: Memory, ring:
 
 @pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb"])
 def test_an_id_that_is_none_is_replaced(client: httpx.Client, asked: str) -> None:
-    answer = client.get("/health", headers={"X-Request-Id": asked.encode()})
+    answer = client.get("/health", headers={b"X-Request-Id": asked.encode()})
     assert len(answer.headers["x-request-id"]) == 16
 
 
@@ -197,11 +197,11 @@ class TestSpans:
             "rerank": 2,
         }
         search, words = made["search"], made["words"]
-        assert words.parent.span_id == search.context.span_id
-        assert search.parent.span_id == made["POST /v1/search"].context.span_id
+        assert words.parent == search.context
+        assert search.parent == made["POST /v1/search"].context
         assert words.start_time == made["meaning"].start_time == search.start_time
         assert made["context"].start_time == made["meaning"].end_time
-        assert made["POST /v1/search"].attributes["http.response.status_code"] == 200
+        assert (made["POST /v1/search"].attributes or {})["http.response.status_code"] == 200
         assert search.attributes == {"recollect.waited_ms": 20.0}
 
     def test_a_part_that_did_not_run_has_no_span(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
@@ -234,5 +234,5 @@ class TestSpans:
             telemetry.exporting()
 
 
-def took(span: Any) -> int:
-    return round((span.end_time - span.start_time) / 1e6)
+def took(span: Any) -> float:
+    return float(span.end_time - span.start_time) / 1e6
