@@ -46,6 +46,7 @@ def main() -> int:
     reader.add_argument("--seconds", type=int, default=30)
     reader.add_argument("--connections", type=int, default=32)
     reader.add_argument("--embedder", default="auto")
+    reader.add_argument("--folder", type=Path, help="keep the memory there, and use it again")
     reader.add_argument("--searches", type=int, help="how many run at once; by default as the server does")
     reader.add_argument("--json", action="store_true", help="print the figures as JSON")
     given = reader.parse_args()
@@ -53,9 +54,10 @@ def main() -> int:
     if wrk is None:
         print("wrk is not installed; on Debian: apt-get install wrk", file=sys.stderr)
         return 2
-    with TemporaryDirectory() as folder:
-        queries = _fill(Path(folder), given.notes, given.embedder)
-        figures = _measure(wrk, Path(folder), queries, given)
+    with TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        queries = _fill(folder, given.notes, given.embedder)
+        figures = _measure(wrk, folder, queries, given)
     if given.json:
         print(json.dumps(figures, indent=2))
     else:
@@ -67,6 +69,8 @@ def main() -> int:
 def _fill(folder: Path, count: int, embedder: str) -> list[str]:
     notes, queries = texts(count)
     with recollect.open(folder / "memory.db", embedder=embedder) as memory:
+        if memory.count() == count:
+            return queries
         memory.add_many(
             [
                 {"path": f"notes/{place}.md", "content": text, "session": f"s{place // 50}", "position": place % 50}

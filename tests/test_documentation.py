@@ -30,6 +30,7 @@ WITHOUT_EXAMPLE |= {name for name in SURFACE["recollect"].split() if name.endswi
 WITHOUT_EXAMPLE |= {"Embedder", "Library", "Reranker"}  # protocols
 WITHOUT_EXAMPLE |= {"Memory", "MemoryStats", "AsyncMemory"}  # shown in the examples of open() and open_async()
 WITHOUT_EXAMPLE |= {"Caller", "Key"}  # shown in the example of KeyRing
+WITHOUT_EXAMPLE |= {"Extension"}  # shown with create_app
 WITHOUT_EXAMPLE |= {"Attempt"}  # shown in the example of Trace
 WITHOUT_EXAMPLE |= {"Collection", "Question", "Ranking"}  # shown in the examples of Dataset and Outcome
 WITHOUT_EXAMPLE |= {"Answered", "Comparison", "Interval", "Point", "Report", "WinLoss"}  # shown where they are returned

@@ -52,6 +52,7 @@ SURFACE = {
         write_report write_run
     """,
     "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
+    "recollect.server.http": "Extension Settings create_app",
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
     """,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ import httpx
 import pytest
 
 from recollect import Memory
+from recollect.server.http.limits import Limits
 from recollect.server.http.settings import Settings
 from tests.server.http.conftest import problem
 from tests.server.http.running import Running, running, until
@@ -95,3 +97,25 @@ def test_more_than_can_wait_are_sent_away(memory: Memory, monkeypatch: pytest.Mo
             assert answer.headers["retry-after"] == "1"
             done.set()
             assert [each.result().status_code for each in waiting] == [200, 200]
+
+
+def test_who_waits_for_the_client_to_go_waits_as_long_as_it_takes() -> None:
+    seen: list[str] = []
+
+    async def app(_scope: Any, receive: Any, _send: Any) -> None:
+        seen.append((await receive())["type"])
+        seen.append((await receive())["type"])
+
+    async def ask() -> None:
+        messages = iter([{"type": "http.request", "body": b""}, {"type": "http.disconnect"}])
+
+        async def receive() -> Any:
+            if seen:
+                await asyncio.sleep(2 * SMALL.seconds)
+            return next(messages)
+
+        scope = {"type": "http", "headers": [], "raw_path": b"/", "query_string": b"", "state": {}}
+        await Limits(app, SMALL)(scope, receive, app)
+
+    asyncio.run(ask())
+    assert seen == ["http.request", "http.disconnect"]
