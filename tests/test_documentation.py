@@ -31,6 +31,7 @@ WITHOUT_EXAMPLE |= {"Embedder", "Library", "Reranker"}  # protocols
 WITHOUT_EXAMPLE |= {"Memory", "MemoryStats", "AsyncMemory"}  # shown in the examples of open() and open_async()
 WITHOUT_EXAMPLE |= {"Caller", "Key"}  # shown in the example of KeyRing
 WITHOUT_EXAMPLE |= {"serve_stdio"}  # runs until it is ended
+WITHOUT_EXAMPLE |= {"Extension"}  # shown with create_app
 WITHOUT_EXAMPLE |= {"Attempt"}  # shown in the example of Trace
 WITHOUT_EXAMPLE |= {"Collection", "Question", "Ranking"}  # shown in the examples of Dataset and Outcome
 WITHOUT_EXAMPLE |= {"Answered", "Comparison", "Interval", "Point", "Report", "WinLoss"}  # shown where they are returned

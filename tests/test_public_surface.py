@@ -56,6 +56,7 @@ SURFACE = {
     "recollect.frameworks.llamaindex": "RecollectRetriever",
     "recollect.server.mcp": "mcp_extension memory_server serve_stdio",
     "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
+    "recollect.server.http": "Extension Settings create_app",
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
     """,

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import httpx
 import uvicorn
@@ -63,29 +64,25 @@ class Process(NamedTuple):
     process: subprocess.Popen[str]
     line: str
     """What it said when it was ready."""
+    log: IO[str]
 
 
 @contextmanager
 def process(folder: Path, *options: str, **environment: str) -> Iterator[Process]:
     """Run ``recollect serve`` in ``folder``; it is killed if it is still there at the end."""
     command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--embedder", "none", *options]
-    started = subprocess.Popen(  # noqa: S603 (our own)
-        command,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-    )
-    assert started.stdout
-    assert started.stderr
-    with started.stdout, started.stderr:
-        line = started.stdout.readline()
-        try:
-            yield Process(line.partition(" at ")[2].partition(",")[0], started, line)
-        finally:
-            started.kill()
-            started.wait()
+    with TemporaryFile("w+") as log:
+        started = subprocess.Popen(  # noqa: S603 (our own)
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **environment}
+        )
+        assert started.stdout
+        with started.stdout:
+            line = started.stdout.readline()
+            try:
+                yield Process(line.partition(" at ")[2].partition(",")[0], started, line, log)
+            finally:
+                started.kill()
+                started.wait()
 
 
 def until(holds: Callable[[], object], seconds: float = 30) -> None:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from fastapi import FastAPI
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect import __version__
 from recollect.memory import Memory
 from recollect.server.http.admission import Admission
 from recollect.server.http.describing import describe
 from recollect.server.http.finished import Observer
-from recollect.server.http.limits import BodyLimits
+from recollect.server.http.limits import Limits
 from recollect.server.http.problems import handle_problems
 from recollect.server.http.recording import Recording
 from recollect.server.http.routes import ROUTERS
@@ -36,6 +36,16 @@ class Extension(NamedTuple):
     app: ASGIApp
     running: Callable[[], AbstractAsyncContextManager[Any]]
     """What it needs around it for as long as it runs."""
+
+
+class _Whole:
+    """An application as an endpoint of another, which gets every method, and the path as it came."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 async def _nothing(_: BaseException | None) -> None:
@@ -89,14 +99,15 @@ def create_app(
     )
     app.state.service = service
     for router in ROUTERS if api else ():
-        app.include_router(router)
+        app.router.routes.extend(router.routes)  # plainly, so that a walk over the application's routes meets them all
     for extension in extensions:
-        app.router.routes.append(Route(extension.path, extension.app, include_in_schema=False))
-        app.mount(extension.path, extension.app)  # which is only what lies below the path, not the path itself
+        whole = _Whole(extension.app)
+        for path in (extension.path, f"{extension.path}/{{rest:path}}"):
+            app.router.routes.append(Route(path, whole, include_in_schema=False))
     app.openapi = describe(app, keyed=ring is not None)  # type: ignore[method-assign]
     handle_problems(app)
     # The last one added is the first that a request meets.
-    app.add_middleware(BodyLimits, settings=chosen)
+    app.add_middleware(Limits, settings=chosen)
     app.add_middleware(Admission, settings=chosen, ring=ring)
     app.add_middleware(Recording, observers=service.observers)
     return app

@@ -77,7 +77,7 @@ def _completed(schema: dict[str, Any], *, keyed: bool) -> dict[str, Any]:
 
 def _statuses(path: str, method: str, operation: dict[str, Any], *, keyed: bool) -> set[int]:
     """Return the problems that an operation may come to, but for those that nobody foresees."""
-    found = {406, 422, 429}
+    found = {406, 422, 429, 431}
     if not keyed:
         found.add(421)
     elif path not in OPEN:

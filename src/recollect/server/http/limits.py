@@ -10,11 +10,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from recollect.server.http.problems import ProblemError, problem_response
 from recollect.server.http.settings import MEGABYTE, Settings
 
-__all__ = ["BodyLimits"]
+__all__ = ["HEADER_BYTES", "Limits"]
+
+HEADER_BYTES = 32_768
+"""How long the address and the headers of a request may be together."""
 
 
-class BodyLimits:
-    """Counts a body while it streams in."""
+class Limits:
+    """Looks at the headers, and counts a body while it streams in."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         """Stand before ``app``."""
@@ -27,9 +30,9 @@ class BodyLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        announced = Headers(scope=scope).get("content-length", "0")
-        if announced.isdigit() and int(announced) > self._most:
-            await problem_response(self._too_large(), scope["state"]["request_id"])(scope, receive, send)
+        problem = self._foreseen(scope)
+        if problem is not None:
+            await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
             return
         deadline = asyncio.get_running_loop().time() + self._seconds
         read = 0
@@ -51,6 +54,17 @@ class BodyLimits:
             return message
 
         await self._app(scope, counted, send)
+
+    def _foreseen(self, scope: Scope) -> ProblemError | None:
+        """Return what is wrong with a request already before its body comes."""
+        length = len(scope["raw_path"]) + len(scope["query_string"])
+        length += sum(len(name) + len(value) for name, value in scope["headers"])
+        if length > HEADER_BYTES:
+            return ProblemError("headers-too-large", f"they may have {HEADER_BYTES:,} bytes together")
+        announced = Headers(scope=scope).get("content-length", "0")
+        if announced.isdigit() and int(announced) > self._most:
+            return self._too_large()
+        return None
 
     def _too_large(self) -> ProblemError:
         return ProblemError("too-large", f"a request may have {self._most / MEGABYTE:g} MB; split it")

@@ -52,6 +52,7 @@ KINDS = {
     "misdirected": Kind(421, "The request was meant for another host"),
     "invalid": Kind(422, "A value cannot be used"),
     "too-many-requests": Kind(429, "Too many requests"),
+    "headers-too-large": Kind(431, "The address and the headers are too long"),
     "internal": Kind(500, "Something failed in the server"),
     "overloaded": Kind(503, "Too many requests are waiting"),
     "store-busy": Kind(503, "The memory is kept busy by others"),

@@ -1,4 +1,4 @@
-"""The reference of every endpoint, written from the code: ``python -m recollect.server.http.reference > docs/http.md``."""
+"""The reference of all endpoints, from the code: ``python -m recollect.server.http.reference > docs/http.md``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["described", "reference"]
 _HEAD = """\
 # The HTTP API
 
-Every endpoint of `recollect serve`, written from the code by `python -m recollect.server.http.reference`. How to run a server, its
-keys and its limits: [Serving a memory](server.md).
+Every endpoint of `recollect serve`, written from the code by `python -m recollect.server.http.reference`. How to run a
+server, its keys and its limits: [Serving a memory](server.md).
 
-Bodies and answers are JSON (`application/json`). A field that is not known is refused, and so is a parameter. Below `/v1`, the query
-parameter `namespace` says where; a body never does. A key is sent as `Authorization: Bearer rk_…`. `HEAD` is answered wherever `GET`
-is. Every answer has an `X-Request-Id`: the one that the request came with, or a new one. `/openapi.json` is the same as this page for
-programs.
+Bodies and answers are JSON (`application/json`). A field that is not known is refused, and so is a parameter. Below
+`/v1`, the query parameter `namespace` says where; a body never does. A key is sent as `Authorization: Bearer rk_…`.
+`HEAD` is answered wherever `GET` is. Every answer has an `X-Request-Id`: the one that the request came with, or a new
+one. `/openapi.json` is the same as this page for programs.
 """
 
 _PROBLEMS = """\
@@ -37,8 +37,8 @@ Whatever goes wrong is told as `application/problem+json`:
  "detail": "there is no note 'tea.md' in namespace 'default'", "request_id": "5f0c9a7be2d41f0c"}
 ```
 
-`errors`, where it is there, lists the values that were refused: each a `field` and a `detail`. `429` and most of `503` have a
-`Retry-After`.
+`errors`, where it is there, lists the values that were refused: each a `field` and a `detail`. `429` and most of `503`
+have a `Retry-After`.
 
 | status | type | |
 |---|---|---|
@@ -62,7 +62,7 @@ def described() -> dict[str, Any]:
     """
     app = FastAPI(title="Recollect")
     for router in ROUTERS:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)
     return describe(app, keyed=True)()
 
 
@@ -82,7 +82,7 @@ def _page(schema: Mapping[str, Any]) -> Iterator[str]:
         if tag != subject:
             subject = tag
             yield f"\n## {subject}\n"
-        yield from _operation(schema, path, method, operation, told)
+        yield from _operation(path, method, operation, told)
     yield "\n## Shapes\n"
     for name in told:  # it grows while shapes name others
         yield from _shape(schema, name, told)
@@ -91,9 +91,7 @@ def _page(schema: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {status} | `urn:recollect:{kind}` | {title} |\n"
 
 
-def _operation(
-    schema: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any], told: list[str]
-) -> Iterator[str]:
+def _operation(path: str, method: str, operation: Mapping[str, Any], told: list[str]) -> Iterator[str]:
     yield f"\n### {_title(path, method)}\n\n{operation['description']}\n\n"
     yield f"Right: {operation['x-right']}.\n"
     parameters = operation.get("parameters", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, NoReturn
 
@@ -19,6 +20,9 @@ DEEPEST = 64
 """How deep JSON may be nested: far more than anybody means, and far less than the stack holds."""
 LARGE = 65_536
 """From how many bytes on a body is read in a thread, so that others need not wait for it."""
+
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class StrictRoute(APIRoute):
@@ -57,7 +61,7 @@ class _StrictRequest(Request):
 
 
 def parsed(body: bytes) -> Any:
-    """Return what a body says in JSON, as RFC 8259 has it: in UTF-8, without NaN, and not nested without end.
+    """Return what a body says in JSON, as RFC 8259 has it: in UTF-8, of whole characters, without NaN.
 
     >>> parsed(b'{"importance": 0.5}')
     {'importance': 0.5}
@@ -72,6 +76,8 @@ def parsed(body: bytes) -> Any:
         raise ProblemError("malformed", f"the body is not JSON: {error.msg} at character {error.pos}") from None
     except ValueError as error:  # a number with more digits than Python reads, or no number
         raise ProblemError("malformed", f"the body is not JSON: {error}") from None
+    if _SURROGATE.search(body) and not _is_text(value):
+        raise ProblemError("malformed", "the body holds half a character: a surrogate that stands alone")
     if body.count(b"[") + body.count(b"{") > DEEPEST and _is_deep(value):
         raise ProblemError("malformed", f"the body is nested deeper than {DEEPEST} levels")
     return value
@@ -79,6 +85,14 @@ def parsed(body: bytes) -> Any:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
 
 
 def _is_deep(value: Any) -> bool:

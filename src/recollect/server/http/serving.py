@@ -16,14 +16,13 @@ from recollect.errors import ArgumentError, KeyFileError, RecollectError
 from recollect.memory import Memory
 from recollect.server.http.app import Extension, create_app
 from recollect.server.http.finished import Observer
+from recollect.server.http.limits import HEADER_BYTES
 from recollect.server.http.logs import Log
 from recollect.server.http.settings import Settings, is_loopback
 from recollect.server.keys import KeyRing
 
 __all__ = ["serve"]
 
-HEADER_BYTES = 32_768
-"""How long the address and the headers of a request may be together."""
 IDLE_SECONDS = 15
 """How long a connection may be kept that asks for nothing."""
 
@@ -84,11 +83,7 @@ def serve(
         )
         server.run(sockets=[listener])
     if failure:
-        raise (
-            failure[0]
-            if isinstance(failure[0], RecollectError)
-            else RecollectError(f"the server could not be made ready: {failure[0]}")
-        )
+        raise RecollectError(f"the server could not be made ready: {failure[0]}") from failure[0]
 
 
 def check_keys(settings: Settings, ring: KeyRing | None) -> None:
