@@ -26,6 +26,10 @@ def test_a_day_in_the_life(tmp_path: Path) -> None:
             assert await memory.link(tea, milk)
             assert [each.note.id for each in await memory.neighbours(tea)] == [milk.id]
             assert await memory.unlink(tea, milk)
+            assert await memory.has(tea)
+            assert await memory.count() == 3
+            assert len((await memory.page(2)).notes) == 2
+            assert (await memory.ingest_texts({"x.md": ""})).files_read == 1
             assert (await memory.ingest(tmp_path / "vault")).notes_added == 1
             found = await memory.search_many(["tea", "wheel"], mode="bm25")
             assert [[hit.path for hit in result] for result in found] == [["tea.md"], ["bike.md"]]

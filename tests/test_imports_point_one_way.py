@@ -14,7 +14,10 @@ PACKAGE = Path(recollect.__file__).parent
 
 LAYERS = [
     {"__main__"},
-    {"cli", "server"},
+    {"cli"},
+    {"server"},
+    {"frameworks"},
+    {"client"},
     {"evaluation"},
     {"asynchronous"},
     {"opening"},

@@ -622,3 +622,47 @@ def test_the_real_model_finds_by_meaning(path: Path) -> None:
         for query in sample_queries():
             if query["query"] in ("which medicine is dangerous for my daughter?", "ERR_4021", '"measure the reveal"'):
                 assert query["finds"][0] in paths(memory.search(query["query"], top_k=5))
+
+
+def test_has_says_what_is_there_and_counts_as_no_reading(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        note = memory.add("Tea.", path="tea.md")
+        assert (memory.has("tea.md"), memory.has(note), memory.has("milk.md")) == (True, True, False)
+        assert not memory.has("tea.md", namespace="work")
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        found = memory.get("tea.md")
+        assert found is not None
+        assert found.last_accessed_at is None
+
+
+def test_pages_and_counts(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add_many([f"note {number}" for number in range(3)])
+        first = memory.page(2)
+        assert [note.content for note in first.notes] == ["note 0", "note 1"]
+        assert first.next is not None
+        rest = memory.page(2, after=first.next, filters={"tags": []})
+        assert ([note.content for note in rest.notes], rest.next) == (["note 2"], None)
+        assert (memory.count(), memory.count(namespace="work")) == (3, 0)
+        with pytest.raises(ArgumentError, match="limit: must be at least 1"):
+            memory.page(0)
+
+
+def test_notes_that_are_added_as_a_whole_come_all_or_not_at_all(tmp_path: Path) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        if "bad" in texts[-1]:
+            raise RuntimeError("no")
+        return [[1.0, 0.0]] * len(texts)
+
+    with recollect.open(tmp_path / "memory.db", embedder=embed) as memory:
+        drafts = [{"content": f"note {number}", "id": str(number)} for number in range(200)]
+        taken: Any = {"content": "x", "id": "0", "path": "p"}
+        assert len(memory.add_many(drafts, whole=True)) == 200
+        memory.add("y", id="other", path="q")
+        conflicting = [{"content": f"new {number}"} for number in range(150)] + [{**taken, "id": "0", "path": "q"}]
+        with pytest.raises(ArgumentError):
+            memory.add_many(conflicting, whole=True)
+        assert memory.count() == 201
+        with pytest.raises(ArgumentError):
+            memory.add_many(conflicting)
+        assert memory.count() > 201  # without it, the first batches stay

@@ -12,19 +12,20 @@ import recollect
 
 SURFACE = {
     "recollect": """
-        ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters Hit IngestError Link
-        Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning RerankerError Retrieval
-        SearchResult SecretFoundError Step StoreBusyError StoreDamagedError StoreError StoreFullError StoreReadOnlyError
-        StoreVersionError Trace __version__ open open_async presets
-        embedders evaluation fusion ingest query ranking rerankers retrieval stores
+        ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
+        IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
+        RerankerError Retrieval SearchResult SecretFoundError ServerError Step StoreBusyError StoreDamagedError
+        StoreError StoreFullError StoreReadOnlyError StoreVersionError Trace __version__ open open_async presets
+        client embedders evaluation frameworks fusion ingest query ranking rerankers retrieval server stores
     """,
+    "recollect.client": "AsyncClient RemoteResult",
     "recollect.embedders": """
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
         StaticEmbedder choose_embedder embedder_from
     """,
     "recollect.ingest": """
-        CHUNK_SIZE Chunk Contents IngestReport Library Problem SUFFIXES Written chunk_text ingest read_file_text
-        read_json read_json_lines read_markdown read_text split_sentences
+        CHUNK_SIZE Chunk Contents IngestReport Library Problem SUFFIXES Written chunk_text ingest ingest_texts
+        read_file_text read_json read_json_lines read_markdown read_text split_sentences
     """,
     "recollect.stores": "open_store",
     "recollect.query": """
@@ -51,6 +52,11 @@ SURFACE = {
         read_run report_of search_space sweep_of swept tune win_loss write_pictures write_qrels write_questions
         write_report write_run
     """,
+    "recollect.frameworks.langchain": "RecollectRetriever",
+    "recollect.frameworks.llamaindex": "RecollectRetriever",
+    "recollect.server.mcp": "mcp_extension memory_server serve_stdio",
+    "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
+    "recollect.server.http": "Extension Settings create_app",
     "recollect.rerankers": """
         ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
     """,

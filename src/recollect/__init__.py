@@ -10,7 +10,10 @@ Start with :func:`open`. The rooms, from a person's words to a ranked list:
 - :mod:`recollect.fusion`: several ranked lists become one;
 - :mod:`recollect.ranking`: what changes an order after fusion;
 - :mod:`recollect.rerankers`: second-stage models that read query and note together;
-- :mod:`recollect.evaluation`: which retrieval is better, settled with numbers.
+- :mod:`recollect.evaluation`: which retrieval is better, settled with numbers;
+- :mod:`recollect.client`: a memory behind the HTTP API of a server;
+- :mod:`recollect.frameworks`: a memory as a retriever of LangChain and LlamaIndex;
+- :mod:`recollect.server`: a memory for other processes and machines, and who may do what there.
 
 A room is entered when it is first asked for: importing the package alone loads next to nothing.
 """
@@ -24,12 +27,15 @@ from recollect.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmbedderError,
+    ForbiddenError,
     IngestError,
+    KeyFileError,
     NoteNotFoundError,
     RecollectError,
     RecollectWarning,
     RerankerError,
     SecretFoundError,
+    ServerError,
     StoreBusyError,
     StoreDamagedError,
     StoreError,
@@ -39,7 +45,20 @@ from recollect.errors import (
 )
 
 if TYPE_CHECKING:
-    from recollect import embedders, evaluation, fusion, ingest, query, ranking, rerankers, retrieval, stores
+    from recollect import (
+        client,
+        embedders,
+        evaluation,
+        frameworks,
+        fusion,
+        ingest,
+        query,
+        ranking,
+        rerankers,
+        retrieval,
+        server,
+        stores,
+    )
     from recollect.asynchronous import AsyncMemory, open_async
     from recollect.memory import Memory, MemoryStats
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
@@ -56,8 +75,10 @@ __all__ = [
     "Contribution",
     "EmbedderError",
     "Filters",
+    "ForbiddenError",
     "Hit",
     "IngestError",
+    "KeyFileError",
     "Link",
     "Memory",
     "MemoryStats",
@@ -70,6 +91,7 @@ __all__ = [
     "Retrieval",
     "SearchResult",
     "SecretFoundError",
+    "ServerError",
     "Step",
     "StoreBusyError",
     "StoreDamagedError",
@@ -79,8 +101,10 @@ __all__ = [
     "StoreVersionError",
     "Trace",
     "__version__",
+    "client",
     "embedders",
     "evaluation",
+    "frameworks",
     "fusion",
     "ingest",
     "open",
@@ -90,10 +114,24 @@ __all__ = [
     "ranking",
     "rerankers",
     "retrieval",
+    "server",
     "stores",
 ]
 
-_ROOMS = ("embedders", "evaluation", "fusion", "ingest", "query", "ranking", "rerankers", "retrieval", "stores")
+_ROOMS = (
+    "client",
+    "embedders",
+    "evaluation",
+    "frameworks",
+    "fusion",
+    "ingest",
+    "query",
+    "ranking",
+    "rerankers",
+    "retrieval",
+    "server",
+    "stores",
+)
 _HOMES = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
     **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),

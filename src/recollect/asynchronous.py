@@ -11,7 +11,7 @@ from recollect.memory import Key, Memory, MemoryStats
 from recollect.model import Note
 from recollect.opening import open as open_memory
 from recollect.retrieval import PresetSpec, SearchResult
-from recollect.stores.base import Finding, Neighbour
+from recollect.stores.base import Finding, Neighbour, Page
 
 if TYPE_CHECKING:
     from recollect.ingest import IngestReport
@@ -69,6 +69,18 @@ class AsyncMemory:
         """Return a note; see :meth:`Memory.get`."""
         return await _in_thread(self.memory.get, key, **options)
 
+    async def has(self, key: Key, **options: Any) -> bool:
+        """Return whether there is such a note; see :meth:`Memory.has`."""
+        return await _in_thread(self.memory.has, key, **options)
+
+    async def count(self, **options: Any) -> int:
+        """Return how many notes a namespace has; see :meth:`Memory.count`."""
+        return await _in_thread(self.memory.count, **options)
+
+    async def page(self, limit: int = 100, **options: Any) -> Page:
+        """Return the next notes of a namespace; see :meth:`Memory.page`."""
+        return await _in_thread(self.memory.page, limit, **options)
+
     async def delete(self, *keys: Key, **options: Any) -> int:
         """Delete notes; see :meth:`Memory.delete`."""
         return await _in_thread(self.memory.delete, *keys, **options)
@@ -102,6 +114,10 @@ class AsyncMemory:
     async def ingest(self, source: str | PathLike[str], **options: Any) -> IngestReport:
         """Take in files; see :meth:`Memory.ingest`."""
         return await _in_thread(self.memory.ingest, source, **options)
+
+    async def ingest_texts(self, texts: Mapping[str, str], **options: Any) -> IngestReport:
+        """Take in the texts of files; see :meth:`Memory.ingest_texts`."""
+        return await _in_thread(self.memory.ingest_texts, texts, **options)
 
     async def reindex(self, **options: Any) -> int:
         """Embed what has no vector; see :meth:`Memory.reindex`."""

@@ -15,7 +15,10 @@ The tree::
     │   └── StoreVersionError      it was written by a newer version
     ├── EmbedderError              a model that cannot be loaded or does not answer
     ├── RerankerError              the same of the second stage: its model fails
-    └── IngestError                a file or record that cannot be read
+    ├── IngestError                a file or record that cannot be read
+    ├── ForbiddenError             a caller of a server may not do this there
+    ├── KeyFileError               a server's file of keys cannot be read or written
+    └── ServerError                a server of Recollect cannot be reached, or fails
 
     RecollectWarning               something had to be done without
 
@@ -29,12 +32,15 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "EmbedderError",
+    "ForbiddenError",
     "IngestError",
+    "KeyFileError",
     "NoteNotFoundError",
     "RecollectError",
     "RecollectWarning",
     "RerankerError",
     "SecretFoundError",
+    "ServerError",
     "StoreBusyError",
     "StoreDamagedError",
     "StoreError",
@@ -117,6 +123,18 @@ class RerankerError(RecollectError):
 
 class IngestError(RecollectError):
     """A file or record that cannot be read."""
+
+
+class ForbiddenError(RecollectError):
+    """A caller of a server asks for what their key does not grant."""
+
+
+class KeyFileError(RecollectError):
+    """A server's file of keys cannot be read or written."""
+
+
+class ServerError(RecollectError):
+    """A server of Recollect that cannot be reached, is too busy, or fails."""
 
 
 class RecollectWarning(UserWarning):

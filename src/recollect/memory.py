@@ -26,7 +26,7 @@ from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, pre
 from recollect.retrieval import presets as known_presets
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import SecretsMode
-from recollect.stores.base import Finding, Neighbour, Store
+from recollect.stores.base import Finding, Neighbour, Page, Store
 from recollect.superseding import superseding_links
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
@@ -103,6 +103,16 @@ class Memory:
         """What turns text into vectors here."""
         return self._choice.embedder
 
+    @property
+    def described_embedder(self) -> str:
+        """What embeds here, and why it was chosen, in words."""
+        return self._choice.describe()
+
+    @property
+    def preset(self) -> Preset:
+        """How it searches where nothing else is asked for."""
+        return self._retrieval.preset
+
     def add(
         self,
         content: str | None = None,
@@ -145,18 +155,20 @@ class Memory:
         notes: Iterable[Note | str | Mapping[str, Any]],
         *,
         namespace: str | None = None,
+        whole: bool = False,
         progress: Progress | None = None,
     ) -> list[Note]:
         """Store many notes, mappings with a note's fields, or texts, and return them as notes.
 
-        They are written in batches, each as a whole or not at all. A :class:`Note` replaces all fields of the one that
-        it updates, a mapping only those that it holds.
+        They are written in batches, each as a whole or not at all; with ``whole``, all of them are one batch. A
+        :class:`Note` replaces all fields of the one that it updates, a mapping only those that it holds.
         """
         total = len(notes) if isinstance(notes, Sequence) else 0
         stored: list[Note] = []
         numbered = enumerate(notes)
+        size = None if whole else BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES
         with self._writer.screening() as screen:
-            while batch := list(islice(numbered, BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES)):
+            while batch := list(islice(numbered, size)):
                 drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
                 if namespace is not None:
                     drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
@@ -196,6 +208,32 @@ class Memory:
         """Walk over the notes of a namespace in the order in which they came."""
         self._expire()
         return self._store.notes(namespace=_home(namespace), filters=Filters.of(filters))
+
+    def has(self, key: Key, *, namespace: str | None = None) -> bool:
+        """Return whether there is a note with this id or path; unlike :meth:`get`, that does not count as reading."""
+        self._expire()
+        return self._store.get([_key(key)], namespace=_home(namespace, key)) != [None]
+
+    def count(self, *, namespace: str | None = None) -> int:
+        """Return how many notes a namespace has, without a look at any other."""
+        self._expire()
+        return self._store.note_counts([], namespace=_home(namespace))[0]
+
+    def page(
+        self,
+        limit: int = 100,
+        *,
+        after: int = 0,
+        namespace: str | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
+    ) -> Page:
+        """Return the next notes of a namespace in the order in which they came, from behind the place ``after`` on.
+
+        The page's ``next`` is where to go on, ``None`` at the end; it stays valid when notes are deleted meanwhile.
+        """
+        least, place = arguments.at_least_one("limit", limit), arguments.count("after", after)
+        self._expire()
+        return self._store.page(least, namespace=_home(namespace), filters=Filters.of(filters), after=place)
 
     def search(
         self,
@@ -304,6 +342,26 @@ class Memory:
             home = _home(namespace)
             with library.screen as screen:
                 return ingest(Path(source), library, prefix=prefix, namespace=home, progress=told, screen=screen.file)
+
+    def ingest_texts(
+        self,
+        texts: Mapping[str, str],
+        *,
+        prefix: str = "",
+        adopt: bool = False,
+        namespace: str | None = None,
+    ) -> IngestReport:
+        """Take in the texts of files by their names, as :meth:`ingest` takes in files; what did not change is left.
+
+        For who has the texts but not the files. A name says how its text is read, and a text replaces all notes of the
+        one that came before under its name; notes of texts that are not among these stay.
+        """
+        from recollect.ingest import ingest_texts  # noqa: PLC0415 (brings Markdown and YAML)
+
+        library = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
+        home = _home(namespace)
+        with library.screen as screen:
+            return ingest_texts(texts, library, prefix=prefix, namespace=home, screen=screen.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many.

@@ -29,7 +29,14 @@ def command(name: str) -> click.Command:
 
 ASKING = ("explain", "compare")
 """The commands that have the options of search, which are told there."""
-WITHOUT_MEMORY = ("presets", "completion")
+WITHOUT_MEMORY = ("presets", "completion", "keys")
+
+
+def parameters(name: str) -> list[click.Parameter]:
+    """Return what a command takes; of a group, what the commands in it take."""
+    found = command(name)
+    inner = found.commands.values() if isinstance(found, click.Group) else ()
+    return [parameter for each in (found, *inner) for parameter in each.params]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -37,7 +44,7 @@ def test_every_command_and_option_is_documented(name: str) -> None:
     assert f"(#{name})" in PAGE
     told = SECTIONS[name] + SECTIONS["Every command"] + (SECTIONS["search"] if name in ASKING else "")
     told += SECTIONS["eval"] if name == "compare" else ""
-    for parameter in command(name).params:
+    for parameter in parameters(name):
         if isinstance(parameter, click.Option):
             for flag in (*parameter.opts, *parameter.secondary_opts):
                 assert re.search(rf"`{flag}[ `]", told), f"{name} {flag} is not documented"
@@ -46,7 +53,7 @@ def test_every_command_and_option_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_option_is_documented_that_is_not_there(name: str) -> None:
-    flags = {flag for option in command(name).params for flag in (*option.opts, *option.secondary_opts)}
+    flags = {flag for option in parameters(name) for flag in (*option.opts, *option.secondary_opts)}
     listed = re.findall(r"^\| (`-.*?`) \|", SECTIONS[name], re.MULTILINE)
     for flag in re.findall(r"`(-[-a-z]+)", " ".join(listed)):
         assert flag in flags, f"{name} has no {flag}"
@@ -54,9 +61,9 @@ def test_no_option_is_documented_that_is_not_there(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_MEMORY])
 def test_every_command_has_a_memory(name: str) -> None:
-    flags = {flag for parameter in command(name).params for flag in parameter.opts}
+    flags = {flag for parameter in parameters(name) for flag in parameter.opts}
     assert {"--db", "--quiet"} <= flags
-    assert "--json" in flags or name == "export"
+    assert "--json" in flags or name in ("export", "mcp")
 
 
 def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,7 +312,7 @@ def test_another_method_reads_all_again_and_keeps_dates(
     write(tmp_path, "a.md", "A.")
     ingest(tmp_path, shelf)
     write(tmp_path, "a.md", "A.", changed=1_800_000_000)
-    monkeypatch.setattr(ingestion_module, "_METHOD", "another")
+    monkeypatch.setattr(ingestion_module, "METHOD", "another")
     assert ingest(tmp_path, shelf) == IngestReport(files_read=1, notes_unchanged=1)
     assert shelf.note("a.md")["created_at"].year == 2023
 

@@ -7,7 +7,6 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -21,6 +20,9 @@ from recollect.secrets.cards import luhn
 from recollect.secrets.tokens import TOKENS
 from tests.generated import any_text
 from tests.secrets.samples import HARMLESS, SECRETS, thrown
+
+_PARSER: Any = importlib.import_module("re._parser")
+"""How Python itself reads a pattern."""
 
 
 @pytest.mark.parametrize(("kind", "around", "secret"), SECRETS, ids=[kind for kind, *_ in SECRETS])
@@ -105,7 +107,7 @@ class TestHostileTexts:
     @pytest.mark.parametrize("name", PATTERNS)
     def test_every_pattern_is_bounded(self, name: str) -> None:
         pattern = self.PATTERNS[name]
-        tree = _parser.parse(pattern.pattern, pattern.flags)
+        tree = _PARSER.parse(pattern.pattern, pattern.flags)
         assert tree.getwidth()[1] < 200_000
         for kind, most in repeats(tree):
             assert kind == "POSSESSIVE_REPEAT" or most == 1, f"{name} may try a piece again"
@@ -137,5 +139,5 @@ def repeats(tree: Iterable[Any]) -> Iterator[tuple[str, int]]:
             yield str(operation), value[1]
         for inner in value if isinstance(value, (tuple, list)) else ():
             for each in inner if isinstance(inner, list) else [inner]:
-                if isinstance(each, _parser.SubPattern):
+                if isinstance(each, _PARSER.SubPattern):
                     yield from repeats(each)

@@ -35,6 +35,43 @@ def nearest(store: Store, vector: list[float], limit: int = 10, namespace: str =
     return [candidate.path or candidate.content for candidate in found]
 
 
+class TestPaging:
+    def test_pages_walk_over_all_notes_of_a_namespace(self, store: Store) -> None:
+        put(store, *({"content": f"note {number}", "namespace": HOME} for number in range(5)))
+        put(store, {"content": "elsewhere", "namespace": "work"})
+        put(store, "note 5")
+        seen: list[str] = []
+        place: int | None = 0
+        while place is not None:
+            found = store.page(4, namespace=HOME, filters=EVERYTHING, after=place)
+            seen += [note.content for note in found.notes]
+            place = found.next
+        assert seen == [f"note {number}" for number in range(6)]
+
+    def test_a_page_that_is_just_full_is_the_last(self, store: Store) -> None:
+        put(store, "tea", "milk")
+        assert store.page(2, namespace=HOME, filters=EVERYTHING).next is None
+        assert store.page(1, namespace=HOME, filters=EVERYTHING).next is not None
+        assert store.page(2**70, namespace=HOME, filters=EVERYTHING, after=2**70) == ([], None)
+        assert store.page(2, namespace="nowhere", filters=EVERYTHING) == ([], None)
+
+    def test_a_page_goes_on_where_its_last_note_was_deleted(self, store: Store) -> None:
+        put(store, "one", "two", "three")
+        first = store.page(2, namespace=HOME, filters=EVERYTHING)
+        assert first.next is not None
+        store.delete([note.id for note in first.notes], namespace=HOME)
+        rest = store.page(2, namespace=HOME, filters=EVERYTHING, after=first.next)
+        assert [note.content for note in rest.notes] == ["three"]
+
+    def test_a_page_holds_what_passes_the_filters(self, store: Store) -> None:
+        put(store, {"content": "tea", "tags": ["a"]}, "milk", {"content": "rum", "tags": ["a"]})
+        found = store.page(1, namespace=HOME, filters=Filters(tags=("a",)))
+        assert [note.content for note in found.notes] == ["tea"]
+        assert found.next is not None
+        rest = store.page(1, namespace=HOME, filters=Filters(tags=("a",)), after=found.next)
+        assert ([note.content for note in rest.notes], rest.next) == (["rum"], None)
+
+
 class TestWriting:
     def test_a_note_comes_back_as_it_was_written(self, store: Store) -> None:
         note = Note(

@@ -80,16 +80,7 @@ _OPTIONS = (
         metavar="N",
         help="How many the reranker reads.",
     ),
-    click.option(
-        "--reranker",
-        metavar="SPEC",
-        default="none",
-        envvar="RECOLLECT_RERANKER",
-        show_default=True,
-        show_envvar=True,
-        help="What reads the best again: none, cohere:MODEL, voyage:MODEL or openai:MODEL, each also with @URL, "
-        "tei:URL, or a folder with an ONNX cross-encoder.",
-    ),
+    options.reranker,
     click.option("--no-retry", is_flag=True, help="Do not try other words where these find nothing."),
     click.option(
         "--question-date",
@@ -146,10 +137,11 @@ def words(asked: dict[str, Any]) -> str:
 
 def open_asked(asked: dict[str, Any]) -> Memory:
     """Open the memory that is asked."""
-    reranker = None if asked["reranker"] == "none" else asked["reranker"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RecollectWarning)  # what is amiss with vectors is told by the search itself
-        return opening.open_for_reading(asked["db"], asked["embedder"], aliases=asked["aliases"], reranker=reranker)
+        return opening.open_for_reading(
+            asked["db"], asked["embedder"], aliases=asked["aliases"], reranker=asked["reranker"]
+        )
 
 
 def find(memory: Memory, asked: dict[str, Any]) -> SearchResult:

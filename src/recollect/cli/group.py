@@ -36,6 +36,9 @@ COMMANDS = {
     "backup": "backup",
     "stats": "stats",
     "doctor": "doctor",
+    "serve": "serve",
+    "keys": "keys",
+    "mcp": "mcp",
     "demo": "demo",
     "completion": "completion",
 }

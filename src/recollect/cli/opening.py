@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["free_target", "no_progress", "open_existing", "open_for_reading", "open_or_create", "silence_if"]
 
 
-def open_or_create(db: str, embedder: str, secrets: str = "none") -> Memory:
-    """Open the memory, which is created where it is missing; ``secrets`` as the option of that name has it."""
-    return _open(db, embedder, secrets=None if secrets == "none" else secrets)
+def open_or_create(db: str, embedder: str, secrets: str = "none", **more: Any) -> Memory:
+    """Open the memory, which is created where it is missing.
+
+    ``secrets`` is as the option of that name has it, ``more`` is for :func:`recollect.open`.
+    """
+    return _open(db, embedder, secrets=None if secrets == "none" else secrets, **more)
 
 
 def open_existing(db: str, embedder: str) -> Memory:

@@ -25,6 +25,7 @@ __all__ = [
     "parsed_question_date",
     "parsed_values",
     "quiet",
+    "reranker",
     "secrets",
 ]
 
@@ -60,6 +61,17 @@ secrets = click.option(
     show_default=True,
     show_envvar=True,
     help="What to do with passwords, keys and card numbers: nothing, refuse the note, or redact them.",
+)
+reranker = click.option(
+    "--reranker",
+    metavar="SPEC",
+    default="none",
+    callback=lambda _context, _parameter, value: None if value == "none" else value,
+    envvar="RECOLLECT_RERANKER",
+    show_default=True,
+    show_envvar=True,
+    help="What reads the best again: none, cohere:MODEL, voyage:MODEL or openai:MODEL, each also with @URL, "
+    "tei:URL, or a folder with an ONNX cross-encoder.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, nothing but the result.")

@@ -16,7 +16,7 @@ from recollect.inference.once import OncePerProcess
 from recollect.inference.parts import part
 from recollect.inference.retries import is_passing, seconds_to_wait
 
-__all__ = ["OPENAI_URL", "JsonApi", "read_url"]
+__all__ = ["OPENAI_URL", "JsonApi", "read_url", "without_password"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -58,7 +58,7 @@ class JsonApi:
     ) -> None:
         """Check the arguments; nothing is sent yet."""
         url = read_url(base_url)
-        self.server = _without_password(url)
+        self.server = without_password(url)
         self._url, self._shown_url = url + path, self.server + path
         self._key = key
         self._failure = failure
@@ -139,11 +139,11 @@ def read_url(value: str) -> str:
     except ValueError:
         raise ArgumentError("base_url", wanted) from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.query or parts.fragment:
-        raise ArgumentError("base_url", f"{wanted}, got {_without_password(text)!r}")
+        raise ArgumentError("base_url", f"{wanted}, got {without_password(text)!r}")
     return text
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """Return ``url`` without the name and password that can stand before its host."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

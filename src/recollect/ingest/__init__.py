@@ -9,6 +9,7 @@ from recollect.ingest.problems import Contents, Problem
 from recollect.ingest.records import read_json, read_json_lines
 from recollect.ingest.report import IngestReport
 from recollect.ingest.sentences import split_sentences
+from recollect.ingest.texts import ingest_texts
 from recollect.model import Written
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Written",
     "chunk_text",
     "ingest",
+    "ingest_texts",
     "read_file_text",
     "read_json",
     "read_json_lines",

@@ -7,49 +7,25 @@ be read is reported and left as it was.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from itertools import count
-from typing import Protocol
 
 from recollect import arguments
 from recollect.characters import well_formed
-from recollect.errors import ArgumentError, ArgumentTypeError, IngestError
+from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.decoding import BinaryError, decode
+from recollect.ingest.expired import without_expired
 from recollect.ingest.formats import largest_size, read_file_text
 from recollect.ingest.moments import moment_of_timestamp
 from recollect.ingest.problems import Contents, Problem, UnreadableError
 from recollect.ingest.report import IngestReport
+from recollect.ingest.shelving import METHOD, Library, Shelving
 from recollect.ingest.walk import FoundFile, walk
-from recollect.model import DEFAULT_NAMESPACE, Document, Written, is_over
+from recollect.model import DEFAULT_NAMESPACE, Document
 from recollect.progress import Progress
 
 __all__ = ["Library", "ingest"]
-
-BATCH_NOTES = 64
-BATCH_CHARACTERS = 262_144
-
-_METHOD = "2"
-"""How files become notes. If a file gives other notes than before, this must change; all files are then read anew."""
-
-
-class Library(Protocol):
-    """Where the notes of documents are kept."""
-
-    def documents(self, root: str, namespace: str) -> Mapping[str, str]:
-        """Return the fingerprints of the documents known below ``root``, by their names."""
-        ...
-
-    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
-        """Replace the notes of these documents, all or none, and remember their fingerprints.
-
-        Raise ``IngestError`` or ``ArgumentError`` if one of them cannot be written.
-        """
-        ...
-
-    def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
-        """Forget documents and delete their notes; return how many notes there were."""
-        ...
 
 
 def ingest(
@@ -69,6 +45,7 @@ def ingest(
     ``screen`` gets the text and the name of each file before it is read, and returns the text that is to be; an
     ``ArgumentError`` of its own skips the file.
 
+    >>> from recollect.model import Written
     >>> class Shelf:
     ...     def documents(self, root, namespace):
     ...         return {}
@@ -109,12 +86,10 @@ class _Ingestion:
         self._walk = walk(source)
         self._root = well_formed(str(self._walk.root))
         self._place = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
-        self._settings = f"{_METHOD}-{self._place}"
+        self._settings = f"{METHOD}-{self._place}"
         self._problems = list(self._walk.problems)
         self._done = count(1)
-        self._waiting: list[Document] = []
-        self._written: list[Written] = []
-        self._read = 0
+        self._shelving = Shelving(library, self._namespace, self._tick)
         self._unchanged = 0
 
     def run(self) -> IngestReport:
@@ -127,20 +102,17 @@ class _Ingestion:
             if document is None:
                 self._tick(file.name)
                 continue
-            self._waiting.append(document)
-            if _is_large(self._waiting):
-                self._flush()
-        self._flush()
-        total = Written(*map(sum, zip(*self._written, strict=True))) if self._written else Written()
+            self._shelving.add(document)
+        total = self._shelving.flush()
         return IngestReport(
-            files_read=self._read,
+            files_read=self._shelving.count,
             files_unchanged=self._unchanged,
             files_removed=len(gone),
             notes_added=total.added,
             notes_updated=total.updated,
             notes_unchanged=total.unchanged,
             notes_removed=total.removed + removed,
-            problems=tuple(self._problems),
+            problems=(*self._problems, *self._shelving.problems),
         )
 
     def _document(self, file: FoundFile, known: str) -> Document | None:
@@ -160,12 +132,9 @@ class _Ingestion:
         except ArgumentError as error:
             self._problems.append(Problem(file.name, None, str(error), skipped=True))
             return None
-        drafts = [draft for draft in contents.drafts if not is_over(draft)]
+        drafts, expired = without_expired(file.name, contents.drafts)
         if not (same_settings and now == digest):
-            self._problems.extend(contents.problems)
-            if over := len(contents.drafts) - len(drafts):
-                message = f"{over} of its notes expired and {'was' if over == 1 else 'were'} left out"
-                self._problems.append(Problem(file.name, None, message, skipped=False))
+            self._problems += (*contents.problems, *expired)
         fingerprint = f"{file.size}:{file.changed}:{now}:{self._settings}"
         return Document(self._root, file.name, fingerprint, drafts)
 
@@ -181,24 +150,6 @@ class _Ingestion:
         if not guess:
             return contents
         return Contents(contents.drafts, [Problem(file.name, None, guess, skipped=False), *contents.problems])
-
-    def _flush(self) -> None:
-        """Write what is waiting; if that fails, write each document on its own to find the one that is at fault."""
-        batch, self._waiting = self._waiting, []
-        try:
-            if batch:
-                self._written.append(self._library.write_documents(batch, self._namespace))
-                self._read += len(batch)
-        except (IngestError, ArgumentError) as error:
-            if len(batch) == 1:
-                self._problems.append(Problem(batch[0].name, None, str(error), skipped=True))
-            else:
-                for document in batch:
-                    self._waiting = [document]
-                    self._flush()
-                return
-        for document in batch:
-            self._tick(document.name)
 
     def _tick(self, name: str) -> None:
         self._progress(next(self._done), len(self._walk.files), name)
@@ -219,13 +170,3 @@ def _bytes_of(file: FoundFile) -> bytes:
         return file.path.read_bytes()
     except OSError as error:
         raise UnreadableError(file.name, None, f"cannot be read: {error.strerror}") from None
-
-
-def _is_large(documents: Sequence[Document]) -> bool:
-    """Return whether there is enough to be worth a batch."""
-    notes = sum(len(document.drafts) for document in documents)
-    return notes >= BATCH_NOTES or len(documents) >= BATCH_NOTES or sum(_lengths(documents)) >= BATCH_CHARACTERS
-
-
-def _lengths(documents: Sequence[Document]) -> Iterator[int]:
-    return (len(draft["content"]) for document in documents for draft in document.drafts)

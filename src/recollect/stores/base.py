@@ -37,6 +37,7 @@ __all__ = [
     "Model",
     "ModelChangedError",
     "Neighbour",
+    "Page",
     "Pending",
     "SearchIndex",
     "Store",
@@ -68,6 +69,14 @@ class Neighbour(NamedTuple):
     """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
     direction: Literal["out", "in"]
     """Whether the connection leads from the note that was asked about, or to it."""
+
+
+class Page(NamedTuple):
+    """Some notes of a longer list, and where the rest begins."""
+
+    notes: list[Note]
+    next: int | None
+    """The place to go on behind; ``None`` at the end of the list."""
 
 
 class Pending(NamedTuple):
@@ -294,6 +303,10 @@ class Store(SearchIndex, Protocol):
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
         """Walk over the notes of a namespace, or of all, in the order in which they came."""
+        ...
+
+    def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
+        """Return the next notes of such a walk from behind a place on, which stays valid when its note is deleted."""
         ...
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:

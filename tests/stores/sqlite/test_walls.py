@@ -7,9 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.model import Link
+from recollect.model import Filters, Link
 from recollect.stores import open_store
 from recollect.stores.sqlite.neighbourhood import edges
+from recollect.stores.sqlite.store import SQLiteStore
 
 
 def work(path: Path, kinds: tuple[str, ...] | None) -> int:
@@ -43,3 +44,31 @@ def test_links_of_other_namespaces_are_not_walked(tmp_path: Path, kinds: tuple[s
     store.write([{"id": f"n{place}", **theirs} for place in range(500)])
     store.close()
     assert work(path, kinds) == beside_one
+
+
+def test_notes_of_other_namespaces_are_not_walked(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    counted = 0
+
+    def count() -> bool:
+        nonlocal counted
+        counted += 1
+        return False
+
+    def work_of_a_page() -> int:
+        nonlocal counted
+        with store._connections.reading() as connection:
+            connection.set_progress_handler(count, 1)
+        counted = 0
+        page = store.page(5, namespace="mine", filters=Filters())
+        assert [note.id for note in page.notes] == ["milk", "tea"]
+        return counted
+
+    store.write([{"id": "milk", "content": "m", "namespace": "mine"}])
+    store.write([{"id": "n0", "content": "x", "namespace": "theirs"}])
+    store.write([{"id": "tea", "content": "t", "namespace": "mine"}])
+    work_of_a_page()  # what the first one prepares is not counted
+    few = work_of_a_page()
+    store.write([{"id": f"n{place}", "content": "x", "namespace": "theirs"} for place in range(1, 500)])
+    assert work_of_a_page() == few > 0
+    store.close()

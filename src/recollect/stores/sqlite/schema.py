@@ -151,7 +151,7 @@ ALTER TABLE notes ADD COLUMN expires_at INTEGER;  -- microseconds since 1970 in 
 CREATE INDEX notes_by_expiry ON notes (expires_at) WHERE expires_at IS NOT NULL;
 """
 
-_LINKS_OF_ONE_NAMESPACE = """
+_WALLS = """
 ALTER TABLE links ADD COLUMN namespace INTEGER NOT NULL DEFAULT 0;  -- the source's: others' links are not even walked
 UPDATE links SET namespace = coalesce((SELECT namespace FROM notes WHERE key = source), 0);
 DROP INDEX links_by_target;
@@ -160,6 +160,7 @@ DROP INDEX links_by_kind;
 CREATE INDEX links_by_target ON links (namespace, target);
 CREATE INDEX links_by_name ON links (namespace, name);
 CREATE INDEX links_by_kind ON links (namespace, kind);
+CREATE INDEX notes_by_namespace ON notes (namespace);  -- and by key, the order in which they came
 """
 
 TABLES = (
@@ -175,7 +176,7 @@ TABLES = (
     "entities",
 )
 
-_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS, _EXPIRY, _LINKS_OF_ONE_NAMESPACE)
+_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS, _EXPIRY, _WALLS)
 """The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)

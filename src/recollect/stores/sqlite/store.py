@@ -18,7 +18,7 @@ from recollect.errors import ArgumentError, NoteNotFoundError, StoreError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
 from recollect.query import Query, render_fts5, render_fts5_exclusion
 from recollect.query.expressions import Reading
-from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Pending, StoreStats
+from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, StoreStats
 from recollect.stores.sqlite import checking, embedding, expiry, names, neighbourhood, searching, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.counting import NoteCounts
@@ -158,21 +158,31 @@ class SQLiteStore:
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
         """Walk over the notes in the order in which they came; what is written meanwhile may or may not be seen."""
-        conditions, values = condition(filters or Filters())
         last = 0
-        while True:
-            with self._reading() as connection:
-                rows = fetch(
-                    connection,
-                    "SELECT n.key FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608
-                    f"WHERE n.key > ? AND s.name = coalesce(?, s.name) {conditions} ORDER BY n.key LIMIT ?",
-                    (last, namespace, *values, WALK_ROWS),
-                )
-                found = notes_of(connection, [key for (key,) in rows])
-            if not rows:
-                return
+        while found := self._behind(last, WALK_ROWS, namespace, filters or Filters()):
             yield from found.values()
-            last = rows[-1][0]
+            last = max(found)
+
+    def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
+        """Return the next notes of a walk from behind a place on."""
+        deepest = min(limit, LARGEST - 1)
+        found = self._behind(min(after, LARGEST), deepest + 1, namespace, filters)
+        shown = list(found)[:deepest]
+        return Page([found[key] for key in shown], shown[-1] if len(found) > deepest and shown else None)
+
+    def _behind(self, place: int, limit: int, namespace: str | None, filters: Filters) -> dict[int, Note]:
+        """Return the next notes behind a row, by their rows."""
+        conditions, values = condition(filters)
+        if namespace is not None:
+            conditions += " AND n.namespace = (SELECT key FROM namespaces WHERE name = ?)"
+            values.append(namespace)
+        with self._reading() as connection:
+            rows = fetch(
+                connection,
+                f"SELECT n.key FROM notes AS n WHERE n.key > ? {conditions} ORDER BY n.key LIMIT ?",  # noqa: S608
+                (place, *values, limit),
+            )
+            return notes_of(connection, [key for (key,) in rows])
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
         """Return the model that the store is searched with, and its vectors of these notes as they are here."""

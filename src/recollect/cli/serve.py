@@ -1,0 +1,115 @@
+"""``recollect serve``: the memory for other processes and machines."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+
+import click
+
+from recollect.cli import asking, opening, options, terminal
+from recollect.cli.keys import file_of_keys
+
+__all__ = ["command"]
+
+_COUNT = click.IntRange(min=1)
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=7700, show_default=True, help="The port; 0: any.")
+@file_of_keys("Ask for the keys in this file; needed where other machines can reach the server.", required=False)
+@asking.preset
+@click.option("--rate", type=click.FloatRange(min=0), metavar="N", help="Requests a second for each key; 0: no limit.")
+@click.option(
+    "--max-body",
+    type=click.FloatRange(min=0.001),
+    default=4,
+    show_default=True,
+    metavar="MB",
+    help="How large a request may be.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.001),
+    default=30,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a request may take.",
+)
+@click.option(
+    "--searches", type=_COUNT, metavar="N", help="How many searches run at once; by default two for each processor."
+)
+@click.option("--telemetry", is_flag=True, help="Send spans by OpenTelemetry, as OTEL_… variables say.")
+@options.reranker
+@options.embedder
+@options.database
+@options.as_json
+@options.quiet
+def command(
+    *,
+    host: str,
+    port: int,
+    keys: str | None,
+    preset: str,
+    rate: float | None,
+    max_body: float,
+    timeout: float,
+    searches: int | None,
+    telemetry: bool,
+    reranker: str | None,
+    embedder: str,
+    db: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Serve the memory over HTTP until Ctrl-C.
+
+    Language models find it at /mcp, by the Model Context Protocol. On one's own machine it asks for no keys unless
+    --keys names some; at any other address it must. Requests are logged on standard error: as JSON, but in a terminal
+    without --json; with --quiet, only what went wrong.
+    """
+    try:
+        from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
+    except ImportError:
+        raise click.ClickException("serving needs more packages; pip install 'recollect[server]'") from None
+    from recollect.server.http.logs import Log  # noqa: PLC0415
+    from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415
+    from recollect.server.keys import KeyRing  # noqa: PLC0415
+    from recollect.server.mcp import mcp_extension  # noqa: PLC0415
+
+    ring = None if keys is None else KeyRing(keys)
+    more = {} if searches is None else {"searches": searches}
+    settings = Settings(
+        host=host,
+        port=port,
+        keyed=ring is not None,
+        rate=rate,
+        body_bytes=round(max_body * MEGABYTE),
+        seconds=timeout,
+        **more,
+    )
+    check_keys(settings, ring)  # before a memory is made or a model looked for
+    in_words = sys.stderr.isatty() and not as_json
+    log = Log(sys.stderr, as_json=not in_words, requests=not quiet)
+
+    def listening(address: str) -> None:
+        if not in_words:
+            log.write("ready", address=address)
+        if not as_json:
+            who = "with keys" if ring else "open to this machine"
+            terminal.say(f"serving {db} at {address}, {who}; ready, Ctrl-C stops")
+            sys.stdout.flush()
+
+    with ExitStack() as stack:
+        observers = []
+        if telemetry:
+            from recollect.server.http.telemetry import exporting  # noqa: PLC0415 (an extra)
+
+            spans = exporting()
+            stack.callback(spans.close)
+            observers.append(spans.finished)
+        memory = stack.enter_context(opening.open_or_create(db, embedder, reranker=reranker, preset=preset))
+        mcp = mcp_extension(memory, settings)
+        serve(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], listening=listening)
+    log.write("stopped")

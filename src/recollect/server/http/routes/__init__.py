@@ -1,0 +1,12 @@
+"""The endpoints, by subject."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from recollect.server.http.routes import ingest, links, notes, searching, upkeep
+
+__all__ = ["ROUTERS"]
+
+ROUTERS: tuple[APIRouter, ...] = (notes.router, links.router, ingest.router, searching.router, upkeep.router)
+"""In the order in which the reference tells them."""

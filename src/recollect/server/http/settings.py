@@ -1,0 +1,80 @@
+"""How a server behaves: where it listens, and what it lets nobody overdo."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+from recollect import arguments
+from recollect.errors import ArgumentError
+
+__all__ = ["Settings", "is_loopback"]
+
+MEGABYTE = 1_048_576
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach ``host``, a name or an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of a server; the defaults are for one's own machine.
+
+    >>> Settings().open, Settings(keyed=True).rate
+    (True, 100.0)
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 7700
+    keyed: bool = False
+    """Whether who asks must show a key."""
+    body_bytes: int = 4 * MEGABYTE
+    """How large a request may be."""
+    rate: float | None = None
+    """How many requests a second each key, or each address without one, may make; 0: as many as it likes. By default
+    none are counted where no keys are asked for, and 100 a second otherwise."""
+    burst: float | None = None
+    """How many may come at once; by default twice the rate."""
+    seconds: float = 30.0
+    """How long a request may take."""
+    searches: int = field(default_factory=lambda: 2 * _cores())
+    """How many searches and other reads run at once; more wait."""
+    writes: int = 2
+    """How many writes run at once: one embeds while another writes."""
+    waiting: int = 256
+    """How many requests may wait for their turn before more are sent away."""
+    shutdown_seconds: float = 30.0
+    """How long requests that are under way may go on when the server is stopped."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and fill in what depends on others."""
+        for name in ("body_bytes", "searches", "writes", "waiting"):
+            arguments.at_least_one(name, getattr(self, name))
+        for name in ("seconds", "shutdown_seconds"):
+            if not arguments.number(name, getattr(self, name)) > 0:
+                raise ArgumentError(name, f"must be more than 0, got {getattr(self, name):g}")
+        rate = (100.0 if self.keyed else 0.0) if self.rate is None else self.rate
+        object.__setattr__(self, "rate", arguments.number("rate", rate, at_least=0))
+        burst = 2 * rate if self.burst is None else self.burst
+        object.__setattr__(self, "burst", max(1.0, arguments.number("burst", burst, at_least=0)))
+
+    @property
+    def open(self) -> bool:
+        """Whether anybody who can reach the server may do anything."""
+        return not self.keyed

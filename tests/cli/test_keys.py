@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from recollect.server import KeyRing, Right
+from tests.cli.conftest import Run, error_of
+
+
+def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
+    made = run("keys", "add", "kettle", "--namespace", "tea", "--namespace", "coffee", "--keys", "keys.json")
+    assert made.exit_code == 0
+    assert made.stderr == "kettle may read in coffee, tea; keep the key now, it is shown this once\n"
+    ring = KeyRing("keys.json")
+    caller = ring.caller(made.stdout.strip())
+    assert caller is not None
+    assert caller.namespace("tea", Right.READ) == "tea"
+    (key,) = ring.keys()
+    listed = run("keys", "list", "--keys", "keys.json")
+    assert listed.stdout == f"{key.id}  {key.created_at:%Y-%m-%d}  read   kettle  in coffee, tea\n"
+    assert run("keys", "revoke", key.id, "--keys", "keys.json").stdout == f"revoked {key.id}\n"
+    assert ring.keys() == []
+    told = error_of(run("keys", "revoke", key.id, "--keys", "keys.json"), 1)
+    assert told == f"there is no key {key.id!r} in keys.json; recollect keys list shows those there are"
+
+
+def test_json_has_no_hash(run: Run) -> None:
+    made = json.loads(
+        run("keys", "add", "boss", "--all-namespaces", "--right", "admin", "--keys", "k", "--json").stdout
+    )
+    assert (made["name"], made["namespaces"], made["right"]) == ("boss", None, "admin")
+    assert KeyRing("k").caller(made.pop("key")) is not None
+    listed = run("keys", "list", "--keys", "k", "--json")
+    assert json.loads(listed.stdout) == [made]
+    assert "hash" not in made
+    assert run("keys", "list", "--keys", "k").stdout.endswith("admin  boss  in all namespaces\n")
+
+
+def test_the_file_can_be_named_by_the_environment(run: Run) -> None:
+    assert run("keys", "add", "-q", "boss", "--all-namespaces", env={"RECOLLECT_KEYS": "k"}).stderr == ""
+    assert Path("k").exists()
+
+
+def test_wrong_use(run: Run) -> None:
+    for places in ([], ["--namespace", "tea", "--all-namespaces"]):
+        told = error_of(run("keys", "add", "kettle", "--keys", "k", *places), 2)
+        assert told.startswith("where may it be used? Give --namespace, or --all-namespaces")
+    assert "--keys" in error_of(run("keys", "list"), 2)
+    assert error_of(run("keys", "list", "--keys", "k"), 1) == (
+        "there is no file of keys at k; recollect keys add makes one"
+    )
+    assert error_of(run("keys", "add", " ", "--all-namespaces", "--keys", "k"), 2) == "name: must not be empty"

@@ -1,0 +1,165 @@
+"""``recollect mcp``: which options belong to which transport, and what is said before it serves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from time import sleep
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+import recollect
+from recollect import opening
+from recollect.errors import EmbedderError
+from recollect.server.keys import KeyRing
+from tests.cli.conftest import Run, error_of
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """Let no process outlive its test, however that goes."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_options_that_mean_nothing_are_refused(run: Run) -> None:
+    assert error_of(run("mcp", "--port", "1"), 2) == "--port needs --http; see recollect mcp --help"
+    assert error_of(run("mcp", "--host", "::1"), 2) == "--host needs --http; see recollect mcp --help"
+    assert error_of(run("mcp", "--keys", "keys.json"), 2) == "--keys needs --http; see recollect mcp --help"
+    said = "is not for --http, where keys say who may do what; see recollect mcp --help"
+    assert error_of(run("mcp", "--http", "--namespace", "tea"), 2) == f"--namespace {said}"
+    assert error_of(run("mcp", "--http", "--read-only"), 2) == f"--read-only {said}"
+    assert not Path("recollect.db").exists()
+
+
+def test_others_are_not_served_without_keys(run: Run) -> None:
+    said = error_of(run("mcp", "--http", "--host", "0.0.0.0"), 2)  # noqa: S104 (that is the question)
+    assert said.startswith("keys: 0.0.0.0 can be reached by others, so keys are needed")
+    assert not Path("recollect.db").exists()
+
+
+def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "recollect.server.mcp.over_stdio", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
+    assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollect[server]'"
+
+
+def test_a_file_of_keys_that_is_not_there_is_told_at_once(run: Run) -> None:
+    assert error_of(run("mcp", "--http", "--keys", "keys.json"), 1).startswith("there is no file of keys at keys.json")
+    assert not Path("recollect.db").exists()
+
+
+class TestStandardInput:
+    def served(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+        """Let nothing come in, and keep what would have been served to whom."""
+        calls: list[Any] = []
+        monkeypatch.setattr("recollect.server.mcp.over_stdio.serve_stdio", lambda *given: calls.append(given))
+        return calls
+
+    def test_all_namespaces_by_default(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = self.served(monkeypatch)
+        assert run("mcp").exit_code == 0
+        ((_, caller),) = calls
+        assert (caller.grant.namespaces, str(caller.grant.right)) == (None, "admin")
+
+    def test_one_namespace_and_nothing_is_changed(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = self.served(monkeypatch)
+        assert run("mcp", "--namespace", "tea", "--read-only").exit_code == 0
+        ((_, caller),) = calls
+        assert (caller.grant.namespaces, str(caller.grant.right)) == ({"tea"}, "read")
+
+    def test_the_model_is_loaded_once_at_the_start(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = self.embedder(monkeypatch, lambda texts: [[1.0, 0.0] for _ in texts])
+        calls = self.served(monkeypatch)
+        assert run("mcp").exit_code == 0
+        assert len(asked) == len(calls) == 1
+
+    def test_without_the_model_words_still_find(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fails(texts: Any) -> Any:
+            raise EmbedderError(f"cannot be loaded for {len(texts)} text")
+
+        self.embedder(monkeypatch, fails)
+        calls = self.served(monkeypatch)
+        result = run("mcp")
+        assert (result.exit_code, len(calls)) == (0, 1)
+        assert result.stderr == "warning: searches are by words alone: cannot be loaded for 1 text\n"
+        assert result.stdout == ""
+
+    def embedder(self, monkeypatch: pytest.MonkeyPatch, function: Callable[[Any], Any]) -> list[Any]:
+        asked: list[Any] = []
+
+        class Own(recollect.embedders.ModelEmbedder):
+            def _vectors(self, texts: list[str]) -> Any:
+                asked.append(texts)
+                return function(texts)
+
+        usual = opening.open
+        own = {"embedder": Own("own", "")}
+        monkeypatch.setattr(opening, "open", lambda *given, **more: usual(*given, **{**more, **own}))
+        return asked
+
+
+class TestHttp:
+    def test_a_process_says_where_it_serves_and_ends_at_a_signal(self, tmp_path: Path) -> None:
+        _, key = KeyRing(tmp_path / "keys.json").add("kettle", ["tea"], "read")
+        known = {**HEADERS, "Authorization": f"Bearer {key}"}
+        with ended(
+            subprocess.Popen(
+                [sys.executable, "-m", "recollect", "mcp", "--http", "--port", "0", "--keys", "keys.json"],
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        ) as process:
+            assert process.stdout
+            said = process.stdout.readline()
+            assert said.startswith("serving recollect.db at http://127.0.0.1:")
+            url = said.split()[3].removesuffix(";")
+            assert httpx.post(url, json=LIST, headers=HEADERS).status_code == 401
+            answer = httpx.post(url, json=LIST, headers=known)
+            assert "recall" in {tool["name"] for tool in answer.json()["result"]["tools"]}
+            assert httpx.get(url.replace("/mcp", "/v1/stats"), headers=known).status_code == 404
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=30)
+            assert (process.returncode, out, "Traceback" in err) == (0, "", False)
+
+    def test_in_this_process(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        answers: list[int] = []
+        before = signal.getsignal(signal.SIGTERM)
+
+        def asked_once(self: uvicorn.Server, sockets: Any = None) -> None:
+            """Serve as ever, until one question was answered and the signal came that ends it."""
+            port = sockets[0].getsockname()[1]
+
+            def ask() -> None:
+                sleep(0.5)  # until it is ready, which is what is said then
+                answers.append(httpx.post(f"http://127.0.0.1:{port}/mcp", json=LIST, headers=HEADERS).status_code)
+                os.kill(os.getpid(), signal.SIGTERM)
+
+            Thread(target=ask).start()
+            usual(self, sockets)
+
+        usual = uvicorn.Server.run
+        monkeypatch.setattr(uvicorn.Server, "run", asked_once)
+        result = run("mcp", "--http", "--port", "0")
+        assert (result.exit_code, answers) == (0, [200])
+        assert result.stdout.startswith("serving recollect.db at http://127.0.0.1:")
+        assert result.stdout.endswith("/mcp; ready, Ctrl-C stops\n")
+        assert signal.getsignal(signal.SIGTERM) is before

@@ -1,0 +1,85 @@
+"""The command that serves; the server itself is tested beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from recollect.server import KeyRing
+from recollect.server.http import serving
+from tests.cli.conftest import Run, error_of
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
+    """Let each server that gets ready be asked once, and then be stopped."""
+    answers: list[httpx.Response] = []
+    serve = serving.serve
+
+    def briefly(*given: Any, listening: Any, **more: Any) -> None:
+        def told(address: str) -> None:
+            listening(address)
+
+            def use() -> None:
+                answers.append(httpx.get(f"{address}/v1/stats"))
+                os.kill(os.getpid(), signal.SIGTERM)
+
+            Thread(target=use).start()
+
+        serve(*given, listening=told, **more)
+
+    monkeypatch.setattr(serving, "serve", briefly)
+    return answers
+
+
+def test_it_says_where_it_is_and_logs_as_json(run: Run, stopped: list[httpx.Response]) -> None:
+    done = run("serve", "--port", "0", "--searches", "1")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("serving recollect.db at http://127.0.0.1:")
+    assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["ready", "request", "stopped"]
+    assert stopped[0].json()["notes"] == {}
+    assert Path("recollect.db").exists()
+
+
+def test_json_alone_and_quiet(run: Run, stopped: list[httpx.Response]) -> None:
+    done = run("serve", "--port", "0", "--json", "--quiet", "--telemetry", env={"OTEL_TRACES_EXPORTER": "none"})
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert json.loads(done.stderr.partition("\n")[0])["event"] == "ready"
+    assert stopped[0].status_code == 200
+
+
+def test_words_for_a_terminal(run: Run, stopped: list[httpx.Response], monkeypatch: pytest.MonkeyPatch) -> None:
+    KeyRing("k").add("x", None, "read")
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    done = run("serve", "--port", "0", "--keys", "k")
+    assert ", with keys; ready, Ctrl-C stops\n" in done.stdout
+    assert " info request method=GET route= status=401 " in done.stderr
+    assert stopped[0].status_code == 401
+
+
+def test_what_cannot_be_served_is_one_line(run: Run) -> None:
+    assert error_of(run("serve", "--host", "0.0.0.0"), 2).startswith("keys: 0.0.0.0 can be reached by others")  # noqa: S104
+    assert not Path("recollect.db").exists()
+    assert "there is no file of keys at nowhere" in error_of(run("serve", "--keys", "nowhere"), 1)
+    Path("odd.db").write_text("no memory" * 1000)
+    assert "odd.db" in error_of(run("serve", "--db", "odd.db"), 1)
+    assert "preset" in error_of(run("serve", "--preset", "none"), 2)
+    assert "host" in error_of(run("serve", "--host", "nowhere.invalid", "--keys", _keys()), 2)
+
+
+def _keys() -> str:
+    KeyRing("k").add("x", None, "read")
+    return "k"
+
+
+def test_without_the_packages_it_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "recollect.server.http.serving", None)
+    assert error_of(run("serve"), 1) == "serving needs more packages; pip install 'recollect[server]'"

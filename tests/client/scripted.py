@@ -1,0 +1,79 @@
+"""A real HTTP server that answers what it was told to, one answer after the other, and keeps what it was asked."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any, NamedTuple, Self
+from urllib.parse import parse_qsl, urlsplit
+
+
+class Asked(NamedTuple):
+    method: str
+    path: str
+    parameters: list[tuple[str, str]]
+    body: Any
+    key: str | None
+
+
+class Reply(NamedTuple):
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = {}  # noqa: RUF012 (never changed)
+
+
+BREAK = Reply(status=0)
+"""Close the connection without a word."""
+SILENCE = Reply(status=-1)
+"""Say nothing until the test is over."""
+
+
+class Scripted:
+    def __init__(self, *replies: Reply) -> None:
+        self.replies = list(replies)
+        self.asked: list[Asked] = []
+        self.done = Event()
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+                parts = urlsplit(self.path)
+                body = json.loads(text) if text else None
+                key = self.headers["Authorization"]
+                owner.asked.append(Asked(self.command, parts.path, parse_qsl(parts.query), body, key))
+                reply = owner.replies.pop(0)
+                if reply is SILENCE:
+                    owner.done.wait(30)
+                if reply in (BREAK, SILENCE):
+                    self.close_connection = True
+                    return
+                told = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+                content = b"" if reply.body is None else told
+                self.send_response(reply.status)
+                for name, value in {"Content-Length": str(len(content)), **reply.headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815 (names of the base class)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.done.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

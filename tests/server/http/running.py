@@ -1,0 +1,93 @@
+"""A real server on a free port: in a thread of this process, or as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Thread
+from time import monotonic, sleep
+from typing import IO, Any, NamedTuple
+
+import httpx
+import uvicorn
+
+from recollect import Memory
+from recollect.server import KeyRing
+from recollect.server.http import Extension, Settings, create_app
+from recollect.server.http.finished import Observer
+from recollect.server.http.serving import _bound
+
+
+class Running(NamedTuple):
+    url: str
+    client: httpx.Client
+    app: Any
+
+
+@contextmanager
+def running(
+    memory: Memory,
+    settings: Settings | None = None,
+    *,
+    ring: KeyRing | None = None,
+    observers: Sequence[Observer] = (),
+    extensions: Sequence[Extension] = (),
+    warm: bool = True,
+) -> Iterator[Running]:
+    """Serve a memory in a thread."""
+    chosen = settings or Settings(keyed=ring is not None, rate=0)
+    app = create_app(memory, chosen, ring=ring, observers=observers, extensions=extensions)
+    listener = _bound(Settings(port=0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    try:
+        with httpx.Client(base_url=url, timeout=30) as client:
+            until(lambda: server.started)
+            if warm:
+                until(lambda: client.get("/ready").status_code == 200)
+            yield Running(url, client, app)
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+class Process(NamedTuple):
+    url: str
+    process: subprocess.Popen[str]
+    line: str
+    """What it said when it was ready."""
+    log: IO[str]
+
+
+@contextmanager
+def process(folder: Path, *options: str, **environment: str) -> Iterator[Process]:
+    """Run ``recollect serve`` in ``folder``; it is killed if it is still there at the end."""
+    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--embedder", "none", *options]
+    with TemporaryFile("w+") as log:
+        started = subprocess.Popen(  # noqa: S603 (our own)
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **environment}
+        )
+        assert started.stdout
+        with started.stdout:
+            line = started.stdout.readline()
+            try:
+                yield Process(line.partition(" at ")[2].partition(",")[0], started, line, log)
+            finally:
+                started.kill()
+                started.wait()
+
+
+def until(holds: Callable[[], object], seconds: float = 30) -> None:
+    """Wait until something holds, or fail."""
+    deadline = monotonic() + seconds
+    while not holds():
+        assert monotonic() < deadline, "it never did"
+        sleep(0.01)

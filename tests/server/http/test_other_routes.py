@@ -1,0 +1,163 @@
+"""Links, ingest, searches, and how the server is doing."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+import recollect
+from recollect import Memory, __version__
+from recollect.server import KeyRing
+from tests.server.http.conftest import bearer, problem
+from tests.server.http.running import running, until
+
+
+def test_links_are_made_seen_and_taken_away(client: httpx.Client) -> None:
+    link = {"source": "n1", "target": "memory/coffee.md", "kind": "supersedes"}
+    assert client.post("/v1/links", json=link).json() == {"created": True}
+    assert client.post("/v1/links", json=link).json() == {"created": False}
+    (found,) = client.get("/v1/neighbours/memory/tea.md").json()["neighbours"]
+    assert (found["kind"], found["direction"], found["note"]["id"]) == ("supersedes", "out", "n2")
+    assert client.delete("/v1/links", params=link).json() == {"removed": True}
+    assert client.delete("/v1/links", params=link).json() == {"removed": False}
+    assert client.get("/v1/neighbours/n1").json() == {"neighbours": []}
+    problem(client.post("/v1/links", json={"source": "no", "target": "n1"}), 404, "note-not-found")
+    problem(client.delete("/v1/links", params={"source": "no", "target": "n1"}), 404, "note-not-found")
+    problem(client.get("/v1/neighbours/no"), 404, "note-not-found")
+
+
+def test_texts_become_notes(client: httpx.Client, memory: Memory) -> None:
+    documents = [
+        {"path": "people/ines.md", "content": "# Ines\n\nLikes sencha."},
+        {"path": "chat.jsonl", "content": '{"content": "Hello."}\n{"content": "Goodbye."}'},
+        {"path": "photo.png", "content": "?"},
+    ]
+    report = client.post("/v1/ingest", json={"documents": documents, "prefix": "vault/"}).json()
+    assert report["files"] == {"read": 2, "unchanged": 0, "removed": 0}
+    assert report["notes"]["added"] == 3
+    assert [(each["name"], each["skipped"]) for each in report["problems"]] == [("photo.png", True)]
+    assert memory.has("vault/people/ines.md")
+    again = client.post("/v1/ingest", json={"documents": documents[:2], "prefix": "vault/"}).json()
+    assert again["files"] == {"read": 0, "unchanged": 2, "removed": 0}
+    twice = client.post("/v1/ingest", json={"documents": [documents[0]] * 2})
+    assert problem(twice, 422, "invalid") == "documents: two of them have the same path"
+
+
+def test_a_search_is_the_librarys(client: httpx.Client, memory: Memory) -> None:
+    expected = memory.search("green tea", now="2026-01-01").to_dict()
+    answer = client.post("/v1/search", json={"query": "green tea", "now": "2026-01-01", "trace": True}).json()
+    assert answer["hits"] == expected["hits"]
+    assert answer["query"] == "green tea"
+    assert set(answer["trace"]) == set(expected["trace"])
+    short = client.get("/v1/search", params={"q": "green tea", "top_k": 1, "mode": "bm25", "preset": "memini"}).json()
+    assert [hit["id"] for hit in short["hits"]] == ["n1"]
+    assert "trace" not in short
+
+
+def test_a_search_says_what_it_went_without(client: httpx.Client) -> None:
+    answer = client.post("/v1/search", json={"query": "tea", "mode": "semantic"}).json()
+    assert answer["warnings"] == ["there is no embedder, so the search was by words alone; open the memory with one"]
+
+
+def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:
+    options = {
+        "top_k": 2,
+        "candidate_k": 5,
+        "rerank": False,
+        "rerank_top_n": 3,
+        "skip_retry_ladder": True,
+        "question_date": "2026-04-18",
+        "preset": "jeffs-brain",
+        "filters": {"session": "s1", "tags": [], "created_after": "2020-01-01", "metadata": {}},
+        "floor": 0.0,
+        "trace": True,
+    }
+    answer = client.post("/v1/search", json={"query": "tea", **options}).json()
+    assert [hit["id"] for hit in answer["hits"]] == ["n2"]
+    assert (answer["trace"]["preset"], answer["trace"]["candidateK"]) == ("jeffs-brain", 5)
+
+
+def test_a_preset_is_a_name_and_never_a_file(client: httpx.Client) -> None:
+    for preset in ("/etc/passwd", "../mine.toml", "none"):
+        detail = problem(client.post("/v1/search", json={"query": "tea", "preset": preset}), 422, "invalid")
+        assert detail.startswith("body.preset: must be one of default, jeffs-brain")
+
+
+def test_an_explanation_is_for_a_person(client: httpx.Client) -> None:
+    answer = client.post("/v1/explain", json={"query": "green tea"}).json()
+    assert "green" in answer["explanation"]
+    assert "\x1b" not in answer["explanation"]
+    assert answer["trace"]["originalQuery"] == "green tea"
+
+
+def test_presets_are_compared_and_listed(client: httpx.Client) -> None:
+    listed = client.get("/v1/presets").json()
+    names = [preset["name"] for preset in listed["presets"]]
+    assert (names, listed["default"]) == (list(recollect.presets()), "default")
+    both = client.post("/v1/compare", json={"query": "tea", "presets": ["memini", "default", "memini"]}).json()
+    assert list(both["results"]) == ["memini", "default"]
+    every = client.post("/v1/compare", json={"query": "tea", "trace": True}).json()["results"]
+    assert list(every) == names
+    assert every["memini"]["trace"]["preset"] == "memini"
+
+
+def test_a_query_has_its_length(client: httpx.Client) -> None:
+    assert client.post("/v1/search", json={"query": "x" * 4096}).status_code == 200
+    problem(client.post("/v1/search", json={"query": "x" * 4097}), 422, "invalid")
+    problem(client.get("/v1/search", params={"q": "x" * 4097}), 422, "invalid")
+
+
+def test_what_the_memory_holds(client: httpx.Client, memory: Memory) -> None:
+    memory.add("Elsewhere.", namespace="work")
+    told = client.get("/v1/stats").json()
+    assert told["notes"] == {"default": 3, "work": 1}
+    assert told["version"] == __version__
+    assert told["store"]["location"].endswith("memory.db")
+    assert client.get("/v1/stats?namespace=work").json()["notes"] == {"work": 1}
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "right", "notes", "store", "location"),
+    [
+        (["tea"], "admin", {"tea": 0}, False, False),
+        (["work", "default"], "read", {"default": 3, "work": 1}, False, False),
+        (None, "read", {"default": 3, "work": 1}, True, False),
+        (None, "admin", {"default": 3, "work": 1}, True, True),
+    ],
+)
+def test_who_may_know_what_the_memory_holds(
+    memory: Memory,
+    ring: KeyRing,
+    namespaces: list[str] | None,
+    right: str,
+    notes: dict[str, int],
+    store: bool,
+    location: bool,
+) -> None:
+    memory.add("Elsewhere.", namespace="work")
+    _, key = ring.add("someone", namespaces, right)
+    with running(memory, ring=ring) as server:
+        told = server.client.get("/v1/stats", headers=bearer(key)).json()
+        metrics = server.client.get("/metrics", headers=bearer(key)).status_code
+    assert told["notes"] == notes
+    assert ("store" in told, "location" in told.get("store", {})) == (store, location)
+    assert metrics == (200 if location else 403)
+
+
+def test_alive_and_ready(memory: Memory) -> None:
+    with running(memory) as server:
+        assert server.client.get("/health").json() == {"status": "ok"}
+        assert server.client.get("/ready").json() == {"status": "ok"}
+        memory.close()
+        answer = server.client.get("/ready")
+        assert problem(answer, 503, "not-ready") == "the memory does not answer"
+        assert answer.headers["retry-after"] == "1"
+        assert server.client.get("/health").status_code == 200
+
+
+def test_not_ready_while_models_are_loaded(memory: Memory) -> None:
+    with running(memory, warm=False) as server:
+        service = server.app.state.service
+        until(lambda: server.client.get("/ready").status_code == 200)
+        service.readiness._warm = False
+        assert problem(server.client.get("/ready"), 503, "not-ready") == "the models are being loaded"

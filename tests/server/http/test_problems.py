@@ -1,0 +1,59 @@
+"""Each error of the library has its status, and says outside only what may be known there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from recollect import (
+    ArgumentError,
+    EmbedderError,
+    IngestError,
+    Memory,
+    RerankerError,
+    StoreBusyError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
+from tests.server.http.conftest import problem
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind", "detail"),
+    [
+        (ArgumentError("path", "is taken"), 422, "invalid", "path: is taken"),
+        (IngestError("tea.md: odd"), 422, "invalid", "tea.md: odd"),
+        (StoreBusyError("/home/m.db is busy"), 503, "store-busy", "The memory is kept busy by others"),
+        (StoreFullError("/home/m.db is full"), 507, "store-full", "There is no room left"),
+        (StoreReadOnlyError("/home/m.db is read-only"), 409, "read-only", "The memory cannot be written to"),
+        (StoreDamagedError("/home/m.db is damaged"), 500, "internal", "Something failed in the server"),
+        (EmbedderError("http://inside/ said no"), 503, "model-unavailable", "A model does not answer"),
+        (RerankerError("http://inside/ said no"), 503, "model-unavailable", "A model does not answer"),
+        (KeyError("note"), 500, "internal", "Something failed in the server"),
+    ],
+)
+def test_errors_have_their_status(
+    client: httpx.Client,
+    memory: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    status: int,
+    kind: str,
+    detail: str,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(memory, "add", fail, raising=False)
+    answer = client.post("/v1/notes", json={"content": "x"})
+    assert problem(answer, status, kind) == detail
+    assert ("retry-after" in answer.headers) == (status == 503)
+
+
+def test_several_wrong_values_are_all_told(client: httpx.Client) -> None:
+    answer = client.post("/v1/search", json={"query": 3, "top_k": "x", "mode": "odd"})
+    assert problem(answer, 422, "invalid") == "body.query: Input should be a valid string (and 2 more)"
+    assert [error["field"] for error in answer.json()["errors"]] == ["body.query", "body.top_k", "body.mode"]

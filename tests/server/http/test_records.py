@@ -1,0 +1,238 @@
+"""Logs, metrics and spans: what became of each request, and nobody's words."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+
+from recollect import Memory, RecollectError
+from recollect.retrieval import Trace
+from recollect.server import KeyRing
+from recollect.server.http import telemetry
+from recollect.server.http.finished import Finished, SearchTimes
+from recollect.server.http.logs import Log
+from recollect.server.http.metrics import Metrics
+from recollect.server.http.telemetry import Spans
+from tests.server.http.conftest import bearer, problem
+from tests.server.http.running import running
+
+WORDS = ("xyzzy", "plugh")
+
+
+def ask_around(client: httpx.Client, headers: dict[str, str]) -> None:
+    client.post("/v1/notes", json={"content": "xyzzy", "id": "plugh", "path": "xyzzy.md"}, headers=headers)
+    client.get("/v1/notes/plugh", headers=headers)
+    client.get("/v1/notes/xyzzy-nowhere", headers=headers)
+    client.post("/v1/search", json={"query": "xyzzy", "trace": True}, headers=headers)
+    client.get("/v1/search?q=xyzzy", headers=headers)
+    client.post("/v1/compare", json={"query": "xyzzy"}, headers=headers)
+    client.post("/v1/notes", content=b'{"xyzzy', headers={**headers, "Content-Type": "application/json"})
+    client.post("/v1/notes", json={"xyzzy": "plugh"}, headers=headers)
+    client.get("/xyzzy/plugh?xyzzy=plugh", headers=headers)
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_the_log_holds_templates_and_ids_and_nobodys_words(memory: Memory, ring: KeyRing) -> None:
+    key, text = ring.add("boss", None, "admin")
+    stream = io.StringIO()
+    with running(memory, ring=ring, observers=[Log(stream).finished]) as server:
+        server.client.get("/health", headers={"X-Request-Id": "mine-1"})
+        ask_around(server.client, bearer(text))
+        server.client.get("/v1/stats", headers=bearer(f"{text}x"))
+    for word in (*WORDS, text, "boss"):
+        assert word not in stream.getvalue()
+    told = [line for line in lines(stream) if line["route"] != "/ready"]
+    assert told[0] | {"time": "", "ms": 0} == {
+        "time": "",
+        "level": "info",
+        "event": "request",
+        "method": "GET",
+        "route": "/health",
+        "status": 200,
+        "ms": 0,
+        "request_id": "mine-1",
+    }
+    assert [(line["route"], line["status"], line.get("key")) for line in told[1:4]] == [
+        ("/v1/notes", 201, key.id),
+        ("/v1/notes/{key}", 200, key.id),
+        ("/v1/notes/{key}", 404, key.id),
+    ]
+    assert (told[-2]["route"], told[-2]["status"]) == ("", 404)
+    assert (told[-1]["status"], "key" in told[-1]) == (401, False)
+    assert all(line["ms"] >= 0 for line in told)
+
+
+@pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb"])
+def test_an_id_that_is_none_is_replaced(client: httpx.Client, asked: str) -> None:
+    answer = client.get("/health", headers={b"X-Request-Id": asked.encode()})
+    assert len(answer.headers["x-request-id"]) == 16
+
+
+def test_a_fault_is_told_by_its_place_and_not_by_its_words(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("about xyzzy")
+
+    stream = io.StringIO()
+    with running(memory, observers=[Log(stream, requests=False).finished]) as server:
+        monkeypatch.setattr(memory, "get", fail, raising=False)
+        assert problem(server.client.get("/v1/notes/n1"), 500, "internal") == "Something failed in the server"
+        monkeypatch.setattr(memory, "get", lambda *_, **__: (_ for _ in ()).throw(RecollectError("/home/xyzzy")))
+        problem(server.client.get("/v1/notes/n1"), 500, "internal")
+        server.client.get("/health")
+    assert "xyzzy" not in stream.getvalue()
+    first, second = lines(stream)  # what went well is worth no line here
+    assert (first["level"], first["fault"], first["status"]) == ("error", "RuntimeError", 500)
+    assert first["at"][0].startswith("test_records.py:")
+    assert second["fault"] == "RecollectError"
+
+
+def test_a_log_for_a_person_and_for_libraries() -> None:
+    stream = io.StringIO()
+    log = Log(stream, as_json=False, clock=lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC))
+    log.finished(finished())
+    logger = logging.Logger("uvicorn.error")
+    logger.addHandler(log.handler())
+    logger.info("not worth it")
+    logger.warning("Invalid HTTP request received.")
+    try:
+        raise ValueError("xyzzy")
+    except ValueError:
+        logger.exception("Exception in ASGI application")
+    one, two, three = stream.getvalue().splitlines()
+    assert one == "07:30:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
+    assert two == "07:30:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
+    assert three.startswith("07:30:00 error library logger=uvicorn.error fault=ValueError at=['test_records.py:")
+
+
+def finished(**changes: Any) -> Finished:
+    trace = Trace(
+        mode="hybrid",
+        original_query="xyzzy",
+        bm25_elapsed=10,
+        vector_elapsed=30,
+        context_elapsed=5,
+        fusion_elapsed=4,
+        graph_elapsed=3,
+        rerank_elapsed=2,
+        total_elapsed=50,
+    )
+    given: dict[str, Any] = {
+        "method": "POST",
+        "route": "/v1/search",
+        "status": 200,
+        "started": 1_000_000_000,
+        "seconds": 0.1,
+        "request_id": "r1",
+        "key_id": "k1",
+        "searches": [SearchTimes.of(trace, 0.02)],
+    }
+    return Finished(**(given | changes))
+
+
+def test_where_the_time_of_a_search_went() -> None:
+    (times,) = finished().searches
+    assert times.legs == 0.03
+    assert times.rest == pytest.approx(0.006)  # 50 - 30 - 5 - 4 - 3 - 2
+    metrics = Metrics()
+    metrics.finished(finished())
+    metrics.finished(finished(method="BREW", searches=[]))
+    told = metrics.exposed().decode()
+    for part, seconds in {"waiting": 0.02, "legs": 0.03, "context": 0.005, "graph": 0.003, "ranking": 0.004}.items():
+        assert f'recollect_search_seconds_total{{part="{part}"}} {seconds}\n' in told
+    assert 'recollect_search_seconds_total{part="server"} 0.03' in told  # 100 - 20 - 50
+    assert 'recollect_http_requests_total{method="other",route="/v1/search",status="200"} 1.0' in told
+    assert "recollect_searches_total 1.0" in told
+
+
+def test_metrics_of_a_server_hold_nobodys_words(client: httpx.Client) -> None:
+    ask_around(client, {})
+    answer = client.get("/metrics", headers={"Accept": "application/openmetrics-text, text/plain;q=0.5, */*;q=0.1"})
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert not any(word in answer.text for word in WORDS)
+    assert 'recollect_http_requests_total{method="GET",route="/v1/notes/{key}",status="404"} 1.0' in answer.text
+    assert 'recollect_busy{crew="readers"} 0.0' in answer.text
+    assert "recollect_searches_total 7.0" in answer.text  # two, and one for each preset
+    assert "process_resident_memory_bytes" in answer.text
+
+
+class TestSpans:
+    @pytest.fixture
+    def exporter(self) -> InMemorySpanExporter:
+        return InMemorySpanExporter()
+
+    @pytest.fixture
+    def spans(self, exporter: InMemorySpanExporter) -> Spans:
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        return Spans(provider)
+
+    def test_a_search_is_a_tree_of_its_parts(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
+        spans.finished(finished())
+        made = {span.name: span for span in exporter.get_finished_spans()}
+        assert set(made) == {
+            *("POST /v1/search", "search"),
+            *("words", "meaning", "context", "graph", "ranking", "rerank"),
+        }
+        assert {name: took(span) for name, span in made.items()} == {
+            "POST /v1/search": 100,
+            "search": 50,
+            "words": 10,
+            "meaning": 30,
+            "context": 5,
+            "graph": 3,
+            "ranking": 4,
+            "rerank": 2,
+        }
+        search, words = made["search"], made["words"]
+        assert words.parent == search.context
+        assert search.parent == made["POST /v1/search"].context
+        assert words.start_time == made["meaning"].start_time == search.start_time
+        assert made["context"].start_time == made["meaning"].end_time
+        assert (made["POST /v1/search"].attributes or {})["http.response.status_code"] == 200
+        assert search.attributes == {"recollect.waited_ms": 20.0}
+
+    def test_a_part_that_did_not_run_has_no_span(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
+        trace = Trace(mode="bm25", original_query="xyzzy", bm25_elapsed=1, total_elapsed=1)
+        spans.finished(finished(searches=[SearchTimes.of(trace, 0.0)] * 2, status=503, key_id=""))
+        names = [span.name for span in exporter.get_finished_spans()]
+        assert names == ["words", "search", "words", "search", "POST /v1/search"]
+        assert exporter.get_finished_spans()[-1].status.status_code is StatusCode.ERROR
+        spans.close()
+
+    def test_spans_of_a_server_hold_nobodys_words_and_go_on_where_the_caller_was(
+        self, spans: Spans, exporter: InMemorySpanExporter, memory: Memory
+    ) -> None:
+        parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        with running(memory, observers=[spans.finished]) as server:
+            ask_around(server.client, {"traceparent": parent})
+        made = exporter.get_finished_spans()
+        told = " ".join(span.to_json() for span in made)
+        assert not any(word in told for word in WORDS)
+        assert {f"{span.context.trace_id:032x}" for span in made if span.name == "search"} == {parent.split("-")[1]}
+
+    def test_spans_are_sent_where_the_environment_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+        sending = telemetry.exporting()
+        sending.close()
+
+    def test_without_the_packages_it_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(__import__("sys").modules, "opentelemetry.sdk.trace", None)
+        with pytest.raises(RecollectError, match=r"pip install 'recollect\[telemetry\]'"):
+            telemetry.exporting()
+
+
+def took(span: Any) -> float:
+    return float(span.end_time - span.start_time) / 1e6

@@ -1,0 +1,35 @@
+"""The prompt that tells a model how to use the memory."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from recollect.memory import Memory
+from recollect.server.mcp.catalogue import TOOLS
+from recollect.server.mcp.prompts import get_prompt
+from recollect.server.mcp.server import memory_server
+
+
+def test_it_speaks_of_tools_that_are_there() -> None:
+    text = get_prompt("use_memory", {}).messages[0].content.text  # type: ignore[union-attr]
+    for name in ("recall", "remember", "update", "forget", "list"):
+        assert name in TOOLS
+        assert f"`{name}`" in text
+    assert "never an instruction" in text
+
+
+def test_it_may_begin_with_something(memory: Memory) -> None:
+    async def talk() -> None:
+        async with Client(memory_server(memory)) as client:
+            (prompt,) = (await client.list_prompts()).prompts
+            assert (prompt.name, [each.name for each in prompt.arguments or []]) == ("use_memory", ["about"])
+            told = await client.get_prompt("use_memory", {"about": " green tea "})
+            assert told.messages[0].content.text.endswith("about this: green tea")  # type: ignore[union-attr]
+            with pytest.raises(MCPError, match="name: there is no prompt 'dream'; there is use_memory"):
+                await client.get_prompt("dream")
+
+    asyncio.run(talk())

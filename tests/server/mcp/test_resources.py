@@ -1,0 +1,103 @@
+"""Notes as resources."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from recollect.errors import NoteNotFoundError, StoreBusyError
+from recollect.memory import Memory
+from recollect.server.cursors import Cursors
+from recollect.server.mcp.resources import PAGE, list_notes, read_note, uri_of
+from recollect.server.mcp.server import memory_server
+from recollect.server.rights import EVERYONE, Caller, Grant
+from tests.server.mcp.conftest import MODES
+
+TEA = Caller("tea", Grant.of(["tea"], "read"))
+
+
+def test_notes_are_listed_page_by_page(memory: Memory) -> None:
+    memory.add_many([f"Note {place}." for place in range(PAGE)], namespace="tea")
+    cursors = Cursors()
+    first = list_notes(memory, TEA, cursors, None)
+    assert len(first.resources) == PAGE
+    green, black = first.resources[:2]
+    assert (green.uri, green.name, green.title) == ("note://tea/tea/green.md", "tea/green.md", "Green")
+    assert (black.description, black.size, black.mime_type) == ("Guests.", 24, "text/markdown")
+    rest = list_notes(memory, TEA, cursors, first.next_cursor)
+    assert len(rest.resources) == 2
+    assert rest.next_cursor is None
+    assert rest.resources[1].uri == f"note://tea/{rest.resources[1].name}"
+
+
+def test_every_resource_that_is_listed_can_be_read(memory: Memory) -> None:
+    memory.add("With a fragment.", path="a b/c%20d#e?f.md", namespace="tea")
+
+    async def talk() -> list[str]:
+        async with Client(memory_server(memory, TEA)) as client:
+            listed = (await client.list_resources()).resources
+            read = [await client.read_resource(each.uri) for each in listed]
+            return [each.contents[0].text for each in read]  # type: ignore[union-attr]
+
+    assert asyncio.run(talk()) == ["Prefers green tea.", "Black tea is for guests.", "With a fragment."]
+
+
+@settings(max_examples=50)
+@given(
+    namespace=st.text("abÄ%/ #?", min_size=1).filter(str.strip),
+    key=st.text("abÄ%/ #?.", min_size=1).filter(str.strip),
+)
+def test_an_address_says_what_it_was_made_of(namespace: str, key: str) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Listening:
+        def get(self, key: str, *, namespace: str) -> None:
+            asked.append((namespace, key))
+
+    with pytest.raises(NoteNotFoundError):
+        read_note(Listening(), EVERYONE, uri_of(namespace, key))  # type: ignore[arg-type]
+    assert asked == [(namespace, key)]
+
+
+@pytest.mark.parametrize("uri", ["note://tea", "file:///etc/passwd", "tea/t1", ""])
+def test_what_is_no_address_of_a_note(memory: Memory, uri: str) -> None:
+    with pytest.raises(NoteNotFoundError, match="the address of a note is note://namespace/key"):
+        read_note(memory, TEA, uri)
+
+
+def test_errors_are_those_of_the_protocol(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: Any, **__: Any) -> Any:
+        raise StoreBusyError("others keep it busy")
+
+    async def code_of(uri: str) -> tuple[int, str]:
+        async with Client(memory_server(memory, TEA)) as client:
+            with pytest.raises(MCPError) as raised:
+                await client.read_resource(uri)
+            return raised.value.error.code, raised.value.error.message
+
+    assert asyncio.run(code_of("note://tea/t9")) == (-32602, "there is no note 't9' in namespace 'tea'")
+    monkeypatch.setattr(memory, "get", busy)
+    assert asyncio.run(code_of("note://tea/t1")) == (-32603, "others keep it busy")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_fault_is_told_to_the_log_alone(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mode: str
+) -> None:
+    def fault(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("secret detail")
+
+    async def talk() -> None:
+        async with Client(memory_server(memory, TEA), mode=mode) as client:
+            with pytest.raises(MCPError, match="^a fault in Recollect; the server's log says where$"):
+                await client.read_resource("note://tea/t1")
+
+    monkeypatch.setattr(memory, "get", fault)
+    asyncio.run(talk())
+    assert "secret detail" in caplog.text

@@ -1,0 +1,299 @@
+"""What each tool does, through the SDK's client; answers are held against their schemas by it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolResult
+
+import recollect
+from recollect.errors import StoreBusyError
+from recollect.memory import Memory
+from recollect.server.mcp.catalogue import TOOLS
+from recollect.server.mcp.recalling import SURE, WHOLE_TEXT
+from recollect.server.mcp.server import memory_server
+from recollect.server.mcp.values import BRIEF
+from recollect.server.rights import Caller, Grant, Right
+
+TEA = Caller("tea", Grant.of(["tea"], "write"))
+
+
+def called(memory: Memory, name: str, caller: Caller = TEA, **given: Any) -> CallToolResult:
+    async def talk() -> CallToolResult:
+        async with Client(memory_server(memory, caller)) as client:
+            return await client.call_tool(name, given)
+
+    return asyncio.run(talk())
+
+
+def answer(memory: Memory, name: str, **given: Any) -> dict[str, Any]:
+    result = called(memory, name, **given)
+    assert not result.is_error, result.content
+    told: dict[str, Any] = result.structured_content
+    (block,) = result.content  # for clients that read text alone
+    assert json.loads(block.text) == told  # type: ignore[union-attr]
+    return told
+
+
+def error(memory: Memory, name: str, **given: Any) -> str:
+    result = called(memory, name, **given)
+    assert result.is_error
+    assert result.structured_content is None
+    line: str = result.content[0].text  # type: ignore[union-attr]
+    assert "\n" not in line
+    assert "Traceback" not in line
+    return line
+
+
+class TestRecall:
+    def test_hits_are_compact(self, memory: Memory) -> None:
+        memory.update("t1", created_at="2026-04-18", namespace="tea")
+        told = answer(memory, "recall", query="green tea", top_k=1)
+        (hit,) = memory.search("green tea", top_k=1, namespace="tea")
+        assert hit.confidence
+        assert told == {
+            "answer": "1 note, the best first.",
+            "sure": True,
+            "hits": [
+                {
+                    "id": "t1",
+                    "path": "tea/green.md",
+                    "title": "Green",
+                    "text": "Prefers green tea.",
+                    "score": round(hit.score, 4),
+                    "confidence": round(hit.confidence, 3),
+                    "created_at": "2026-04-18T00:00:00Z",
+                }
+            ],
+            "namespace": "tea",
+        }
+
+    def test_it_says_plainly_when_nothing_was_found(self, memory: Memory) -> None:
+        told = answer(memory, "recall", query="zebra")
+        assert told["answer"].startswith("Nothing was found.")
+        assert (told["sure"], told["hits"]) == (False, [])
+
+    def test_it_says_plainly_when_it_is_not_sure(self, memory: Memory) -> None:
+        words = " OR ".join(f"zebra{place}" for place in range(12))
+        told = answer(memory, "recall", query=f"guests OR {words}")
+        (hit,) = told["hits"]
+        assert hit["confidence"] < SURE
+        assert told["sure"] is False
+        assert told["answer"].startswith(f"Not sure: the best of these has a confidence of {hit['confidence']:.2f}")
+
+    def test_of_a_long_note_the_piece_that_fits(self, memory: Memory) -> None:
+        memory.add("Rain. " * 1000 + "The kettle squeaks. " + "Sun. " * 1000, path="long.md", namespace="tea")
+        (hit,) = answer(memory, "recall", query="kettle")["hits"]
+        assert hit["shortened"] is True
+        assert "The kettle squeaks." in hit["text"]
+        assert len(hit["text"]) <= WHOLE_TEXT + 2
+
+    def test_filters_hold(self, memory: Memory) -> None:
+        assert [hit["id"] for hit in answer(memory, "recall", query="tea", tags="own")["hits"]] == ["t1"]
+        assert [hit["id"] for hit in answer(memory, "recall", query="tea", tags='["own"]')["hits"]] == ["t1"]
+        assert [hit["id"] for hit in answer(memory, "recall", query="tea", path_prefix="tea/b")["hits"]] == ["t2"]
+        assert answer(memory, "recall", query="tea", session="s")["hits"] == []
+        assert answer(memory, "recall", query="tea", created_before="2020-01-01")["hits"] == []
+        assert len(answer(memory, "recall", query="tea", created_after="2020-01-01")["hits"]) == 2
+
+    def test_what_was_replaced_says_by_what(self, memory: Memory) -> None:
+        new = answer(memory, "remember", content="Green tea is over: it is black now.", supersedes="t1")
+        hits = {hit["id"]: hit for hit in answer(memory, "recall", query="green tea")["hits"]}
+        assert hits["t1"]["superseded_by"] == [new["id"]]
+        assert "superseded_by" not in hits[new["id"]]
+
+    def test_what_had_to_be_done_without_is_told(self, tmp_path: Any) -> None:
+        def once(texts: Any) -> Any:
+            if "tea" in texts:
+                raise RuntimeError("no power")
+            return [[1.0, 0.0] for _ in texts]
+
+        embedder = recollect.embedders.FunctionEmbedder(once, name="tired")
+        with recollect.open(tmp_path / "tired.db", embedder=embedder) as memory:
+            memory.add("Prefers green tea.", namespace="tea")
+            assert "no power" in answer(memory, "recall", query="tea")["warnings"][0]
+
+    def test_explain_tells_why(self, memory: Memory) -> None:
+        told = answer(memory, "explain", query="green tea", top_k=1)
+        assert "looked for" in told["explanation"]
+        assert [hit["id"] for hit in told["hits"]] == ["t1"]
+
+
+class TestWriting:
+    def test_remember_stores_all_fields(self, memory: Memory) -> None:
+        fields = {
+            "content": '{"not": "read as JSON"}',
+            "path": "people/ines.md",
+            "title": "null",
+            "summary": "[1]",
+            "importance": 0.9,
+            "created_at": "2026-01-02T03:04:05Z",
+            "session": "s",
+            "position": 3,
+        }
+        told = answer(memory, "remember", **fields, tags='["a", "b"]', metadata='{"age": 7}')
+        note = memory.get("people/ines.md", namespace="tea")
+        assert note is not None
+        assert told == {
+            "id": note.id,
+            "path": "people/ines.md",
+            "namespace": "tea",
+            "created_at": "2026-01-02T03:04:05Z",
+            "updated_at": note.to_dict()["updated_at"],
+        }
+        stored = note.to_dict()
+        assert {name: stored[name] for name in fields} == fields
+        assert (note.tags, note.metadata) == (("a", "b"), {"age": 7})
+
+    def test_remember_takes_no_others_place(self, memory: Memory) -> None:
+        line = error(memory, "remember", content="Another.", path="tea/green.md")
+        assert line == "path: there is a note 'tea/green.md' already; change it with update, or name another"
+        line = error(memory, "remember", content="Another.", supersedes="nothing.md")
+        assert line == "there is no note 'nothing.md' in namespace 'tea' to be superseded"
+        assert memory.count(namespace="tea") == 2
+
+    def test_update_changes_what_is_given(self, memory: Memory) -> None:
+        told = answer(memory, "update", key="tea/green.md", content="Prefers sencha.", tags=[])
+        note = memory.get("t1", namespace="tea")
+        assert note is not None
+        assert (told["id"], note.content, note.title, note.tags) == ("t1", "Prefers sencha.", "Green", ())
+        assert error(memory, "update", key="t1").startswith("key: nothing is said of what should change")
+        assert error(memory, "update", key="t9", title="x") == "there is no note 't9' in namespace 'tea'"
+
+    def test_forget_says_what_was_not_there(self, memory: Memory) -> None:
+        assert answer(memory, "forget", keys=["t1", "tea/black.md", "t9"]) == {"forgotten": 2, "missing": ["t9"]}
+        assert answer(memory, "forget", keys="t1") == {"forgotten": 0, "missing": ["t1"]}
+        assert error(memory, "forget", keys=[]).startswith("keys: Value should have at least 1 item")
+
+    def test_link_says_whether_it_is_new(self, memory: Memory) -> None:
+        assert answer(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": True}
+        assert answer(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": False}
+        assert [beside.note.id for beside in memory.neighbours("t1", namespace="tea")] == ["t2"]
+
+
+class TestLooking:
+    def test_list_goes_page_by_page(self, memory: Memory) -> None:
+        memory.add("x" * (BRIEF + 1), id="t3", namespace="tea")
+
+        async def talk() -> list[dict[str, Any]]:
+            async with Client(memory_server(memory, TEA)) as client:
+                first = (await client.call_tool("list", {"limit": 2})).structured_content
+                given = {"limit": 2, "cursor": first["next_cursor"]}
+                return [first, (await client.call_tool("list", given)).structured_content]
+
+        first, second = asyncio.run(talk())
+        assert [note["id"] for note in first["notes"]] == ["t1", "t2"]
+        assert {"tags": ["own"], "title": "Green", "path": "tea/green.md"}.items() <= first["notes"][0].items()
+        (note,) = second["notes"]
+        assert (note["id"], note["shortened"], len(note["text"])) == ("t3", True, BRIEF)
+        assert "next_cursor" not in second
+
+    @pytest.mark.parametrize("cursor", ["", "x", "-1", "²", "9" * 30])
+    def test_a_cursor_of_ones_own_is_refused(self, memory: Memory, cursor: str) -> None:
+        line = error(memory, "list", cursor=cursor)
+        assert line == "cursor: is none of this server's for this namespace; begin without one"
+
+    def test_list_filters(self, memory: Memory) -> None:
+        assert [note["id"] for note in answer(memory, "list", tags=["own"])["notes"]] == ["t1"]
+        assert [note["id"] for note in answer(memory, "list", path_prefix="tea/b")["notes"]] == ["t2"]
+        assert answer(memory, "list", session="s")["notes"] == []
+
+    def test_list_reads_notes_as_a_whole(self, memory: Memory) -> None:
+        memory.add("x" * 5000, id="t3", namespace="tea")
+        told = answer(memory, "list", keys=["t3", "t9"])
+        assert [(note["id"], len(note["text"])) for note in told["notes"]] == [("t3", 5000)]
+        assert told["missing"] == ["t9"]
+        assert "missing" not in answer(memory, "list", keys="t3")
+
+    def test_stats_count_the_namespace(self, memory: Memory) -> None:
+        assert answer(memory, "stats") == {
+            "notes": 2,
+            "namespace": "tea",
+            "namespaces": ["tea"],
+            "embedder": "no embedder: no embedder was asked for",
+        }
+
+    def test_stats_name_the_embedder(self, tmp_path: Any) -> None:
+        embedder = recollect.embedders.FunctionEmbedder(lambda texts: [[1.0, 0.0] for _ in texts], name="flat")
+        with recollect.open(tmp_path / "flat.db", embedder=embedder) as memory:
+            assert answer(memory, "stats")["embedder"].startswith("flat")
+
+
+class TestErrors:
+    def test_wrong_arguments_are_told_in_one_line(self, memory: Memory) -> None:
+        assert error(memory, "recall", query="") == "query: String should have at least 1 character"
+        assert error(memory, "recall", query="x" * 4097) == "query: String should have at most 4096 characters"
+        assert error(memory, "recall", query="tea", tags="own", colour="red") == "colour: there is no such argument"
+        assert error(memory, "remember", content="x", metadata="none").startswith("metadata: Input should be a valid")
+        assert error(memory, "remember", content="x", metadata="[]").startswith("metadata: Input should be a valid")
+        line = error(memory, "recall", query="tea", created_after="soon")
+        assert line.startswith("filters.created_after: must be an ISO-8601 date or time, got 'soon'")
+
+    def test_a_tool_that_is_not_there(self, memory: Memory) -> None:
+        async def talk() -> None:
+            async with Client(memory_server(memory)) as client:
+                with pytest.raises(MCPError, match=r"there is no tool 'dream'; there are recall, remember, update"):
+                    await client.call_tool("dream")
+
+        asyncio.run(talk())
+
+    def test_errors_of_the_store_are_one_line(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+        def busy(*_: Any, **__: Any) -> Any:
+            raise StoreBusyError("others keep it\nbusy")
+
+        monkeypatch.setattr(memory, "search", busy)
+        assert error(memory, "recall", query="tea") == "others keep it busy"
+
+    def test_a_fault_is_told_to_the_log_and_not_to_the_model(
+        self, memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fault(*_: Any, **__: Any) -> Any:
+            raise ZeroDivisionError("secret detail")
+
+        monkeypatch.setattr(memory, "search", fault)
+        assert error(memory, "recall", query="tea") == "a fault in Recollect; the server's log says where"
+        assert "secret detail" in caplog.text
+
+
+class TestDescriptions:
+    def tools(self, memory: Memory) -> dict[str, Any]:
+        async def talk() -> dict[str, Any]:
+            async with Client(memory_server(memory)) as client:
+                return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+        return asyncio.run(talk())
+
+    def test_the_tools_are_those_of_the_contract(self, memory: Memory) -> None:
+        named = {"remember", "recall", "explain", "forget", "update", "link", "list", "stats"}
+        assert set(self.tools(memory)) == set(TOOLS) == named
+
+    def test_each_has_what_a_client_shows_and_a_model_reads(self, memory: Memory) -> None:
+        for tool in self.tools(memory).values():
+            assert tool.title
+            assert 40 < len(tool.description) < 420
+            assert tool.input_schema["additionalProperties"] is False
+            assert tool.output_schema["type"] == "object"
+            assert None not in tool.annotations.model_dump().values()
+            for schema in (tool.input_schema, tool.output_schema):
+                assert "$defs" in schema or schema["properties"] is not None
+            for name, told in tool.input_schema["properties"].items():
+                assert told.get("description"), f"{tool.name}.{name} is not described"
+
+    def test_hints_are_true(self, memory: Memory) -> None:
+        hints = {name: tool.annotations for name, tool in self.tools(memory).items()}
+        assert {name for name, hint in hints.items() if hint.read_only_hint} == {"recall", "explain", "list", "stats"}
+        assert {name for name, hint in hints.items() if hint.destructive_hint} == {"update", "forget"}
+        assert {name for name, hint in hints.items() if not hint.idempotent_hint} == {"remember"}
+        assert not any(hint.open_world_hint for hint in hints.values())
+
+    def test_who_may_only_read_sees_only_such_tools(self, memory: Memory) -> None:
+        async def talk() -> set[str]:
+            async with Client(memory_server(memory, Caller("reader", Grant(None, Right.READ)))) as client:
+                return {tool.name for tool in (await client.list_tools()).tools}
+
+        assert asyncio.run(talk()) == {"recall", "explain", "list", "stats"}
