@@ -74,6 +74,14 @@ class TestNotes:
 
         done(server(), do)
 
+    def test_a_note_that_replaces_others(self, server: Server, memory: recollect.Memory) -> None:
+        old = memory.get("n1", namespace="tea")
+        assert old is not None
+        one = done(server(), lambda client: client.add("Black tea now.", supersedes=old))
+        two = done(server(), lambda client: client.add("White tea now.", supersedes=[one.id, "memory/a b.md"]))
+        assert [link.target for link in one.links] == ["n1"]
+        assert [link.target for link in two.links] == [one.id, "n2"]
+
     def test_many(self, server: Server, memory: recollect.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("recollect.client.client.BATCH_NOTES", 2)
         notes: list[Note | str | dict[str, Any]] = ["one", {"content": "two", "id": "b2"}, Note(content="three")]

@@ -41,6 +41,7 @@ _COUNT = click.IntRange(min=1)
     "--searches", type=_COUNT, metavar="N", help="How many searches run at once; by default two for each processor."
 )
 @click.option("--telemetry", is_flag=True, help="Send spans by OpenTelemetry, as OTEL_… variables say.")
+@options.secrets
 @options.reranker
 @options.embedder
 @options.database
@@ -57,6 +58,7 @@ def command(
     timeout: float,
     searches: int | None,
     telemetry: bool,
+    secrets: str,
     reranker: str | None,
     embedder: str,
     db: str,
@@ -109,7 +111,7 @@ def command(
             spans = exporting()
             stack.callback(spans.close)
             observers.append(spans.finished)
-        memory = stack.enter_context(opening.open_or_create(db, embedder, reranker=reranker, preset=preset))
+        memory = stack.enter_context(opening.open_or_create(db, embedder, secrets, reranker=reranker, preset=preset))
         mcp = mcp_extension(memory, settings)
         serve(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], listening=listening)
     log.write("stopped")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Self
 
@@ -73,13 +73,22 @@ class AsyncClient:
         """Close the connections."""
         await self._connection.close()
 
-    async def add(self, content: str | None = None, *, namespace: str | None = None, **fields: Any) -> Note:
+    async def add(
+        self,
+        content: str | None = None,
+        *,
+        supersedes: Key | Sequence[Key] | None = None,
+        namespace: str | None = None,
+        **fields: Any,
+    ) -> Note:
         """Store a note and return it; see :meth:`recollect.Memory.add`.
 
         One without id and path is sent once: doing it twice would make two.
         """
         named = bool(fields.get("id") or fields.get("path"))
-        draft = draft_of({"content": content, **fields})
+        older = [supersedes] if isinstance(supersedes, (str, Note)) else supersedes or ()
+        replaced = [key.id if isinstance(key, Note) else key for key in older]
+        draft = draft_of({"content": content, "supersedes": replaced or None, **fields})
         return note_of(await self._ask("POST", "/v1/notes", namespace, body=draft, repeatable=named))
 
     async def add_many(

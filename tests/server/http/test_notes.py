@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 
+import recollect
 from recollect import Memory
 from tests.server.http.conftest import problem
+from tests.server.http.running import running
 
 
 def test_a_note_is_stored_got_changed_and_deleted(client: httpx.Client, memory: Memory) -> None:
@@ -41,6 +45,32 @@ def test_a_note_that_is_not_there(client: httpx.Client, method: str, key: str) -
     answer = client.request(method, f"/v1/notes/{key}", json={} if method == "PATCH" else None)
     detail = problem(answer, 404, "note-not-found")
     assert "in namespace 'default'" in detail
+
+
+def test_a_note_may_expire_and_may_replace_others(client: httpx.Client) -> None:
+    sent = {"content": "Black tea now.", "expires_at": "2999-01-01", "supersedes": ["n1"]}
+    note = client.post("/v1/notes", json=sent).json()
+    assert (note["expires_at"], note["links"]) == ("2999-01-01T00:00:00Z", [{"kind": "supersedes", "target": "n1"}])
+    kept = client.patch(f"/v1/notes/{note['id']}", json={"expires_at": "never"}).json()
+    assert kept["expires_at"] is None
+    hits = client.post("/v1/search", json={"query": "tea"}).json()["hits"]
+    assert {hit["id"]: hit["superseded_by"] for hit in hits}["n1"] == [note["id"]]
+    assert "expires_at" in problem(client.post("/v1/notes", json={**sent, "expires_at": "2001-01-01"}), 422, "invalid")
+    assert "nowhere" in problem(
+        client.post("/v1/notes", json={**sent, "supersedes": ["nowhere"]}), 404, "note-not-found"
+    )
+
+
+def test_secrets_are_refused_where_the_memory_refuses_them(tmp_path: Path) -> None:
+    secret = "AKIA" + "Q7RTYUPLKJHGFDSX"
+    with recollect.open(tmp_path / "m.db", embedder=None, secrets="refuse") as memory, running(memory) as served:
+        detail = problem(served.client.post("/v1/notes", json={"content": f"key {secret}"}), 422, "invalid")
+        assert "content: holds a secret" in detail
+        assert secret not in detail
+        asked = {"documents": [{"path": "a.md", "content": f"key {secret}"}, {"path": "b.md", "content": "Tea."}]}
+        report = served.client.post("/v1/ingest", json=asked).json()
+        assert [each["name"] for each in report["problems"]] == ["a.md"]
+        assert [note.path for note in memory.notes()] == ["b.md"]
 
 
 def test_a_new_note_needs_a_text(client: httpx.Client) -> None:

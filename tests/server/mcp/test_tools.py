@@ -107,6 +107,13 @@ class TestRecall:
         assert hits["t1"]["superseded_by"] == [new["id"]]
         assert "superseded_by" not in hits[new["id"]]
 
+    def test_a_note_may_expire(self, memory: Memory) -> None:
+        new = answer(memory, "remember", content="The kettle is at the mender's.", expires_at="2999-01-01")
+        assert new["expires_at"] == "2999-01-01T00:00:00Z"
+        assert "expires_at" not in answer(memory, "update", key=new["id"], expires_at="never")
+        line = error(memory, "update", key=new["id"], expires_at="2001-01-01")
+        assert line.startswith("expires_at: must lie in the future")
+
     def test_what_had_to_be_done_without_is_told(self, tmp_path: Any) -> None:
         def once(texts: Any) -> Any:
             if "tea" in texts:
@@ -154,7 +161,7 @@ class TestWriting:
         line = error(memory, "remember", content="Another.", path="tea/green.md")
         assert line == "path: there is a note 'tea/green.md' already; change it with update, or name another"
         line = error(memory, "remember", content="Another.", supersedes="nothing.md")
-        assert line == "there is no note 'nothing.md' in namespace 'tea' to be superseded"
+        assert line == "there is no note 'nothing.md' in namespace 'tea' to supersede"
         assert memory.count(namespace="tea") == 2
 
     def test_update_changes_what_is_given(self, memory: Memory) -> None:

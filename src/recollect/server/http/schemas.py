@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
+    "AddedNote",
     "Batch",
     "Created",
     "Documents",
@@ -58,6 +59,9 @@ class NoteChanges(Asked):
     created_at: Moment | None = Field(default=None, description="When it was made, in ISO 8601; now if not given.")
     updated_at: Moment | None = Field(default=None, description="When it was changed; now if not given.")
     last_accessed_at: Moment | None = Field(default=None, description="When it was last read.")
+    expires_at: Moment | None = Field(
+        default=None, description="From when on it is forgotten; `never` keeps one for good that was to expire."
+    )
     importance: Importance | None = Field(default=None, description="From 0 to 1; 0.5 if not given.")
     session: Line | None = Field(default=None, description="The conversation or document that it belongs to.")
     position: Position | None = Field(default=None, description="Its place there, from 0.")
@@ -69,6 +73,14 @@ class NewNote(NoteChanges):
     """A note to store. One with this `id` or `path` is changed: what is not given stays."""
 
     id: Line | None = Field(default=None, description="Its id; one is made if none is given.")
+
+
+class AddedNote(NewNote):
+    """A note to store, and which ones it replaces."""
+
+    supersedes: list[Name] | None = Field(
+        default=None, max_length=100, description="Ids or paths of notes that it replaces; they step back in searches."
+    )
 
 
 class Batch(Asked):
@@ -113,6 +125,7 @@ class StoredNote(Told):
     created_at: str | None = Field(description="When it was made, in UTC.")
     updated_at: str | None = Field(description="When it was changed.")
     last_accessed_at: str | None = Field(description="When it was last read.")
+    expires_at: str | None = Field(description="From when on it is forgotten; null if it is kept.")
     importance: float = Field(description="From 0 to 1.")
     session: str = Field(description="Its session; empty if it has none.")
     position: int | None = Field(description="Its place there.")

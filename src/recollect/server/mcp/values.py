@@ -83,6 +83,7 @@ class Written(BaseModel):
     namespace: str
     created_at: str | None = None
     updated_at: str | None = None
+    expires_at: str | None = Field(default=None, description="From when on it is forgotten.")
 
 
 def brief_of(note: Note, length: int | None = BRIEF) -> Brief:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from recollect.errors import ArgumentError, NoteNotFoundError
+from recollect.errors import ArgumentError
 from recollect.model import Note
 from recollect.server.mcp.tool import Call, Tool
 from recollect.server.mcp.values import Arguments, Object, Texts, Written
@@ -32,6 +32,7 @@ class Remembering(Arguments):
     session: str | None = Field(default=None, description="The conversation or document that it belongs to.")
     position: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Its place in the session, from 0.")
     metadata: Object | None = Field(default=None, description="Anything else, as a JSON object.")
+    expires_at: str | None = Field(default=None, description="When to forget it, in ISO 8601; never if left out.")
     supersedes: str | None = Field(default=None, description="Id or path of an older note that this one replaces.")
 
 
@@ -46,6 +47,7 @@ class Updating(Arguments):
     tags: Texts | None = Field(default=None, description="Its new tags, all of them.")
     importance: Importance | None = Field(default=None, description="From 0 to 1.")
     metadata: Object | None = Field(default=None, description="Its new metadata, as a whole.")
+    expires_at: str | None = Field(default=None, description="When to forget it, in ISO 8601; 'never' keeps it.")
 
 
 class Forgetting(Arguments):
@@ -80,11 +82,7 @@ class Linked(BaseModel):
 def _remember(call: Call, asked: Remembering) -> Written:
     if asked.path and call.memory.has(asked.path, namespace=call.namespace):
         raise ArgumentError("path", f"there is a note {asked.path!r} already; change it with update, or name another")
-    older = asked.supersedes
-    if older and not call.memory.has(older, namespace=call.namespace):
-        raise NoteNotFoundError(f"there is no note {older!r} in namespace {call.namespace!r} to be superseded")
-    links = [("supersedes", older)] if older else None
-    return _written(call.memory.add(**asked.changes("supersedes"), links=links, namespace=call.namespace))
+    return _written(call.memory.add(**asked.changes(), namespace=call.namespace))
 
 
 def _update(call: Call, asked: Updating) -> Written:

@@ -11,7 +11,7 @@ from recollect.errors import NoteNotFoundError
 from recollect.model import Note
 from recollect.server.http.answers import json_response, written
 from recollect.server.http.requests import StrictRoute
-from recollect.server.http.schemas import Batch, Created, Line, Name, NewNote, NoteChanges, NotePage, StoredNote
+from recollect.server.http.schemas import AddedNote, Batch, Created, Line, Name, NoteChanges, NotePage, StoredNote
 from recollect.server.http.service import ReadIn, Served, WriteTo
 from recollect.server.rights import Right
 
@@ -31,7 +31,7 @@ _WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
     responses={200: {"description": "A note that was there is changed.", "model": StoredNote}},
     openapi_extra=_WRITE,
 )
-async def add_note(body: NewNote, home: WriteTo, service: Served) -> Response:
+async def add_note(body: AddedNote, home: WriteTo, service: Served) -> Response:
     """Store a note.
 
     When this answers, the note is on the disk and can be found. A note with the same id or path is changed: what is not
