@@ -83,11 +83,9 @@ def _fill(folder: Path, count: int, embedder: str) -> list[str]:
 def _measure(wrk: str, folder: Path, queries: list[str], given: argparse.Namespace) -> dict[str, float | int]:
     script = folder / "ask.lua"
     script.write_text(SCRIPT.replace("QUERIES", ", ".join(json.dumps(query) for query in queries)), encoding="utf-8")
-    more = ["--searches", str(given.searches)] if given.searches else []
-    command = [sys.executable, "-m", "recollect", "serve", "--db", "memory.db", "--port", "0"]
-    server = subprocess.Popen(  # noqa: S603 (our own)
-        [*command, "--embedder", given.embedder, *more], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    account = folder / "account.json"
+    command = [sys.executable, "-m", "bench.accounting", folder / "memory.db", given.embedder, str(given.searches or 0)]
+    server = subprocess.Popen([*command, account], stdout=subprocess.PIPE)  # noqa: S603 (our own)
     assert server.stdout
     try:
         found = re.search(rb" at (http://\S+?),", server.stdout.readline())
@@ -97,7 +95,7 @@ def _measure(wrk: str, folder: Path, queries: list[str], given: argparse.Namespa
         asked = subprocess.run(  # noqa: S603 (as above)
             [
                 wrk,
-                "-t2",
+                f"-t{min(2, given.connections)}",
                 f"-c{given.connections}",
                 f"-d{given.seconds}s",
                 "--timeout",
@@ -124,8 +122,11 @@ def _measure(wrk: str, folder: Path, queries: list[str], given: argparse.Namespa
     for name, seconds in sorted(parts.items(), key=lambda part: -part[1]):
         told[f"ms_of_a_search_in_{name}"] = 1000 * seconds / searches
     told["ms_waiting_for_a_thread"] = 1000 * waiting / searches
+    kept = json.loads(account.read_text(encoding="utf-8"))
+    told["ms_of_a_search_in_model_or_store"] = 1000 * kept["inside"] / kept["searches"]
+    told["ms_of_a_search_in_neither"] = 1000 * (kept["total"] - kept["inside"] + parts["server"]) / kept["searches"]
     told["share_of_the_server"] = parts["server"] / busy
-    told["share_of_neither_model_nor_store"] = (parts["server"] + parts["rest"] + parts["ranking"]) / busy
+    told["share_of_neither_model_nor_store"] = 1 - kept["inside"] / (kept["total"] + parts["server"])
     return told
 
 

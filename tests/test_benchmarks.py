@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from bench import storing
+from bench import serving, storing
 from bench.fusion import bare_loop, ranked_lists
 from bench.parsing import NO_STOPWORDS, PLAIN, split_and_look_up
 from bench.timing import Comparison, compare
 
+import recollect
 from recollect.fusion import reciprocal_rank_fusion
 from recollect.query import parse
+from tests.server.http.running import running
 
 
 def test_the_bare_loop_gives_the_same_scores() -> None:
@@ -48,3 +52,14 @@ def test_storing_compares_what_is_really_stored(monkeypatch: pytest.MonkeyPatch)
     assert [row.at_most for row in found] == [4, 3, 1, 2.5]
     assert [row.unit for row in found] == ["µs", "µs", "µs", "MB"]
     assert all(row.ours > 0 and row.theirs > 0 for row in found)
+
+
+def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Prefers green tea.")
+        with running(memory) as server:
+            assert serving._parts(server.url) == {"searches": 0.0}
+            server.client.get("/v1/search?q=tea")
+            after = serving._parts(server.url)
+    assert after.pop("searches") == 1
+    assert set(after) == {"waiting", "legs", "context", "graph", "ranking", "rerank", "rest", "server"}

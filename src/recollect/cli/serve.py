@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import ExitStack
 
@@ -38,7 +39,7 @@ _COUNT = click.IntRange(min=1)
     help="How long a request may take.",
 )
 @click.option(
-    "--searches", type=_COUNT, metavar="N", help="How many searches run at once; by default two for each processor."
+    "--searches", type=_COUNT, metavar="N", help="How many searches run at once; by default one for each processor."
 )
 @click.option("--telemetry", is_flag=True, help="Send spans by OpenTelemetry, as OTEL_… variables say.")
 @options.reranker
@@ -68,6 +69,10 @@ def command(
     On one's own machine it asks for no keys unless --keys names some; at any other address it must. Requests are
     logged on standard error: as JSON, but in a terminal without --json; with --quiet, only what went wrong.
     """
+    for library in ("OPENBLAS", "MKL"):
+        # Before numpy is loaded. Its threads wait for each other by turning round and round: with many searches at
+        # once, that costs as much again as the searches do.
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
     except ImportError:

@@ -114,8 +114,11 @@ def test_who_waits_for_the_client_to_go_waits_as_long_as_it_takes() -> None:
                 await asyncio.sleep(2 * SMALL.seconds)
             return next(messages)
 
+        async def send(_: Any) -> None:
+            """Send nothing."""
+
         scope = {"type": "http", "headers": [], "raw_path": b"/", "query_string": b"", "state": {}}
-        await Limits(app, SMALL)(scope, receive, app)
+        await Limits(app, SMALL)(scope, receive, send)
 
     asyncio.run(ask())
     assert seen == ["http.request", "http.disconnect"]

@@ -53,8 +53,9 @@ class Settings:
     """How many may come at once; by default twice the rate."""
     seconds: float = 30.0
     """How long a request may take."""
-    searches: int = field(default_factory=lambda: 2 * _cores())
-    """How many searches and other reads run at once; more wait."""
+    searches: int = field(default_factory=lambda: max(2, _cores()))
+    """How many searches and other reads run at once; more wait. Much of a search is Python, which runs one at a time:
+    more threads than processors take turns more often and are no faster."""
     writes: int = 2
     """How many writes run at once: one embeds while another writes."""
     waiting: int = 256
