@@ -95,7 +95,7 @@ def _measure(wrk: str, folder: Path, queries: list[str], given: argparse.Namespa
         asked = subprocess.run(  # noqa: S603 (as above)
             [
                 wrk,
-                "-t2",
+                f"-t{min(2, given.connections)}",
                 f"-c{given.connections}",
                 f"-d{given.seconds}s",
                 "--timeout",

@@ -94,7 +94,7 @@ def test_a_terminal_without_unicode_gets_no_error() -> None:
 
 
 def test_completion_completes() -> None:
-    done = recollect(_RECOLLECT_COMPLETE="bash_complete", COMP_WORDS="recollect se", COMP_CWORD="1")
+    done = recollect(_RECOLLECT_COMPLETE="bash_complete", COMP_WORDS="recollect sea", COMP_CWORD="1")
     assert done.stdout == "plain,search\n"
 
 
