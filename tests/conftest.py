@@ -1,10 +1,17 @@
-"""How hard hypothesis tries. In CI the cases are the same every time, so that no change fails for another's fault."""
+"""How hard hypothesis tries, and what tests anywhere may ask for.
+
+In CI the generated cases are the same every time, so that no change fails for another's fault.
+"""
 
 from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from recollect import clock
+from tests.hands import Clock
 
 settings.register_profile(
     "default",
@@ -16,3 +23,11 @@ settings.register_profile(
 )
 settings.register_profile("full", settings.get_profile("default"), max_examples=2_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture
+def hands(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Stop the clock by which notes expire."""
+    stopped = Clock()
+    monkeypatch.setattr(clock, "now", stopped.now)
+    return stopped

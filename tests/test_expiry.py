@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +11,9 @@ import apsw
 import pytest
 
 import recollect
-from recollect import ArgumentError, Memory, Note, NoteNotFoundError, RecollectWarning, clock, presets
+from recollect import ArgumentError, Memory, Note, NoteNotFoundError, RecollectWarning, presets
 from recollect.memory import EXPIRED_AT_ONCE
-
-NOON = datetime(2026, 4, 18, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.time = NOON
-
-    def now(self) -> datetime:
-        return self.time
-
-
-@pytest.fixture
-def hands(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    stopped = Clock()
-    monkeypatch.setattr(clock, "now", stopped.now)
-    return stopped
+from tests.hands import HOUR, NOON, Clock
 
 
 def embed(texts: list[str]) -> list[list[float]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import fsum
-from typing import Any, overload
+from typing import Any
 
 from recollect.ingest.problems import Problem
 from recollect.ingest.report import IngestReport
-from recollect.model import Candidate, Hit, Note, Step
+from recollect.model import Candidate, Hit, Note, Ranked, Step
 from recollect.stores.base import Neighbour
 
 __all__ = ["RemoteResult", "hit_of", "neighbour_of", "note_of", "report_of", "result_of"]
@@ -18,7 +18,7 @@ _NOTE_FIELDS = frozenset(each.name for each in fields(Note))
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteResult(Sequence[Hit]):
+class RemoteResult(Ranked):
     """The hits of a search on a server, best first, and what else it told.
 
     >>> result = RemoteResult("tea", (), ("searched by words alone",))
@@ -34,22 +34,6 @@ class RemoteResult(Sequence[Hit]):
     """The trace as JSON, where it was asked for."""
     explanation: str = ""
     """The drawing of the search, where it was asked for."""
-
-    def __len__(self) -> int:
-        """Return how many hits there are."""
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        """Walk over the hits, best first."""
-        return iter(self.hits)
-
-    @overload
-    def __getitem__(self, place: int) -> Hit: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Hit]: ...
-    def __getitem__(self, place: int | slice) -> Hit | Sequence[Hit]:
-        """Return a hit by its place, from 0."""
-        return self.hits[place]
 
 
 def note_of(data: Mapping[str, Any]) -> Note:

@@ -6,6 +6,7 @@ from recollect.model.edge import Edge
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
 from recollect.model.note import DEFAULT_NAMESPACE, NEVER, Draft, Link, Note, draft_of, is_over
+from recollect.model.ranked import Ranked
 from recollect.model.splitting import EmbeddingText, embedding_text, pieces
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Hit",
     "Link",
     "Note",
+    "Ranked",
     "Step",
     "Written",
     "as_candidate",

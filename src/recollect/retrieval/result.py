@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
-from recollect.model import Hit
+from recollect.model import Hit, Ranked
 from recollect.retrieval.explanation import explain_search
 from recollect.retrieval.lines import WIDTH
 from recollect.retrieval.trace import Trace
@@ -15,7 +14,7 @@ __all__ = ["SearchResult"]
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult(Sequence[Hit]):
+class SearchResult(Ranked):
     """The hits of a search, best first, and the trace of how they were found.
 
     >>> result = SearchResult("tea", (), Trace(mode="bm25", original_query="tea"))
@@ -31,22 +30,6 @@ class SearchResult(Sequence[Hit]):
     def warnings(self) -> list[str]:
         """What the search had to do without, and what to do about it."""
         return self.trace.warnings
-
-    def __len__(self) -> int:
-        """Return how many hits there are."""
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        """Walk over the hits, best first."""
-        return iter(self.hits)
-
-    @overload
-    def __getitem__(self, place: int) -> Hit: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Hit]: ...
-    def __getitem__(self, place: int | slice) -> Hit | Sequence[Hit]:
-        """Return a hit by its place, from 0."""
-        return self.hits[place]
 
     def explain(self, *, limit: int | None = 10, width: int = WIDTH) -> str:
         """Return a drawing of the search for a terminal: what each part did, and how each hit came by its score.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
@@ -16,27 +15,9 @@ from recollect.model import Filters, Link
 from recollect.query import parse
 from recollect.stores.sqlite import expiry, schema
 from recollect.stores.sqlite.store import SQLiteStore
+from tests.hands import HOUR, NOON, Clock
 
-NOON = datetime(2026, 4, 18, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
 UP = np.array([1, 0], dtype=np.float32)
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.time = NOON
-
-    def now(self) -> datetime:
-        return self.time
-
-
-@pytest.fixture
-def hands(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    stopped = Clock()
-    monkeypatch.setattr(clock, "now", stopped.now)
-    return stopped
 
 
 @pytest.fixture
