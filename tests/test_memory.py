@@ -504,15 +504,21 @@ class TestExchange:
             assert other.texts == ["Prefers sencha."]
             assert loaded.get("tea.md", namespace="mine") is not None
 
-    def test_a_batch_that_fails_once_is_written_line_by_line(self, memory: Memory) -> None:
-        write = memory._writer.write
+    def test_a_batch_that_fails_once_is_written_line_by_line(
+        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        batches: list[int] = []
+        write = memory._store.write
 
-        def fail_once(*_: Any, **__: Any) -> Any:
-            memory._writer.write = write  # type: ignore[method-assign]
-            raise ArgumentError("path", "was taken, and is free again")
+        def fail_once(drafts: Any, **options: Any) -> Any:
+            batches.append(len(drafts))
+            if len(batches) == 1:
+                raise ArgumentError("path", "was taken, and is free again")
+            return write(drafts, **options)
 
-        memory._writer.write = fail_once  # type: ignore[method-assign]
+        monkeypatch.setattr(memory._store, "write", fail_once)
         assert memory.load(['{"content": "fine"}', '{"content": "good"}']) == 2
+        assert batches[0] == 2
         assert [note.content for note in memory.notes()] == ["fine", "good"]
 
     def test_a_line_that_cannot_be_written_is_named(self, memory: Memory) -> None:
