@@ -82,6 +82,21 @@ class TestNotes:
         assert [link.target for link in one.links] == ["n1"]
         assert [link.target for link in two.links] == [one.id, "n2"]
 
+    def test_keys_of_dots(self, server: Server, memory: recollect.Memory) -> None:
+        for key in (".", "..", "..."):
+            assert done(server(), lambda client, key=key: client.get(key)) is None  # type: ignore[misc]
+            memory.add("Dots.", path=key, namespace="tea")
+            found = done(server(), lambda client, key=key: client.get(key))  # type: ignore[misc]
+            assert found is not None
+            assert found.path == key
+            assert done(server(), lambda client, key=key: client.delete(key)) == 1  # type: ignore[misc]
+
+    def test_what_json_cannot_say(self, server: Server) -> None:
+        with pytest.raises(ArgumentError, match="note: cannot hold nan, for which JSON has no word"):
+            done(server(), lambda client: client.add("x", metadata={"a": float("nan")}))
+        note = done(server(), lambda client: client.add("a\ud800", title="b\ud800"))
+        assert (note.content, note.title) == ("a\ufffd", "b\ufffd")
+
     def test_many(self, server: Server, memory: recollect.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("recollect.client.client.BATCH_NOTES", 2)
         notes: list[Note | str | dict[str, Any]] = ["one", {"content": "two", "id": "b2"}, Note(content="three")]

@@ -546,14 +546,15 @@ class TestReplaced:
         assert result[0].score == pytest.approx(1 / 61)
         assert result.to_dict()["hits"][2]["superseded_by"] == ["newest"]
 
-    def test_what_replaced_a_note_and_may_not_be_found_replaces_nothing(self) -> None:
+    def test_what_replaced_a_note_and_may_not_be_found_replaces_it_all_the_same(self) -> None:
         class Walled(Index):
             def candidates(self, *_: Any, **__: Any) -> list[Candidate]:
                 return []
 
-        index = Walled(words={"tea": ["a"]}, links=[Edge("a", "b", "supersedes", "in")])
+        links = [Edge("a", "b", "supersedes", "in"), Edge("b", "c", "supersedes", "in")]
+        index = Walled(words={"tea": ["a"]}, links=links)
         (hit,) = retrieval(index, preset=replace(PLAIN, stages=(StageRules("replaced", {}),))).search("tea")
-        assert (hit.id, hit.score, hit.candidate.superseded_by) == ("a", 1 / 61, ())
+        assert (hit.id, hit.score, hit.superseded_by) == ("a", 0.5 / 61, ("c",))
 
     def test_a_circle_points_to_the_next(self) -> None:
         edges = (Edge("a", "b", "supersedes", "in"), Edge("b", "a", "supersedes", "in"))

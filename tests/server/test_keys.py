@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
@@ -12,6 +15,7 @@ import pytest
 
 from recollect import ArgumentError, KeyFileError
 from recollect.server import Grant, KeyRing, Right
+from recollect.stores.sqlite import file_lock
 from tests.ingest.permissions import locked
 
 
@@ -56,7 +60,7 @@ def test_the_file_holds_hashes_and_nobody_else_may_read_it(path: Path) -> None:
     assert text.startswith(f"rk_{key.id}_")
     assert len(text.split("_", 2)[2]) == 43  # 32 bytes in base64
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [each.name for each in path.parent.iterdir()] == ["keys.json"]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]
 
 
 def test_a_change_by_another_is_seen_at_once(path: Path) -> None:
@@ -81,10 +85,47 @@ def test_threads_add_without_losing_any(path: Path) -> None:
     assert sorted(key.name for key in added) == [f"kettle {number}" for number in range(8)]
 
 
-def test_two_processes_do_not_change_it_at_once(path: Path) -> None:
-    path.with_name("keys.json.new").touch()
-    with pytest.raises(KeyFileError, match=r"another process is changing .*; if none is, remove .*keys.json.new"):
+def test_two_processes_do_not_change_it_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.server.keys.PATIENCE", 0.01)
+    with (
+        file_lock.locked(path.with_name("keys.json.lock")),
+        pytest.raises(KeyFileError, match="another process keeps .* itself"),
+    ):
         KeyRing(path).add("kettle", ["tea"], "read")
+    KeyRing(path).add("kettle", ["tea"], "read")
+
+
+_ADDING = """
+import sys
+from recollect.server import KeyRing
+for number in range(5):
+    KeyRing(sys.argv[1]).add(f"{sys.argv[2]} {number}", ["tea"], "read")
+"""
+
+
+def test_processes_add_without_losing_any(path: Path) -> None:
+    running = [subprocess.Popen([sys.executable, "-c", _ADDING, str(path), name]) for name in "abc"]  # noqa: S603 (our own)
+    assert [process.wait() for process in running] == [0, 0, 0]
+    added = KeyRing(path).keys()
+    assert sorted(key.name for key in added) == [f"{name} {n}" for name in "abc" for n in range(5)]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]
+
+
+def test_what_cannot_take_its_place_leaves_nothing_behind(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(KeyFileError):
+        KeyRing(path).add("kettle", None, "read")
+    empty = KeyRing(path.with_name("other.json"))
+    empty.path.with_name("other.json.lock").touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", _no_room)
+        with pytest.raises(KeyFileError, match="other.json cannot be written: No space left on device"):
+            empty.add("kettle", None, "read")
+    assert [each.name for each in path.parent.glob("other.json*")] == ["other.json.lock"]
+
+
+def _no_room(_: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +145,7 @@ def test_a_file_that_is_missing(path: Path) -> None:
             KeyFileError, match=r"there is no file of keys at .*keys.json; recollect keys add makes one"
         ):
             use()
-    with pytest.raises(KeyFileError, match="cannot be written: No such file or directory"):
+    with pytest.raises(KeyFileError, match="cannot be written: its folder is not there"):
         KeyRing(path / "nowhere" / "keys.json").add("kettle", None, "read")
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import date
+from math import isfinite
 from os import PathLike
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
 from recollect import arguments
-from recollect.errors import ArgumentTypeError
+from recollect.characters import well_formed
+from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.model import Filters, Note
 from recollect.retrieval import Preset
 
@@ -29,6 +31,10 @@ def json_ready(value: Any) -> Any:
     """
     if isinstance(value, date):  # a datetime is one, too
         return value.isoformat()
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, float) and not isfinite(value):
+        raise ArgumentError("note", f"cannot hold {value}, for which JSON has no word")
     if isinstance(value, Note):
         return draft_of(value)
     if isinstance(value, Preset):
@@ -39,7 +45,7 @@ def json_ready(value: Any) -> Any:
         return json_ready({name: held for name, held in given.items() if held != getattr(plain, name)})
     if isinstance(value, Mapping):
         return {name: json_ready(held) for name, held in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
+    if isinstance(value, Iterable):
         return [json_ready(each) for each in value]
     return value
 
@@ -51,7 +57,7 @@ def draft_of(note: Note | str | Mapping[str, Any]) -> dict[str, Any]:
     ({'content': 'Prefers sencha.'}, {'content': 'tea'})
     """
     if isinstance(note, str):
-        return {"content": note}
+        return {"content": well_formed(note)}
     told = note.to_dict() if isinstance(note, Note) else note
     if not isinstance(told, Mapping):
         raise ArgumentTypeError("note", f"must be a Note, a mapping or a string, got {type(note).__name__}")
@@ -71,7 +77,9 @@ def key_of(key: Note | str) -> str:
     >>> key_of("memory/green tea.md")
     'memory%2Fgreen%20tea.md'
     """
-    return quote(key.id if isinstance(key, Note) else arguments.name("key", key), safe="")
+    name = key.id if isinstance(key, Note) else arguments.name("key", key)
+    # A part that is all dots would be taken for a way up or to nowhere.
+    return quote(name, safe="") if name.strip(".") else "%2E" * len(name)
 
 
 def listing_of(filters: Filters | Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -67,25 +67,24 @@ class IndexConnections:
         return []
 
     def replacements(self, candidates: list[Candidate]) -> tuple[list[Candidate], Mapping[str, list[str]]]:
-        """Return the candidates with what replaced any of them, and for each replaced one the ids of what did."""
+        """Return the candidates with what replaced any of them, and for each replaced one the ids of what did.
+
+        What replaced a note does so, too, where the filters keep it from being found.
+        """
         everyone = {candidate.id: candidate for candidate in candidates}
         replaced_by: dict[str, list[str]] = {}
-        waiting = list(everyone)
+        waiting, asked = list(everyone), set(everyone)
         for _ in range(_LONGEST_CHAIN):
             newer: dict[str, list[str]] = {}
             for edge in self.edges(waiting, _KINDS):
                 if (edge.kind, edge.direction) in REPLACED and edge.target not in newer.setdefault(edge.source, []):
                     newer[edge.source].append(edge.target)
-            unseen = [note for heirs in newer.values() for note in heirs if note not in everyone]
-            fetched = {candidate.id: candidate for candidate in self.candidates(unseen)}
-            for candidate in fetched.values():
+            replaced_by |= newer
+            waiting = list(dict.fromkeys(note for heirs in newer.values() for note in heirs if note not in asked))
+            asked |= set(waiting)
+            for candidate in self.candidates(waiting):
                 candidate.ceiling = candidates[0].ceiling
-            everyone |= fetched
-            for note, heirs in newer.items():
-                found = [heir for heir in heirs if heir in everyone]
-                if found:
-                    replaced_by[note] = found
-            waiting = list(fetched)
+                everyone[candidate.id] = candidate
             if not waiting:
                 break
         return [_pointing(candidate, replaced_by) for candidate in everyone.values()], replaced_by

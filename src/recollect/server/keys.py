@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -13,17 +13,22 @@ from hmac import compare_digest
 from os import PathLike, fspath
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
+from tempfile import mkstemp
 from threading import Lock
 from typing import Any, NamedTuple, Self
 
 from recollect import arguments
-from recollect.errors import ArgumentError, KeyFileError
+from recollect.errors import ArgumentError, KeyFileError, StoreBusyError, StoreError
 from recollect.server.rights import Caller, Grant, Right
+from recollect.stores.sqlite.file_lock import locked
 
 __all__ = ["Key", "KeyRing"]
 
 SECRET_BYTES = 32
 """So many random bytes that no hash needs to be slow: there is no list of likely keys to try."""
+
+PATIENCE = 10.0
+"""How many seconds one waits for another process that changes the file."""
 
 _NOBODY = "0" * 64
 """What a key with an unknown id is compared with, so that it takes as long as one with a known id."""
@@ -115,18 +120,18 @@ class KeyRing:
         identity = token_hex(6)
         text = f"rk_{identity}_{token_urlsafe(SECRET_BYTES)}"
         key = Key(identity, arguments.name("name", name), _hash(text), grant, datetime.now(UTC).replace(microsecond=0))
-        with self._lock, _Replacement(self.path) as replacement:
+        with self._lock, _changing(self.path):
             kept = self._read().keys if self.path.exists() else {}
-            replacement.write({**kept, key.id: key})
+            _replace(self.path, {**kept, key.id: key})
         return key, text
 
     def revoke(self, id: str) -> bool:  # noqa: A002 (the field's name)
         """Take a key away, and return whether it was there; servers that are running refuse it from now on."""
-        with self._lock, _Replacement(self.path) as replacement:
+        with self._lock, _changing(self.path):
             kept = self._read().keys
             if id not in kept:
                 return False
-            replacement.write({each: key for each, key in kept.items() if each != id})
+            _replace(self.path, {each: key for each, key in kept.items() if each != id})
         return True
 
     def _known(self) -> dict[str, Key]:
@@ -156,36 +161,31 @@ class KeyRing:
         return _Contents(version, keys)
 
 
-class _Replacement:
-    """A file beside another that takes its place; while it is there, nobody else can make one."""
+@contextmanager
+def _changing(path: Path) -> Iterator[None]:
+    """Let one process at a time change a file."""
+    try:
+        with locked(path.with_name(f"{path.name}.lock"), patience=PATIENCE):
+            yield
+    except StoreBusyError:
+        raise KeyFileError(f"another process keeps {path} to itself; try again") from None
+    except StoreError:
+        raise KeyFileError(f"{path} cannot be written: its folder is not there, or not to be written to") from None
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._new = path.with_name(f"{path.name}.new")
 
-    def __enter__(self) -> Self:
-        try:
-            self._descriptor = os.open(self._new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            raise KeyFileError(
-                f"another process is changing {self._path}; if none is, remove {self._new} and try again"
-            ) from None
-        except OSError as error:
-            raise KeyFileError(f"{self._path} cannot be written: {error.strerror}") from None
-        return self
-
-    def write(self, keys: Mapping[str, Key]) -> None:
-        with os.fdopen(os.dup(self._descriptor), "w", encoding="utf-8") as file:
+def _replace(path: Path, keys: Mapping[str, Key]) -> None:
+    """Put a new file in the place of an old one, as a whole."""
+    descriptor, name = mkstemp(dir=path.parent, prefix=f"{path.name}.")  # for its owner alone
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump([key.to_dict() for key in keys.values()], file, indent=2)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        self._new.replace(self._path)
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
-        with suppress(FileNotFoundError):  # it is gone where it took the other's place
-            self._new.unlink()
+        Path(name).replace(path)
+    except OSError as error:
+        Path(name).unlink()
+        raise KeyFileError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _version(path: Path) -> tuple[int, int, int]:
