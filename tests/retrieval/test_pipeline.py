@@ -548,13 +548,17 @@ class TestReplaced:
 
     def test_what_replaced_a_note_and_may_not_be_found_replaces_it_all_the_same(self) -> None:
         class Walled(Index):
-            def candidates(self, *_: Any, **__: Any) -> list[Candidate]:
-                return []
+            def candidates(self, ids: Any, *, filters: Any = None, **options: Any) -> list[Candidate]:
+                return [] if filters else super().candidates(ids, filters=filters, **options)
 
         links = [Edge("a", "b", "supersedes", "in"), Edge("b", "c", "supersedes", "in")]
-        index = Walled(words={"tea": ["a"]}, links=links)
-        (hit,) = retrieval(index, preset=replace(PLAIN, stages=(StageRules("replaced", {}),))).search("tea")
+        walk = retrieval(
+            Walled(words={"tea": ["a"]}, links=links), preset=replace(PLAIN, stages=(StageRules("replaced", {}),))
+        )
+        (hit,) = walk.search("tea", filters={"tags": ["x"]})
         assert (hit.id, hit.score, hit.superseded_by) == ("a", 0.5 / 61, ("c",))
+        (hit,) = walk.search("tea", filters={"created_before": "2020-01-01"})  # when nothing had replaced it yet
+        assert (hit.id, hit.score, hit.superseded_by) == ("a", 1 / 61, ())
 
     def test_a_circle_points_to_the_next(self) -> None:
         edges = (Edge("a", "b", "supersedes", "in"), Edge("b", "a", "supersedes", "in"))

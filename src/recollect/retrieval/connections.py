@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from recollect.model import Candidate, Edge, as_candidates
+from recollect.model import Candidate, Edge, Filters, as_candidates
+from recollect.query import Query
 from recollect.retrieval.failures import told
 from recollect.retrieval.request import Place, Request
 
@@ -48,16 +49,19 @@ class IndexConnections:
 
     def candidates(self, notes: Iterable[str]) -> list[Candidate]:
         """Return those of these notes that may be found by the query at all."""
+        return self._fetched(notes, self._place.filters, self._request.excluding)
+
+    def _then(self, notes: Iterable[str]) -> set[str]:
+        """Return those of these notes that were there at the time that the query looks back to."""
+        until = Filters(created_before=self._place.filters.created_before)
+        return {candidate.id for candidate in self._fetched(notes, until, None)}
+
+    def _fetched(self, notes: Iterable[str], filters: Filters, without: Query | None) -> list[Candidate]:
         asked = list(dict.fromkeys(notes))
         if not asked or not self.known:
             return []
         try:
-            found = self._index.candidates(
-                asked,
-                namespace=self._place.namespace,
-                filters=self._place.filters,
-                without=self._request.excluding,
-            )
+            found = self._index.candidates(asked, namespace=self._place.namespace, filters=filters, without=without)
             return as_candidates("candidates", found)
         except Exception as error:  # noqa: BLE001 (as above)
             return self._failed(error)
@@ -69,22 +73,27 @@ class IndexConnections:
     def replacements(self, candidates: list[Candidate]) -> tuple[list[Candidate], Mapping[str, list[str]]]:
         """Return the candidates with what replaced any of them, and for each replaced one the ids of what did.
 
-        What replaced a note does so, too, where the filters keep it from being found.
+        What replaced a note does so, too, where filters keep it from being found; not so what came later than the time
+        that is looked back to.
         """
         everyone = {candidate.id: candidate for candidate in candidates}
         replaced_by: dict[str, list[str]] = {}
-        waiting, asked = list(everyone), set(everyone)
+        waiting, there = list(everyone), set(everyone)
         for _ in range(_LONGEST_CHAIN):
             newer: dict[str, list[str]] = {}
             for edge in self.edges(waiting, _KINDS):
                 if (edge.kind, edge.direction) in REPLACED and edge.target not in newer.setdefault(edge.source, []):
                     newer[edge.source].append(edge.target)
-            replaced_by |= newer
-            waiting = list(dict.fromkeys(note for heirs in newer.values() for note in heirs if note not in asked))
-            asked |= set(waiting)
-            for candidate in self.candidates(waiting):
+            unseen = list(dict.fromkeys(note for heirs in newer.values() for note in heirs if note not in there))
+            fetched = {candidate.id: candidate for candidate in self.candidates(unseen)}
+            for candidate in fetched.values():
                 candidate.ceiling = candidates[0].ceiling
-                everyone[candidate.id] = candidate
+            everyone |= fetched
+            waiting = [*fetched, *sorted(self._then(note for note in unseen if note not in fetched))]
+            there |= set(waiting)
+            for note, heirs in newer.items():
+                if found := [heir for heir in heirs if heir in there]:
+                    replaced_by[note] = found
             if not waiting:
                 break
         return [_pointing(candidate, replaced_by) for candidate in everyone.values()], replaced_by
