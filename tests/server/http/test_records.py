@@ -117,6 +117,24 @@ def test_a_log_for_a_person_and_for_libraries() -> None:
     assert three.startswith("07:30:00 error library logger=uvicorn.error fault=ValueError at=['test_records.py:")
 
 
+def test_what_a_library_repeats_is_counted() -> None:
+    stream, now = io.StringIO(), [datetime(2026, 4, 18, 7, 30, tzinfo=UTC)]
+    logger = logging.Logger("asyncio")
+    logger.addHandler(Log(stream, as_json=False, clock=lambda: now[0]).handler())
+    for second in (0, 1, 9, 10, 30):
+        now[0] = datetime(2026, 4, 18, 7, 30, second, tzinfo=UTC)
+        logger.warning("no file is left")
+    assert stream.getvalue().splitlines() == [
+        "07:30:00 warning library logger=asyncio message=no file is left",
+        "07:30:10 warning library logger=asyncio message=no file is left repeated=2",
+        "07:30:30 warning library logger=asyncio message=no file is left",
+    ]
+    for number in range(100):  # it does not remember for ever
+        logger.warning("number %d", number)
+    logger.warning("no file is left")
+    assert len(stream.getvalue().splitlines()) == 104
+
+
 def finished(**changes: Any) -> Finished:
     trace = Trace(
         mode="hybrid",
