@@ -75,7 +75,7 @@ def test_the_log_holds_templates_and_ids_and_nobodys_words(memory: Memory, ring:
     assert all(line["ms"] >= 0 for line in told)
 
 
-@pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb"])
+@pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb", "rk_1f0c9a7be2d4_c2VjcmV0"])
 def test_an_id_that_is_none_is_replaced(client: httpx.Client, asked: str) -> None:
     answer = client.get("/health", headers={b"X-Request-Id": asked.encode()})
     assert len(answer.headers["x-request-id"]) == 16

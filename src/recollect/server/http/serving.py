@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import socket
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -69,6 +71,8 @@ def serve(
             ready=ready,
         )
         _let_log(log)
+        if ring is not None:
+            _warn_of_readers(ring, log)
         server = Server(configuration(app, settings))
         server.run(sockets=[listener])
     if failure:
@@ -101,6 +105,14 @@ def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=round(settings.shutdown_seconds),
     )
+
+
+def _warn_of_readers(ring: KeyRing, log: Log) -> None:
+    """Say so if others than its owner may read or change the file of keys."""
+    mode = stat.S_IMODE(ring.path.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        told = f"others than its owner may open it (mode {mode:04o}); chmod 600 {ring.path}"
+        log.write("keys", level="warning", message=told)
 
 
 class Server(uvicorn.Server):
