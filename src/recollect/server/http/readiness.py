@@ -24,6 +24,7 @@ class Readiness:
         self._ring = ring
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
         self._warm = False
+        self._asking: asyncio.Future[None] | None = None
 
     async def warm(self) -> None:
         """Load the models and let them work once, so that nobody has to wait for that; raise what goes wrong."""
@@ -31,12 +32,14 @@ class Readiness:
         self._warm = True
 
     async def problem(self) -> str:
-        """Return why the server is not ready; empty if it is."""
+        """Return why the server is not ready; empty if it is. Who asks at the same time gets the same answer."""
         if not self._warm:
             return "the models are being loaded"
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.get_running_loop().run_in_executor(self._pool, self._ask)
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                await asyncio.get_running_loop().run_in_executor(self._pool, self._ask)
+                await asyncio.shield(self._asking)
         except KeyFileError:
             return "the keys cannot be read"
         except (TimeoutError, RecollectError):
