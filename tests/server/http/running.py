@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Thread
@@ -14,13 +15,12 @@ from time import monotonic, sleep
 from typing import IO, Any, NamedTuple
 
 import httpx
-import uvicorn
 
 from recollect import Memory
 from recollect.server import KeyRing
 from recollect.server.http import Extension, Settings, create_app
 from recollect.server.http.finished import Observer
-from recollect.server.http.serving import _bound
+from recollect.server.http.serving import Server, _bound, configuration
 
 
 class Running(NamedTuple):
@@ -43,7 +43,7 @@ def running(
     chosen = settings or Settings(keyed=ring is not None, rate=0)
     app = create_app(memory, chosen, ring=ring, observers=observers, extensions=extensions)
     listener = _bound(Settings(port=0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    server = Server(configuration(app, replace(chosen, shutdown_seconds=5)))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -7,7 +7,7 @@ from recollect import Memory
 from recollect.server import KeyRing
 from recollect.server.http.settings import Settings
 from tests.server.http.conftest import bearer, problem
-from tests.server.http.running import running
+from tests.server.http.running import running, until
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:7700", "127.0.0.1:1", "127.1.2.3", "[::1]", "[::1]:7700"])
@@ -57,6 +57,7 @@ def test_keys_that_cannot_be_read_let_nobody_in(memory: Memory, ring: KeyRing) -
         ring.path.write_text("tea")
         detail = problem(server.client.get("/v1/stats", headers=bearer(text)), 503, "keys-unreadable")
         assert str(ring.path) not in detail
+        assert problem(server.client.get("/ready"), 503, "not-ready") == "the keys cannot be read"
         assert server.client.get("/health").status_code == 200
 
 
@@ -80,3 +81,9 @@ def test_who_asks_too_often_waits(memory: Memory, ring: KeyRing) -> None:
         # Who tries keys has no endless supply of tries.
         tries = [server.client.get("/v1/presets", headers=bearer(f"rk_{number}_x")) for number in range(4)]
         assert [answer.status_code for answer in tries] == [401, 401, 401, 429]
+        # And makes the server look neither dead nor busy.
+        assert {server.client.get("/health", headers=headers).status_code for headers in ({}, bearer("rk_0_x"))} == {
+            200
+        }
+        assert problem(server.client.get("/openapi.json"), 429, "too-many-requests")
+        until(lambda: server.client.get("/ready").status_code == 200)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from threading import Event
+
 import httpx
 import pytest
 
 import recollect
 from recollect import Memory, __version__
 from recollect.server import KeyRing
+from recollect.server.http.readiness import Readiness
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running, until
 
@@ -161,3 +165,28 @@ def test_not_ready_while_models_are_loaded(memory: Memory) -> None:
         until(lambda: server.client.get("/ready").status_code == 200)
         service.readiness._warm = False
         assert problem(server.client.get("/ready"), 503, "not-ready") == "the models are being loaded"
+
+
+def test_many_who_ask_at_once_whether_it_is_ready_are_one_question(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, asked = Event(), []
+
+    def count() -> int:
+        asked.append(1)
+        go_on.wait(30)
+        return 3
+
+    async def ask() -> list[str]:
+        readiness = Readiness(memory)
+        await readiness.warm()
+        monkeypatch.setattr(memory, "count", count, raising=False)
+        asking = [asyncio.create_task(readiness.problem()) for _ in range(100)]
+        await asyncio.sleep(0)  # each has begun
+        go_on.set()
+        told = [*await asyncio.gather(*asking), await readiness.problem()]
+        readiness.close()
+        return told
+
+    assert asyncio.run(ask()) == [""] * 101
+    assert len(asked) == 2

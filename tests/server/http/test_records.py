@@ -75,7 +75,7 @@ def test_the_log_holds_templates_and_ids_and_nobodys_words(memory: Memory, ring:
     assert all(line["ms"] >= 0 for line in told)
 
 
-@pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb"])
+@pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb", "rk_1f0c9a7be2d4_c2VjcmV0"])
 def test_an_id_that_is_none_is_replaced(client: httpx.Client, asked: str) -> None:
     answer = client.get("/health", headers={b"X-Request-Id": asked.encode()})
     assert len(answer.headers["x-request-id"]) == 16
@@ -115,6 +115,24 @@ def test_a_log_for_a_person_and_for_libraries() -> None:
     assert one == "07:30:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
     assert two == "07:30:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
     assert three.startswith("07:30:00 error library logger=uvicorn.error fault=ValueError at=['test_records.py:")
+
+
+def test_what_a_library_repeats_is_counted() -> None:
+    stream, now = io.StringIO(), [datetime(2026, 4, 18, 7, 30, tzinfo=UTC)]
+    logger = logging.Logger("asyncio")
+    logger.addHandler(Log(stream, as_json=False, clock=lambda: now[0]).handler())
+    for second in (0, 1, 9, 10, 30):
+        now[0] = datetime(2026, 4, 18, 7, 30, second, tzinfo=UTC)
+        logger.warning("no file is left")
+    assert stream.getvalue().splitlines() == [
+        "07:30:00 warning library logger=asyncio message=no file is left",
+        "07:30:10 warning library logger=asyncio message=no file is left repeated=2",
+        "07:30:30 warning library logger=asyncio message=no file is left",
+    ]
+    for number in range(100):  # it does not remember for ever
+        logger.warning("number %d", number)
+    logger.warning("no file is left")
+    assert len(stream.getvalue().splitlines()) == 104
 
 
 def finished(**changes: Any) -> Finished:

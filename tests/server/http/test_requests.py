@@ -138,3 +138,21 @@ def test_parsing_alone() -> None:
     assert parsed(b'{"a": [' + b"[]," * 100 + b"[]]}")
     with pytest.raises(ProblemError):
         parsed(b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/v1/notes", "GET, HEAD, POST"),
+        ("/v1/notes/n1", "DELETE, GET, HEAD, PATCH"),
+        ("/v1/notes/batch", "DELETE, GET, HEAD, PATCH, POST"),
+        ("/v1/links", "DELETE, POST"),
+        ("/v1/compare", "POST"),
+        ("/openapi.json", "GET, HEAD"),
+    ],
+)
+@pytest.mark.parametrize("method", ["OPTIONS", "PUT"])
+def test_every_method_of_an_address_is_told(client: httpx.Client, method: str, path: str, allowed: str) -> None:
+    answer = client.request(method, path)
+    problem(answer, 405, "method-not-allowed")
+    assert answer.headers["allow"] == allowed

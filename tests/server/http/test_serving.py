@@ -134,6 +134,18 @@ class TestInThisProcess:
         with pytest.raises(KeyFileError, match="there is no key in"):
             serve(memory, ANY_PORT, log=Log(io.StringIO()), ring=ring)
 
+    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o604, 0o620])
+    def test_keys_that_others_may_read_are_worth_a_line(self, memory: Memory, ring: KeyRing, mode: int) -> None:
+        ring.add("x", None, "read")
+        ring.path.chmod(mode)
+        stream = io.StringIO()
+        serve(memory, ANY_PORT, log=Log(stream), ring=ring, listening=lambda _: stop())
+        told = [json.loads(line) for line in stream.getvalue().splitlines()]
+        message = f"others than its owner may open it (mode {mode:04o}); chmod 600 {ring.path}"
+        assert [(line["level"], line["event"], line["message"]) for line in told] == (
+            [] if mode == 0o600 else [("warning", "keys", message)]
+        )
+
 
 class TestExtensions:
     def test_another_application_has_the_same_door(self, memory: Memory, ring: KeyRing) -> None:

@@ -10,13 +10,18 @@ import json
 import logging
 import traceback
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Any, TextIO
 
 from recollect.server.http.finished import Finished
 
 __all__ = ["Log"]
+
+AGAIN = timedelta(seconds=10)
+"""How long a library must wait to say the same thing again."""
+MOST = 100
+"""How many different things it is remembered to have said."""
 
 
 class Log:
@@ -46,7 +51,7 @@ class Log:
 
     def write(self, event: str, *, level: str = "info", **fields: Any) -> None:
         """Write one line."""
-        now = self._clock()
+        now = self.now()
         if self._as_json:
             time = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
             line = json.dumps({"time": time, "level": level, "event": event, **fields})
@@ -54,6 +59,10 @@ class Log:
             line = " ".join([f"{now:%H:%M:%S}", level, event, *(f"{name}={value}" for name, value in fields.items())])
         self._stream.write(f"{line}\n")
         self._stream.flush()
+
+    def now(self) -> datetime:
+        """Return what time a line would have."""
+        return self._clock()
 
     def finished(self, request: Finished) -> None:
         """Write a line about a request."""
@@ -78,11 +87,13 @@ class Log:
 
 
 class _Handler(logging.Handler):
-    """Passes on what a library says of itself, and of an error only where it was."""
+    """Passes on what a library says of itself, and of an error only where it was; what it repeats is counted."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self._log = log
+        self._said: dict[str, tuple[datetime, int]] = {}
+        """When each thing was last written, and how often it was said since."""
 
     def emit(self, record: logging.LogRecord) -> None:
         fields: dict[str, Any] = {"logger": record.name}
@@ -91,6 +102,16 @@ class _Handler(logging.Handler):
             fields["message"] = record.getMessage()
         else:
             fields |= {"fault": type(error).__name__, "at": _places(error)}
+        said, now = repr(fields), self._log.now()
+        written, repeated = self._said.get(said, (None, 0))
+        if written is not None and now - written < AGAIN:
+            self._said[said] = (written, repeated + 1)
+            return
+        if repeated:
+            fields["repeated"] = repeated
+        if len(self._said) >= MOST:
+            self._said.clear()
+        self._said[said] = (now, 0)
         self._log.write("library", level=record.levelname.lower(), **fields)
 
 

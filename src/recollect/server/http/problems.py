@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.routing import Match
 
 from recollect.characters import well_formed
 from recollect.errors import (
@@ -38,7 +39,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "malformed": Kind(400, "The body is no JSON"),
+    "malformed": Kind(400, "The request is no HTTP, or its body no JSON"),
     "unauthorised": Kind(401, "A key is needed"),
     "forbidden": Kind(403, "The key does not grant this"),
     "not-found": Kind(404, "There is nothing at this address"),
@@ -54,7 +55,7 @@ KINDS = {
     "too-many-requests": Kind(429, "Too many requests"),
     "headers-too-large": Kind(431, "The address and the headers are too long"),
     "internal": Kind(500, "Something failed in the server"),
-    "overloaded": Kind(503, "Too many requests are waiting"),
+    "overloaded": Kind(503, "Too many requests are waiting, or connections open"),
     "store-busy": Kind(503, "The memory is kept busy by others"),
     "not-ready": Kind(503, "The server is not ready"),
     "model-unavailable": Kind(503, "A model does not answer"),
@@ -151,7 +152,18 @@ async def _handle(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.kind == "internal":
         raise error  # who records requests tells it where its words may stand
+    if problem.kind == "method-not-allowed":
+        problem.headers = {"Allow": ", ".join(sorted(_methods(request)))}
     return problem_response(problem, request.state.request_id)
+
+
+def _methods(request: Request) -> set[str]:
+    """Return the methods of every route at the address of a request; routing itself knows of the first alone."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods
+    return found | {"HEAD"} if "GET" in found else found
 
 
 def _invalid(error: RequestValidationError) -> ProblemError:

@@ -15,7 +15,8 @@ from recollect.server.http.problems import problem_of, problem_response
 
 __all__ = ["Recording"]
 
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID = re.compile(r"(?!rk_)[A-Za-z0-9._-]{1,64}")
+"""What a request may be called; not a key, which somebody may have put in the wrong header."""
 
 
 class Recording:

@@ -49,7 +49,7 @@ class Service:
             ring,
             readers,
             writers,
-            Readiness(memory),
+            Readiness(memory, ring),
             metrics,
             (metrics.finished, *observers),
         )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import socket
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from recollect.errors import ArgumentError, KeyFileError, RecollectError
 from recollect.memory import Memory
 from recollect.server.http.app import Extension, create_app
+from recollect.server.http.connections import IDLE_SECONDS, connection_class
 from recollect.server.http.finished import Observer
 from recollect.server.http.limits import HEADER_BYTES
 from recollect.server.http.logs import Log
@@ -23,8 +27,8 @@ from recollect.server.keys import KeyRing
 
 __all__ = ["serve"]
 
-IDLE_SECONDS = 15
-"""How long a connection may be kept that asks for nothing."""
+WAITING_CONNECTIONS = 1024
+"""How many connections the system keeps until they are taken up."""
 
 
 def serve(
@@ -67,20 +71,9 @@ def serve(
             ready=ready,
         )
         _let_log(log)
-        server = _Server(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                ws="none",
-                http="h11",
-                h11_max_incomplete_event_size=HEADER_BYTES,
-                timeout_keep_alive=IDLE_SECONDS,
-                timeout_graceful_shutdown=round(settings.shutdown_seconds),
-            )
-        )
+        if ring is not None:
+            _warn_of_readers(ring, log)
+        server = Server(configuration(app, settings))
         server.run(sockets=[listener])
     if failure:
         raise RecollectError(f"the server could not be made ready: {failure[0]}") from failure[0]
@@ -96,10 +89,43 @@ def check_keys(settings: Settings, ring: KeyRing | None) -> None:
         raise KeyFileError(f"there is no key in {ring.path}; recollect keys add makes one")
 
 
-class _Server(uvicorn.Server):
+def configuration(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """Return how an application is served."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        http=connection_class(settings),
+        # So many are taken up at once, before the first of them is counted: few, or they would use up the files.
+        backlog=max(1, settings.connections // 8),
+        h11_max_incomplete_event_size=HEADER_BYTES,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=round(settings.shutdown_seconds),
+    )
+
+
+def _warn_of_readers(ring: KeyRing, log: Log) -> None:
+    """Say so if others than its owner may read or change the file of keys."""
+    mode = stat.S_IMODE(ring.path.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        told = f"others than its owner may open it (mode {mode:04o}); chmod 600 {ring.path}"
+        log.write("keys", level="warning", message=told)
+
+
+class Server(uvicorn.Server):
     """Stops at a signal, and leaves the process to go on: whoever called it has things to close."""
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and let more wait than are taken up at once."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(WAITING_CONNECTIONS)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop."""
         super().handle_exit(sig, frame)
         self._captured_signals.clear()
 

@@ -18,6 +18,12 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _connections() -> int:
+    """Return half as many as this process may open files, so that the memory and what comes and goes have theirs."""
+    files = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 1024
+    return max(1, min(1000, files // 2)) if files > 0 else 1000
+
+
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach ``host``, a name or an address.
 
@@ -60,12 +66,15 @@ class Settings:
     """How many writes run at once: one embeds while another writes."""
     waiting: int = 256
     """How many requests may wait for their turn before more are sent away."""
+    connections: int = field(default_factory=_connections)
+    """How many connections may be open; more are refused. By default half as many as the process may open files, at
+    most 1,000."""
     shutdown_seconds: float = 30.0
     """How long requests that are under way may go on when the server is stopped."""
 
     def __post_init__(self) -> None:
         """Check the numbers, and fill in what depends on others."""
-        for name in ("body_bytes", "searches", "writes", "waiting"):
+        for name in ("body_bytes", "searches", "writes", "waiting", "connections"):
             arguments.at_least_one(name, getattr(self, name))
         for name in ("seconds", "shutdown_seconds"):
             if not arguments.number(name, getattr(self, name)) > 0:

@@ -54,7 +54,7 @@ async def health() -> Response:
 
 @router.get("/ready", response_model=Status, openapi_extra={"x-right": "none"})
 async def ready(service: Served) -> Response:
-    """Tell whether the models are loaded and the memory answers; 503 while not."""
+    """Tell whether the models are loaded, the memory answers and the keys can be read; 503 while not."""
     problem = await service.readiness.problem()
     if problem:
         raise ProblemError("not-ready", problem, headers={"Retry-After": "1"})
