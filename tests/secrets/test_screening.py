@@ -17,7 +17,7 @@ from tests.secrets.samples import card, key_block, thrown
 
 TOKEN = "gh" + "p_" + thrown(36)
 MARK = "«redacted: GitHub token»"
-ADVICE = 'take it out, or use secrets="redact"'
+ADVICE = 'take it out, or have the memory opened with secrets="redact"'
 
 FIELDS: dict[str, tuple[dict[str, Any], Callable[[recollect.Note], Any], Any]] = {
     "content": ({"content": f"Use {TOKEN}."}, lambda note: note.content, f"Use {MARK}."),

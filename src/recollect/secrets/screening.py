@@ -36,7 +36,7 @@ class Screen:
     ...     screen.drafts([{"content": "The card is 4111 1111 1111 1111."}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    recollect.errors.SecretFoundError: content: holds a secret (card number); take it out, or use ...
+    recollect.errors.SecretFoundError: content: holds a secret (card number); take it out, or have ...
     """
 
     def __init__(self, mode: SecretsMode | None) -> None:
@@ -163,5 +163,7 @@ class _Fields:
     def _tell(self, argument: str, kind: str) -> None:
         """Refuse, or count."""
         if self._mode == "refuse":
-            raise SecretFoundError(argument, f'holds a secret ({kind}); take it out, or use secrets="redact"')
+            raise SecretFoundError(
+                argument, f'holds a secret ({kind}); take it out, or have the memory opened with secrets="redact"'
+            )
         self.found[kind] += 1
