@@ -20,8 +20,8 @@ __all__ = ["MODES", "Screen", "SecretsMode"]
 SecretsMode: TypeAlias = Literal["refuse", "redact"]
 MODES = ("refuse", "redact")
 
-_NAMES = ("id", "path")
-"""What names a note is never redacted: two notes would become one."""
+_NAMES = ("id", "path", "namespace")
+"""What names a note, or where it lives, is never redacted: two would become one."""
 _TEXTS = ("content", "title", "summary", "session")
 _EMBEDDED = ("content", "title", "summary")
 _Find: TypeAlias = Callable[[str], Iterable[Secret]]
