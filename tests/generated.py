@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import string
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -82,3 +83,11 @@ candidate = st.builds(
 )
 ranked_list = st.lists(candidate, max_size=12)
 distinct_list = st.lists(candidate, max_size=12, unique_by=lambda each: each.id)
+
+
+def nested(depth: int) -> list[Any]:
+    """Return lists within each other, so many."""
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value

@@ -52,3 +52,12 @@ def test_a_message_shows_a_long_or_unprintable_value_in_one_short_line() -> None
     assert "\n" not in message
     assert len(message) < 120
     assert message.encode()
+
+
+def test_a_value_that_cannot_even_be_shown() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("not today")
+
+    with pytest.raises(ArgumentTypeError, match=r"something that cannot be shown \(Shy\)"):
+        arguments.text("content", Shy())

@@ -29,7 +29,7 @@ LAYERS = [
     {"fusion", "ranking", "query"},
     {"model"},
     {"arguments"},
-    {"characters", "clock", "progress", "sample"},
+    {"characters", "clock", "nesting", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

@@ -8,15 +8,17 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, date, datetime
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
+from recollect.nesting import DEEPEST, is_deep
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -150,14 +152,22 @@ def json_object(argument: str, value: Any) -> Mapping[str, Any]:
         return value
     if not isinstance(value, Mapping):
         raise ArgumentTypeError(argument, f"must be a mapping, got {_shown(value)}")
+    plain = flat_enough(argument, dict(value))
     try:
-        written = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+        written = json.dumps(plain, ensure_ascii=False, allow_nan=False)
         read: dict[str, Any] = json.loads(well_formed(written))
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError) as error:
         raise ArgumentError(argument, f"must be JSON data: {error}") from None
     if not all(isinstance(key, str) for key in value):
         raise ArgumentError(argument, "must have strings as keys")
     return read
+
+
+def flat_enough(argument: str, value: T) -> T:
+    """Return ``value`` if it is not nested deeper than anybody means."""
+    if is_deep(value):
+        raise ArgumentError(argument, f"must not be nested deeper than {DEEPEST} levels; make it flatter")
+    return value
 
 
 def vector(argument: str, value: Any) -> NDArray[float32]:

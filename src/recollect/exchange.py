@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError
 from recollect.model import Draft, Note, draft_of
+from recollect.nesting import with_room
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -28,7 +29,7 @@ def line_of(note: Note, model: str = "", vector: NDArray[float32] | None = None)
         told["vector"] = {"model": model, "float32": b64encode(vector.astype("<f4").tobytes()).decode()}
         if vector.ndim > 1:
             told["vector"]["pieces"] = len(vector)
-    return json.dumps(told, ensure_ascii=False)
+    return with_room(lambda: json.dumps(told, ensure_ascii=False))
 
 
 def draft_from_line(line: str | bytes, model: str | None = None) -> tuple[Draft, str]:

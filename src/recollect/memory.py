@@ -146,7 +146,10 @@ class Memory:
         draft = draft_of(fields)
         if supersedes is not None:
             keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
-            draft["links"] = superseding_links(self._store, draft, [_key(key) for key in keys])
+            names = [_key(key) for key in keys]
+            for field, name in (("namespace", draft.get("namespace", "")), *(("supersedes", name) for name in names)):
+                self._writer.screening().name(field, name)  # an error would repeat it
+            draft["links"] = superseding_links(self._store, draft, names)
         with self._writer.screening() as screen:
             return self._writer.write(screen.drafts([draft]))[0]
 
@@ -341,6 +344,7 @@ class Memory:
             library = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
             home = _home(namespace)
             with library.screen as screen:
+                screen.name("namespace", home)
                 return ingest(Path(source), library, prefix=prefix, namespace=home, progress=told, screen=screen.file)
 
     def ingest_texts(
@@ -361,6 +365,7 @@ class Memory:
         library = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
         home = _home(namespace)
         with library.screen as screen:
+            screen.name("namespace", home)
             return ingest_texts(texts, library, prefix=prefix, namespace=home, screen=screen.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:

@@ -17,7 +17,9 @@ WARNING = "warning: a secret was redacted before anything was stored: 1 × GitHu
 
 def test_a_note(run: Run) -> None:
     told = error_of(run("add", f"Use {TOKEN}.", "--secrets", "refuse"), 2)
-    assert told == 'content: holds a secret (GitHub token); take it out, or use secrets="redact"'
+    assert (
+        told == 'content: holds a secret (GitHub token); take it out, or have the memory opened with secrets="redact"'
+    )
     added = run("add", f"Use {TOKEN}.", "--secrets", "redact", "--id", "n1")
     assert (added.stdout, added.stderr) == ("stored n1\n", WARNING)
     assert run("get", "n1", "-q").stdout == f"Use {MARK}.\n"

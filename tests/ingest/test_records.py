@@ -61,6 +61,15 @@ def test_notes() -> None:
     ]
 
 
+def test_a_record_that_is_nested_too_deep_is_a_problem_of_its_line() -> None:
+    deep = "[" * 500 + "]" * 500
+    text = lines({"text": "Tea."}, f'{{"text": "x", "metadata": {{"a": {deep}}}}}', f'{{"text": "x", "y": {deep}}}')
+    contents = read_json_lines(text, "a.jsonl")
+    told = "metadata: must not be nested deeper than 64 levels; make it flatter"
+    assert [draft["content"] for draft in contents.drafts] == ["Tea."]
+    assert [(each.line, each.message, each.skipped) for each in contents.problems] == [(2, told, True), (3, told, True)]
+
+
 def test_turns() -> None:
     found = drafts(
         {"speaker": "Ines", "text": "Tea?", "time": "2026-03-14T10:00"},

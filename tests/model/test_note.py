@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, Link, Note
 from recollect.model import draft_of, embedding_text
-from tests.generated import any_text
+from tests.generated import any_text, nested
 
 line = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
 name = line.filter(str.strip)
@@ -91,6 +91,8 @@ def test_what_a_caller_passes_is_brought_into_shape() -> None:
         ({"metadata": [1]}, "metadata: must be a mapping"),
         ({"metadata": {"x": object()}}, "metadata: must be JSON data"),
         ({"metadata": {"x": float("nan")}}, "metadata: must be JSON data"),
+        ({"metadata": {"a": nested(64)}}, "metadata: must not be nested deeper than 64 levels; make it flatter$"),
+        ({"metadata": {"a": nested(100_000)}}, "metadata: must not be nested deeper than 64 levels"),
         ({"metadata": {1: "x"}}, "metadata: must have strings as keys"),
         ({"namespace": ""}, "namespace: must not be empty"),
     ],

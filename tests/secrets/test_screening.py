@@ -17,7 +17,7 @@ from tests.secrets.samples import card, key_block, thrown
 
 TOKEN = "gh" + "p_" + thrown(36)
 MARK = "«redacted: GitHub token»"
-ADVICE = 'take it out, or use secrets="redact"'
+ADVICE = 'take it out, or have the memory opened with secrets="redact"'
 
 FIELDS: dict[str, tuple[dict[str, Any], Callable[[recollect.Note], Any], Any]] = {
     "content": ({"content": f"Use {TOKEN}."}, lambda note: note.content, f"Use {MARK}."),
@@ -82,6 +82,27 @@ class TestRefusing:
             for link in (("a", TOKEN, "related"), ("a", "b", TOKEN)):
                 with pytest.raises(SecretFoundError, match=r"^(target|kind): holds a secret"):
                     memory.link(link[0], link[1], kind=link[2])
+
+    @pytest.mark.parametrize("mode", ["refuse", "redact"])
+    def test_names_of_others_are_refused_and_not_repeated(self, tmp_path: Path, mode: Any) -> None:
+        (tmp_path / "tea.md").write_text("Tea.")
+        told = r"^(line 1: )?(notes\[0\]\.)?{}: holds a secret \(GitHub token\); choose another name$"
+        with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
+            for key in (TOKEN, ["tea.md", TOKEN]):
+                with pytest.raises(SecretFoundError, match=told.format("supersedes")):
+                    memory.add("Tea.", supersedes=key)
+            calls: list[Callable[[], Any]] = [
+                lambda: memory.add("Tea.", namespace=TOKEN),
+                lambda: memory.add("Tea.", namespace=TOKEN, supersedes="tea.md"),
+                lambda: memory.add_many(["Tea."], namespace=TOKEN),
+                lambda: memory.load([json.dumps({"content": "Tea.", "namespace": TOKEN})]),
+                lambda: memory.ingest(tmp_path / "tea.md", namespace=TOKEN),
+                lambda: memory.ingest_texts({"tea.md": "Tea."}, namespace=TOKEN),
+            ]
+            for call in calls:
+                with pytest.raises(SecretFoundError, match=told.format("namespace")):
+                    call()
+            assert TOKEN not in stored(memory)
 
     def test_a_batch_is_refused_as_a_whole_with_the_place(self, strict: Memory) -> None:
         with pytest.raises(SecretFoundError, match=r"^notes\[2\]\.title: holds a secret"):

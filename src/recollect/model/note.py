@@ -126,6 +126,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
     """
     if isinstance(value, Note):
         given = {name: getattr(value, name) for name in _CHECKS}
+        arguments.flat_enough("metadata", value.metadata)  # a store may hold what was written before there was a limit
         return {name: held for name, held in given.items() if name not in _KEPT_WHERE_MISSING or held}
     if isinstance(value, str):
         value = {"content": value}

@@ -17,16 +17,23 @@ PASSWORD = "password"  # noqa: S105 (the name of a kind)
 KEY = "key or token"
 SHORTEST_TOKEN = 16
 
-_HINTS = ("pass", "pwd", "secret", "key", "token", "credential")
+_HINTS = ("pass", "pwd", "wachtwoord", "kennwort", "secret", "key", "token", "credential")
 _NAME = (
-    r"(?:(?P<password>pass(?:word|wd|phrase|code)|pwd)"
+    r"(?:(?P<password>pass(?:word|wort|wd|phrase|code)|pwd|wachtwoord|kennwort|mot[ _-]de[ _-]passe)"
     r"|(?P<key>(?:api|access|secret|private|account|encryption|signing|auth|master)[ _-]?key|secret)"
     r"|(?P<token>token|credentials?))"
 )
 _NAMED = re.compile(rf"{_NAME}\Z", re.IGNORECASE)
 _BARE = r"[^\s\"'`,;<>(){}\[\]\\=]"
+_SIGN = (
+    r"[*_]{0,3}+[ \t\u00a0\u202f]{0,8}+(?::=|=>|[:=])(?:[*_]{1,3}+[ \t]{1,8}+|[ \t]{0,8}+(?:\r?+\n[ \t]{0,8}+)?+)"
+    r"|[ \t]{0,8}+\|(?!\|)[ \t]{0,8}+"
+    r"|[*_]{0,3}+[ \t]{1,4}+[\u2014\u2013-][ \t]{1,4}+"
+    r"|[ \t]{1,4}+(?:is|ist|est)[ \t:]{1,4}+"
+)
+"""What stands between a name and its value: a sign, the end of its line, the wall of a table, a dash or a verb."""
 _ASSIGNED = re.compile(
-    _NAME + r"(?:\\?[\"'`])?+(?:[ \t]{0,8}+(?::=|=>|[:=])[ \t]{0,8}+|[ \t]{1,4}+is[ \t:]{1,4}+)"
+    _NAME + rf"(?:\\?[\"'`])?+(?:{_SIGN})"
     r"(?:[bru]{1,2}+(?=[\"']))?+(?:\\?[\"'`](?P<quoted>[^\"'`\s\\]{8,512}+)(?=\\?[\"'`])"
     rf"|(?P<bare>{_BARE}{{8,512}}+(?:={{1,2}}+(?!\w))?+)(?![(\[]))",
     re.IGNORECASE,
@@ -74,4 +81,4 @@ def _trimmed(value: str, after: str) -> str:
     """Return a value without what belongs to the text around it: the end of a sentence, the next parameter of a URL."""
     if after == "=" and "&" in value:
         value = value.rpartition("&")[0]
-    return value.rstrip(".:")
+    return value.rstrip(".:*|")

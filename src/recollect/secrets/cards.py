@@ -9,13 +9,17 @@ from recollect.secrets.secret import Secret
 
 __all__ = ["find_cards", "luhn"]
 
+_SPACE = r"(  |[ \-\t\n\u00a0\u2009\u202f])"
+_SPACE_OR_DOT = r"(  |[ \-\t\n.\u00a0\u2009\u202f])"
 _ALONE = r"(?<![\w.,+/-])(?<![0-9]{4}[ -])"
 _OVER = r"(?![\w/]|[.,-][0-9]|[ -][0-9]{4}(?![0-9]))"
+_NO_MORE = rf"(?!\1[0-9]{{4}}(?![0-9])){_OVER}"
 _NUMBERS = (
-    re.compile(rf"{_ALONE}[0-9]{{13,19}}+(?!-){_OVER}"),
-    re.compile(rf"{_ALONE}[0-9]{{4}}([ -])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}{_OVER}"),
-    re.compile(rf"{_ALONE}[0-9]{{4}}([ -])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{3}}{_OVER}"),
-    re.compile(rf"{_ALONE}[0-9]{{4}}([ -])[0-9]{{6}}\1[0-9]{{4,5}}+{_OVER}"),
+    re.compile(rf"{_ALONE}()[0-9]{{13,19}}+(?!-){_OVER}"),
+    re.compile(rf"{_ALONE}[0-9]{{4}}{_SPACE_OR_DOT}[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}{_NO_MORE}"),
+    re.compile(rf"{_ALONE}[0-9]{{4}}{_SPACE}[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{3}}{_NO_MORE}"),
+    re.compile(rf"{_ALONE}[0-9]{{4}}{_SPACE_OR_DOT}[0-9]{{6}}\1[0-9]{{5}}{_NO_MORE}"),
+    re.compile(rf"{_ALONE}[0-9]{{4}}{_SPACE}[0-9]{{6}}\1[0-9]{{4}}{_NO_MORE}"),
 )
 """In one piece, or in the groups in which cards write them; other groups are other numbers."""
 
@@ -39,8 +43,8 @@ def find_cards(text: str) -> Iterator[Secret]:
     """Yield the numbers of cards in a text."""
     for pattern in _NUMBERS:
         for found in pattern.finditer(text):
-            digits = re.sub("[ -]", "", found[0])
-            if _is_issued(digits) and luhn(digits):
+            digits = re.sub("[^0-9]", "", found[0])
+            if not _goes_on(text, found) and _is_issued(digits) and luhn(digits):
                 yield Secret(*found.span(), "card number")
 
 
@@ -52,6 +56,13 @@ def luhn(digits: str) -> bool:
     """
     doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
+
+
+def _goes_on(text: str, found: re.Match[str]) -> bool:
+    """Return whether the groups go on from others before them, as in the column of a table."""
+    between = found[1]
+    before = text[max(0, found.start() - len(between) - 4) : found.start()]
+    return bool(between) and before.endswith(between) and before[:4].isdecimal() and len(before) == len(between) + 4
 
 
 def _is_issued(digits: str) -> bool:

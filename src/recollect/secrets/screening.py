@@ -20,8 +20,8 @@ __all__ = ["MODES", "Screen", "SecretsMode"]
 SecretsMode: TypeAlias = Literal["refuse", "redact"]
 MODES = ("refuse", "redact")
 
-_NAMES = ("id", "path")
-"""What names a note is never redacted: two notes would become one."""
+_NAMES = ("id", "path", "namespace")
+"""What names a note, or where it lives, is never redacted: two would become one."""
 _TEXTS = ("content", "title", "summary", "session")
 _EMBEDDED = ("content", "title", "summary")
 _Find: TypeAlias = Callable[[str], Iterable[Secret]]
@@ -36,7 +36,7 @@ class Screen:
     ...     screen.drafts([{"content": "The card is 4111 1111 1111 1111."}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    recollect.errors.SecretFoundError: content: holds a secret (card number); take it out, or use ...
+    recollect.errors.SecretFoundError: content: holds a secret (card number); take it out, or have ...
     """
 
     def __init__(self, mode: SecretsMode | None) -> None:
@@ -163,5 +163,7 @@ class _Fields:
     def _tell(self, argument: str, kind: str) -> None:
         """Refuse, or count."""
         if self._mode == "refuse":
-            raise SecretFoundError(argument, f'holds a secret ({kind}); take it out, or use secrets="redact"')
+            raise SecretFoundError(
+                argument, f'holds a secret ({kind}); take it out, or have the memory opened with secrets="redact"'
+            )
         self.found[kind] += 1

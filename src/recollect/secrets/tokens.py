@@ -21,9 +21,18 @@ class _Token(NamedTuple):
     """What must be true of it, too."""
 
 
-def _token(kind: str, beginnings: str, pattern: str, holds: Callable[[str], bool] = lambda _: True) -> _Token:
-    """Return a kind of token; it stands alone, not within a longer word."""
-    return _Token(kind, tuple(beginnings.split()), re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])"), holds)
+def _token(
+    kind: str, beginnings: str, pattern: str, holds: Callable[[str], bool] = lambda _: True, *, behind: str = ""
+) -> _Token:
+    """Return a kind of token; it stands alone, or ``behind`` something that leads to it.
+
+    Within a longer word it is seen only where its beginning is long and ends in a sign, which few words hold.
+    """
+    begin = tuple(beginnings.split())
+    alone = f"(?:(?<![A-Za-z0-9])|(?<={behind}))" if behind else "(?<![A-Za-z0-9])"
+    if all(each.endswith("_") and len(each) > 3 for each in begin):
+        alone = ""
+    return _Token(kind, begin, re.compile(rf"{alone}(?:{pattern})(?![A-Za-z0-9])"), holds)
 
 
 TOKENS = (
@@ -55,7 +64,7 @@ TOKENS = (
     _token("PyPI token", "pypi-", r"pypi-[A-Za-z0-9_-]{50,400}+", looks_random),
     _token("SendGrid key", "SG.", r"SG\.[A-Za-z0-9_-]{16,32}+\.[A-Za-z0-9_-]{32,64}+"),
     _token("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"do[por]_v1_[a-f0-9]{64}+"),
-    _token("Telegram token", ":AA", r"[0-9]{8,10}+:AA[A-Za-z0-9_-]{33}+"),
+    _token("Telegram token", ":AA", r"[0-9]{8,10}+:AA[A-Za-z0-9_-]{33}+", behind="/bot"),
     _token(
         "JSON web token",
         "eyJ",
@@ -69,5 +78,6 @@ def find_tokens(text: str) -> Iterator[Secret]:
     for token in TOKENS:
         if any(beginning in text for beginning in token.beginnings):
             for found in token.pattern.finditer(text):
-                if not is_placeholder(found[0]) and token.holds(found[0]):
+                glued = text[max(0, found.start() - 1) : found.start()].isalnum()
+                if not is_placeholder(found[0]) and token.holds(found[0]) and (not glued or looks_random(found[0])):
                     yield Secret(*found.span(), token.kind)

@@ -12,6 +12,8 @@ import recollect
 from recollect import Memory, __version__
 from recollect.server import KeyRing
 from recollect.server.http.readiness import Readiness
+from recollect.stores import open_store
+from tests.generated import nested
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running, until
 
@@ -45,6 +47,24 @@ def test_texts_become_notes(client: httpx.Client, memory: Memory) -> None:
     assert again["files"] == {"read": 0, "unchanged": 2, "removed": 0}
     twice = client.post("/v1/ingest", json={"documents": [documents[0]] * 2})
     assert problem(twice, 422, "invalid") == "documents: two of them have the same path"
+
+
+def test_what_is_nested_too_deep_is_a_problem_of_its_line(client: httpx.Client) -> None:
+    deep = '{"content": "x", "metadata": {"a": ' + "[" * 500 + "]" * 500 + "}}"
+    documents = [{"path": "a.jsonl", "content": f'{{"content": "Hello."}}\n{deep}'}]
+    report = client.post("/v1/ingest", json={"documents": documents}).json()
+    assert report["notes"]["added"] == 1
+    (told,) = report["problems"]
+    assert (told["line"], told["message"]) == (2, "metadata: must not be nested deeper than 64 levels; make it flatter")
+
+
+def test_a_note_from_before_there_was_a_limit_is_answered(client: httpx.Client, memory: Memory) -> None:
+    store = open_store(memory.stats().store.location)
+    store.write([{"id": "deep", "content": "Tea.", "metadata": {"a": nested(900)}}])
+    store.close()
+    assert "[" * 900 in client.get("/v1/notes/deep").text
+    assert client.patch("/v1/notes/deep", json={"title": "Deep"}).json()["title"] == "Deep"
+    assert client.post("/v1/search", json={"query": "deep"}).status_code == 200
 
 
 def test_a_search_is_the_librarys(client: httpx.Client, memory: Memory) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from fastapi import Response
 
+from recollect.nesting import with_room
+
 __all__ = ["json_response", "written"]
 
 
@@ -17,7 +19,7 @@ def written(data: Any) -> bytes:
     >>> written({"tea": "茶"}).decode()
     '{"tea":"茶"}'
     """
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return with_room(lambda: json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))).encode()
 
 
 def json_response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -12,12 +12,11 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
+from recollect.nesting import DEEPEST, is_deep
 from recollect.server.http.problems import ProblemError
 
 __all__ = ["StrictRoute", "parsed"]
 
-DEEPEST = 64
-"""How deep JSON may be nested: far more than anybody means, and far less than the stack holds."""
 LARGE = 65_536
 """From how many bytes on a body is read in a thread, so that others need not wait for it."""
 
@@ -78,7 +77,7 @@ def parsed(body: bytes) -> Any:
         raise ProblemError("malformed", f"the body is not JSON: {error}") from None
     if _SURROGATE.search(body) and not _is_text(value):
         raise ProblemError("malformed", "the body holds half a character: a surrogate that stands alone")
-    if body.count(b"[") + body.count(b"{") > DEEPEST and _is_deep(value):
+    if body.count(b"[") + body.count(b"{") > DEEPEST and is_deep(value):
         raise ProblemError("malformed", f"the body is nested deeper than {DEEPEST} levels")
     return value
 
@@ -92,20 +91,6 @@ def _is_text(value: Any) -> bool:
         json.dumps(value, ensure_ascii=False).encode()
     except (UnicodeEncodeError, RecursionError):
         return False
-    return True
-
-
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, (dict, list))
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return False
     return True
 
 

@@ -26,6 +26,7 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
+from recollect.nesting import with_room
 from recollect.stores.sqlite import expiry, schema
 from recollect.stores.sqlite.titles import indexed
 
@@ -294,7 +295,7 @@ class Connections:
 
 
 def _same_json(*values: Any) -> bool:
-    return bool(json.loads(values[0]) == json.loads(values[1]))
+    return with_room(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
 
 
 def _uri(path: Path, options: str = "") -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import apsw
 
 from recollect.characters import collapse_whitespace
+from recollect.nesting import with_room
 from recollect.stores.sqlite.rows import fetch
 
 __all__ = ["MOST_SHARING", "entities_in", "problems", "rebuild", "write_entities"]
@@ -26,7 +27,7 @@ def entities_in(metadata: str) -> set[str]:
     """
     if f'"{_KEY}"' not in metadata:
         return set()
-    listed = json.loads(metadata).get(_KEY)
+    listed = with_room(lambda: json.loads(metadata)).get(_KEY)
     if not isinstance(listed, list):
         return set()
     return {collapse_whitespace(name).casefold() for name in listed if isinstance(name, str)} - {""}

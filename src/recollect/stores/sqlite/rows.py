@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from recollect.model import Candidate, Link, Note
+from recollect.nesting import with_room
 
 __all__ = [
     "CANDIDATE_COLUMNS",
@@ -103,7 +104,7 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
             "session": stored.session or "",
             "position": stored.position,
             "links": tuple(links),
-            "metadata": json.loads(stored.metadata) if stored.metadata != "{}" else {},
+            "metadata": with_room(lambda: json.loads(stored.metadata)) if stored.metadata != "{}" else {},
             "namespace": namespace,
         }
     )
