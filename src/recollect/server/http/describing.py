@@ -45,6 +45,10 @@ _PROBLEM = {
 }
 
 
+_NAMING = {("post", "/v1/notes"), ("post", "/v1/links"), ("delete", "/v1/links")}
+"""What names notes otherwise than by its address: those that are replaced, or linked."""
+
+
 def describe(app: FastAPI, *, keyed: bool) -> Callable[[], dict[str, Any]]:
     """Return what describes an application, and makes the description once."""
 
@@ -86,7 +90,7 @@ def _statuses(path: str, method: str, operation: dict[str, Any], *, keyed: bool)
         found |= {400, 408, 413, 415}
     if path.startswith("/v1/"):
         found |= {503, 504}
-    if "{key}" in path or path == "/v1/links":
+    if "{key}" in path or (method, path) in _NAMING:
         found.add(404)
     if method != "get" and operation["x-right"] == "write":
         found |= {409, 507}
