@@ -42,6 +42,8 @@ def see_to_it(connection: apsw.Connection, now: int) -> None:
 
 def remove(connection: apsw.Connection, now: int, most: int = -1) -> int:
     """Delete what is due, or so many of it, those that are due the longest first; return how many there were."""
+    if not is_due(connection, now):
+        return 0
     rows = fetch(
         connection,
         "SELECT namespace, key FROM (SELECT namespace, key FROM notes WHERE expires_at <= ? ORDER BY expires_at "
