@@ -22,7 +22,28 @@ def as_json(content: Any) -> Answer:
     return Answer(body=json.dumps(content).encode())
 
 
-class JsonServer:
+class Listening:
+    """A server of the standard library in a thread of its own, from ``with`` to its end."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self.done = Event()
+        """Set when the test is over, so that nobody waits any longer."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
+        self.root = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.done.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+class JsonServer(Listening):
     """Answers the next questions with ``answers``, then with what ``answer`` says; keeps what it was asked."""
 
     def __init__(self, answer: Callable[[Question], Answer]) -> None:
@@ -30,7 +51,6 @@ class JsonServer:
         self.paths: list[str] = []
         self.keys: list[str | None] = []
         self.answers: list[Answer | Callable[[Question], Answer]] = []
-        self.done = Event()
         self.answer = answer
         owner = self
 
@@ -54,20 +74,8 @@ class JsonServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
-        self.root = f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(Handler)
         self.url = f"{self.root}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.done.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
     def slow(self, question: Question) -> Answer:
         """Answer only when the test is over."""

@@ -24,8 +24,8 @@ def shown_progress(label: str) -> Iterator[Progress]:
         yield lambda *_: None
         return
     from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bars  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415 (heavy: only who sees a bar pays for it)
+    from rich.progress import Progress as Bars  # noqa: PLC0415 (heavy: only who sees a bar pays for it)
 
     columns = (
         TextColumn("{task.description}"),

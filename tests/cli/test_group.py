@@ -47,7 +47,7 @@ def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
         f"try: recollect.main({arguments!r}, prog_name='recollect')\nexcept SystemExit: pass\n"
         "print({'numpy', 'apsw', 'rich', 'yaml', 'regex', 'onnxruntime'} & {*sys.modules}, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == "set()\n"
 
 

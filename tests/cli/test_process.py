@@ -18,7 +18,7 @@ RECOLLECT = [sys.executable, "-m", "recollect"]
 
 def recollect(*arguments: str, text: str = "", **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **more}
-    return subprocess.run(  # noqa: S603
+    return subprocess.run(
         [*RECOLLECT, *arguments], input=text, capture_output=True, text=True, env=environment, check=False
     )
 
@@ -26,7 +26,7 @@ def recollect(*arguments: str, text: str = "", **more: str) -> subprocess.Comple
 def on_a_terminal(*arguments: str, typed: str) -> tuple[int, str]:
     """Run with a terminal as all three streams; return the exit code and what it showed."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([*RECOLLECT, *arguments], stdin=theirs, stdout=theirs, stderr=theirs) as process:  # noqa: S603
+    with subprocess.Popen([*RECOLLECT, *arguments], stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         os.write(ours, typed.encode())
         shown = b""
@@ -70,7 +70,7 @@ def test_a_reader_that_stops_early() -> None:
     lines = "".join(f'{{"content": "Tea number {number}. {"x" * 500}"}}\n' for number in range(2000))
     assert recollect("import", "-", "-q", text=lines).returncode == 0
     shell = f"set -o pipefail; {sys.executable} -m recollect export | head -n 1"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout.count("\n")) == (141, "", 1)
 
 
@@ -143,5 +143,5 @@ def test_streams_that_the_shell_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         stream.close()
     assert ended.value.code == 0
-    done = subprocess.run(["bash", "-c", f"{sys.executable} -m recollect add <&- >&- 2>&-"], check=False)  # noqa: S603, S607
+    done = subprocess.run(["bash", "-c", f"{sys.executable} -m recollect add <&- >&- 2>&-"], check=False)
     assert done.returncode == 2

@@ -66,7 +66,7 @@ def test_words_for_a_terminal(run: Run, stopped: list[httpx.Response], monkeypat
 
 
 def test_what_cannot_be_served_is_one_line(run: Run) -> None:
-    assert error_of(run("serve", "--host", "0.0.0.0"), 2).startswith("keys: 0.0.0.0 can be reached by others")  # noqa: S104
+    assert error_of(run("serve", "--host", "0.0.0.0"), 2).startswith("keys: 0.0.0.0 can be reached by others")  # noqa: S104 (it is refused)
     assert not Path("recollect.db").exists()
     assert "there is no file of keys at nowhere" in error_of(run("serve", "--keys", "nowhere"), 1)
     Path("odd.db").write_text("no memory" * 1000)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
-from typing import Any, NamedTuple, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
+
+from tests.serving import Listening
 
 
 class Asked(NamedTuple):
@@ -29,11 +30,10 @@ SILENCE = Reply(status=-1)
 """Say nothing until the test is over."""
 
 
-class Scripted:
+class Scripted(Listening):
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
         self.asked: list[Asked] = []
-        self.done = Event()
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -64,16 +64,5 @@ class Scripted:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.done.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(Handler)
+        self.url = self.root

@@ -119,7 +119,7 @@ def test_a_damaged_build_is_built_again(precision: Any, tmp_path: Path, monkeypa
 def test_building_and_embedding_write_nothing_to_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     code = "import recollect.embedders as e, sys; e.MiniLMEmbedder().embed_query('tea'); print('torch' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert (found.stdout.strip(), found.stderr) == ("False", "")
     assert [path.suffix for path in tmp_path.iterdir()] == [".onnx"]
 

@@ -166,5 +166,5 @@ def test_a_forked_child_embeds_with_a_model_of_its_own(folder: Path) -> None:
     """
     lines = [line.removeprefix("        ") for line in code.splitlines()]
     command = [sys.executable, "-c", "\n".join(lines), str(folder)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
     assert (found.stdout.strip(), found.stderr) == ("0", "")

@@ -12,7 +12,7 @@ def test_problems_name_the_place() -> None:
 
 
 def test_an_error_can_be_pickled_and_reported() -> None:
-    error = pickle.loads(pickle.dumps(UnreadableError("a.md", 3, "is bad")))  # noqa: S301
+    error = pickle.loads(pickle.dumps(UnreadableError("a.md", 3, "is bad")))  # noqa: S301 (our own bytes)
     assert str(error) == "a.md, line 3: is bad"
     assert error.problem == Problem("a.md", 3, "is bad", skipped=True)
 

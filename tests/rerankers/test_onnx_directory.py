@@ -166,5 +166,5 @@ def test_choosing_is_light_and_a_forked_child_has_a_model_of_its_own(tmp_path: P
     """
     lines = [line.removeprefix("        ") for line in code.splitlines()]
     command = [sys.executable, "-c", "\n".join(lines), str(tmp_path)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
     assert (found.stdout.split("\n")[:2], found.stderr) == (["[]", "0"], "")

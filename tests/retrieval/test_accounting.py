@@ -304,7 +304,7 @@ def test_every_process_finds_the_same(folder: Path) -> None:
     with recollect.open(path, embedder=Letters()) as memory:
         memory.add_many(notes)
     answers = {
-        subprocess.run(  # noqa: S603 (our own interpreter and code)
+        subprocess.run(
             [sys.executable, "-c", _SEARCHES, str(path)],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
             check=True,

@@ -25,7 +25,7 @@ def test_the_drawing_shows_legs_stages_and_moves_on_one_scale() -> None:
         " 1  memory/global/user-preference-tea.md  (pref)",
         "    vector   +0.016393            █████████▍              rank 1 · raw 0.83",
         "    fused               0.016393  █████████▍              0.50 of the most possible",
-        "    intent      × 2.35  0.038525  █████████▓▓▓▓▓▓▓▓▓▓▓▓▓  rank 2 → 1 · asks for advice; a stated preference of",  # noqa: E501
+        "    intent      × 2.35  0.038525  █████████▓▓▓▓▓▓▓▓▓▓▓▓▓  rank 2 → 1 · asks for advice; a stated preference of",  # noqa: E501 (as wide as it is drawn)
         "                                                          the user",
         "    score               0.038525  ██████████████████████",
         "",

@@ -393,7 +393,7 @@ class TestTime:
 
     def test_now_is_the_date_of_the_question_unless_it_is_given(self) -> None:
         then = datetime(2026, 4, 4, tzinfo=UTC)
-        notes = {"old": Candidate("old", created_at=then), "new": Candidate("new", created_at=datetime(2026, 9, 1))}  # noqa: DTZ001
+        notes = {"old": Candidate("old", created_at=then), "new": Candidate("new", created_at=datetime(2026, 9, 1))}  # noqa: DTZ001 (without a zone on purpose)
         index = Index(words={"weeks OR ago": ["new", "old"]}, notes=notes)
         walk = retrieval(index, preset="memini")
         asked = walk.search("2 weeks ago", question_date="2026-04-18", mode="bm25")

@@ -104,7 +104,7 @@ for number in range(5):
 
 
 def test_processes_add_without_losing_any(path: Path) -> None:
-    running = [subprocess.Popen([sys.executable, "-c", _ADDING, str(path), name]) for name in "abc"]  # noqa: S603 (our own)
+    running = [subprocess.Popen([sys.executable, "-c", _ADDING, str(path), name]) for name in "abc"]
     assert [process.wait() for process in running] == [0, 0, 0]
     added = KeyRing(path).keys()
     assert sorted(key.name for key in added) == [f"{name} {n}" for name in "abc" for n in range(5)]

@@ -121,7 +121,7 @@ def _home(db: str | None, *, keep: bool) -> Iterator[str]:
 def _fill(memory: Memory, path: str, *, quiet: bool) -> float:
     """Store the sample, unless it is there; return how long that took. A memory of other notes is left alone."""
     from recollect.progress import shown_progress  # noqa: PLC0415 (like all of the library)
-    from recollect.sample import sample_notes  # noqa: PLC0415
+    from recollect.sample import sample_notes  # noqa: PLC0415 (brings the library)
 
     notes = list(sample_notes())
     if any(memory.stats().store.notes.values()) and memory.get(notes[0]["path"]) is None:

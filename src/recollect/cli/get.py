@@ -26,7 +26,7 @@ def command(*, key: str, namespace: str | None, db: str, as_json: bool, quiet: b
 
     With --quiet, its text alone.
     """
-    from recollect.errors import NoteNotFoundError  # noqa: PLC0415
+    from recollect.errors import NoteNotFoundError  # noqa: PLC0415 (brings the library)
 
     with opening.open_for_reading(db) as memory:
         note = memory.get(key, namespace=namespace)

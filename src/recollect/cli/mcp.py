@@ -109,10 +109,10 @@ def _caller(namespace: str | None, *, read_only: bool) -> Caller:
 
 def _serve_http(db: str, parts: dict[str, Any], *, host: str, port: int, keys: str | None, quiet: bool) -> None:
     from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra, as all that follows)
-    from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415
-    from recollect.server.http.settings import Settings  # noqa: PLC0415
-    from recollect.server.keys import KeyRing  # noqa: PLC0415
-    from recollect.server.mcp.over_http import ADDRESS, mcp_extension  # noqa: PLC0415
+    from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
+    from recollect.server.http.settings import Settings  # noqa: PLC0415 (an extra)
+    from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)
+    from recollect.server.mcp.over_http import ADDRESS, mcp_extension  # noqa: PLC0415 (an extra)
 
     ring = None if keys is None else KeyRing(keys)
     settings = Settings(host=host, port=port, keyed=ring is not None)

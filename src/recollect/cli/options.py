@@ -27,6 +27,7 @@ __all__ = [
     "quiet",
     "reranker",
     "secrets",
+    "seed",
 ]
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -77,13 +78,18 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, nothing but the result.")
 
 
+def seed(help: str) -> Callable[[F], F]:  # noqa: A002 (the option's word for it)
+    """Return the option that says where drawing begins."""
+    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help=help)
+
+
 def given(context: click.Context) -> list[click.Parameter]:
     """Return the arguments and options that stand on the command line."""
     source = click.core.ParameterSource.COMMANDLINE
     return [each for each in context.command.params if each.name and context.get_parameter_source(each.name) is source]
 
 
-def namespace(help: str = "The namespace to work in; 'default' if none is named.") -> Callable[[F], F]:  # noqa: A002
+def namespace(help: str = "The namespace to work in; 'default' if none is named.") -> Callable[[F], F]:  # noqa: A002 (the option's word for it)
     """Return the option that names a namespace."""
     return click.option("--namespace", metavar="NAME", default=None, help=help)
 

@@ -27,14 +27,7 @@ _EXAMPLES = 3
     metavar="N",
     help="How many questions of each kind, where so many can be made.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="What is drawn with; the same notes and seed give the same questions.",
-)
+@options.seed("What is drawn with; the same notes and seed give the same questions.")
 @options.namespace()
 @options.embedder
 @options.database
@@ -59,7 +52,7 @@ def command(
     They are synthetic: made by rule, to compare ways to search over these notes. FOLDER must be new or empty; recollect
     eval and recollect tune take it. The exit code is 1 if no question could be made.
     """
-    from recollect.evaluation.synthetic import STRATA, free_folder, generate_questions, write_questions  # noqa: PLC0415
+    from recollect.evaluation.synthetic import STRATA, free_folder, generate_questions, write_questions  # noqa: PLC0415 (brings numpy)
 
     target = free_folder(folder)
     with opening.open_for_reading(db, embedder) as memory:

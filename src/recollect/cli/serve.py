@@ -80,10 +80,10 @@ def command(
         from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
     except ImportError:
         raise click.ClickException("serving needs more packages; pip install 'recollect[server]'") from None
-    from recollect.server.http.logs import Log  # noqa: PLC0415
-    from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415
-    from recollect.server.keys import KeyRing  # noqa: PLC0415
-    from recollect.server.mcp import mcp_extension  # noqa: PLC0415
+    from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra)
+    from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415 (an extra)
+    from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)
+    from recollect.server.mcp import mcp_extension  # noqa: PLC0415 (an extra)
 
     ring = None if keys is None else KeyRing(keys)
     more = {} if searches is None else {"searches": searches}

@@ -39,9 +39,7 @@ __all__ = ["command"]
     metavar="N",
     help="In how many parts the questions are held out.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="What parts are drawn with."
-)
+@options.seed("What parts are drawn with.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),

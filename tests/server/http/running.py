@@ -72,7 +72,7 @@ def process(folder: Path, *options: str, **environment: str) -> Iterator[Process
     """Run ``recollect serve`` in ``folder``; it is killed if it is still there at the end."""
     command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--embedder", "none", *options]
     with TemporaryFile("w+") as log:
-        started = subprocess.Popen(  # noqa: S603 (our own)
+        started = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **environment}
         )
         assert started.stdout

@@ -175,4 +175,4 @@ def test_recollect_serve_has_it(tmp_path: Path, keys: Keys) -> None:
 def test_an_extension_is_loaded_when_it_is_asked_for() -> None:
     assert "mcp_extension" in dir(recollect.server.mcp)
     with pytest.raises(AttributeError, match="has no attribute 'dream'"):
-        recollect.server.mcp.dream  # noqa: B018
+        recollect.server.mcp.dream  # noqa: B018 (looking at it raises)

@@ -40,7 +40,7 @@ HELLO: dict[str, Any] = {
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Start a server in a folder of its own; it does not outlive the test, however that goes."""
-    with subprocess.Popen(  # noqa: S603 (our own command)
+    with subprocess.Popen(
         COMMAND,
         cwd=tmp_path,
         env={**os.environ, **ENVIRONMENT},

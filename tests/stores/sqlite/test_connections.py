@@ -69,7 +69,7 @@ print(*(note.id for note in store.notes() if "thread" not in note.id))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 def test_parent_and_children_lose_nothing(tmp_path: Path) -> None:
     code = FORK.replace("[1.0, 0.0]", "np.array([1, 0], np.float32)").replace("import os,", "import numpy as np, os,")
-    done = subprocess.run(  # noqa: S603 (our own code)
+    done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "memory.db")],
         check=False,
         capture_output=True,
@@ -163,7 +163,7 @@ def test_a_transaction_may_have_ended_by_itself(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     with store._connections.reading() as connection:
         connection.execute("ROLLBACK")
-    with pytest.raises(ZeroDivisionError), store._connections.writing() as connection:  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), store._connections.writing() as connection:  # noqa: PT012 (what is raised inside is the point)
         connection.execute("ROLLBACK")
         raise ZeroDivisionError
     store.write([{"content": "one"}])

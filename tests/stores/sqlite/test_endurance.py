@@ -21,7 +21,7 @@ SECONDS = 120 if FULL else 30
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 def test_a_writer_may_be_killed_at_any_moment(tmp_path: Path) -> None:
-    done = subprocess.run(  # noqa: S603 (our own code)
+    done = subprocess.run(
         [sys.executable, "-m", "tests.stores.sqlite.crashes", str(tmp_path), str(KILLS), "1"],
         cwd=ROOT,
         check=False,
@@ -38,7 +38,7 @@ def test_a_writer_may_be_killed_at_any_moment(tmp_path: Path) -> None:
 def test_a_crowd_may_share_one_file(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     crowd = [
-        subprocess.Popen(  # noqa: S603 (our own code)
+        subprocess.Popen(
             [sys.executable, "-m", "tests.stores.sqlite.crowd", str(file), f"p{number}", "8", str(SECONDS)],
             cwd=ROOT,
             stdout=subprocess.PIPE,

@@ -61,9 +61,7 @@ except StoreError as error:
 
 def opened_without_power(path: Path, *options: str) -> str:
     """Open a store in a process that is not root, and return how many notes there are, or the error."""
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", OPEN, str(path), *options], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", OPEN, str(path), *options], check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
@@ -222,8 +220,8 @@ again = sum(1 for _ in store.notes())
 print(written, notes, again, problems)
 """
     mounted = f"mount -t tmpfs -o size=3m tmpfs '{tmp_path}' && exec '{sys.executable}' -c \"$0\" '{tmp_path}'"
-    done = subprocess.run(  # noqa: S603 (our own code)
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, fill],  # noqa: S607
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, fill],
         check=False,
         capture_output=True,
         text=True,
@@ -255,7 +253,7 @@ def test_others_that_keep_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_error_in_a_transaction_undoes_it(path: Path) -> None:
     store = SQLiteStore(path)
-    with pytest.raises(StoreError, match="syntax error"), store._connections.writing() as connection:  # noqa: PT012
+    with pytest.raises(StoreError, match="syntax error"), store._connections.writing() as connection:  # noqa: PT012 (what is raised inside is the point)
         connection.execute("DELETE FROM notes")
         connection.execute("SELECT FROM WHERE")
     assert len(list(store.notes())) == 100

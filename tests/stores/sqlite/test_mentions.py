@@ -115,7 +115,7 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
             store.delete("abcd", namespace=HOME)
             with store._connections.reading() as connection:
                 for table in ("titles", "titled", "mentions", "entities"):
-                    assert connection.execute(f"SELECT count(*) FROM {table}").get == 0  # noqa: S608
+                    assert connection.execute(f"SELECT count(*) FROM {table}").get == 0  # noqa: S608 (names of our own)
 
     law()
 

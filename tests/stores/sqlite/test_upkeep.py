@@ -364,7 +364,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
     store.close()
     sound = schema._MIGRATIONS
     for end in ("", "ROLLBACK; "):  # SQLite may have undone the transaction by itself
-        broken = (*sound, f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608
+        broken = (*sound, f"CREATE TABLE half (x); {end}SELECT * FROM nowhere")  # noqa: S608 (names of our own)
         monkeypatch.setattr(schema, "_MIGRATIONS", broken)
         monkeypatch.setattr(schema, "SCHEMA_VERSION", len(broken))
         with pytest.raises(StoreError, match="no such table: nowhere"):

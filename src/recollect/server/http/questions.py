@@ -91,9 +91,9 @@ class Step(Told):
     factor: float = Field(description="What the score was multiplied by.")
     addend: float = Field(description="What was added to it.")
     scoreBefore: float = Field(description="The score before.")  # noqa: N815 (the trace's name)
-    scoreAfter: float = Field(description="The score after.")  # noqa: N815
-    rankBefore: int | None = Field(description="The place before.")  # noqa: N815
-    rankAfter: int | None = Field(description="The place after.")  # noqa: N815
+    scoreAfter: float = Field(description="The score after.")  # noqa: N815 (the trace's name)
+    rankBefore: int | None = Field(description="The place before.")  # noqa: N815 (the trace's name)
+    rankAfter: int | None = Field(description="The place after.")  # noqa: N815 (the trace's name)
 
 
 class Hit(Told):

@@ -26,7 +26,7 @@ class Spans:
     def finished(self, request: Finished) -> None:
         """Make the spans of a request."""
         from opentelemetry.trace import SpanKind, Status, StatusCode  # noqa: PLC0415 (an extra)
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415 (an extra)
 
         context = TraceContextTextMapPropagator().extract({"traceparent": request.parent})
         attributes: dict[str, str | int] = {
@@ -84,9 +84,9 @@ def exporting() -> Spans:
     """Return spans that are sent to a collector by OTLP over HTTP, as the environment's ``OTEL_…`` variables say."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 (an extra)
-        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 (an extra)
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 (an extra)
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 (an extra)
     except ImportError:
         raise RecollectError("spans need OpenTelemetry; pip install 'recollect[telemetry]'") from None
     provider = TracerProvider(resource=Resource.create({"service.name": "recollect", "service.version": __version__}))

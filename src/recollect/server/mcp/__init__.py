@@ -16,7 +16,7 @@ __all__ = ["mcp_extension", "memory_server", "serve_stdio"]
 def __getattr__(name: str) -> Any:
     """Load what needs the HTTP server only when it is asked for."""
     if name == "mcp_extension":
-        from recollect.server.mcp.over_http import mcp_extension  # noqa: PLC0415
+        from recollect.server.mcp.over_http import mcp_extension  # noqa: PLC0415 (an extra)
 
         return mcp_extension
     raise AttributeError(f"module 'recollect.server.mcp' has no attribute {name!r}")

@@ -74,7 +74,7 @@ def _missing_tables(connection: apsw.Connection) -> str:
 def _notes_can_be_read(connection: apsw.Connection) -> bool:
     """Return whether what everything else derives from is whole, so that the rest can be rebuilt."""
     try:
-        connection.execute("SELECT sum(length(content) + length(id)) FROM notes NOT INDEXED").get  # noqa: B018
+        connection.execute("SELECT sum(length(content) + length(id)) FROM notes NOT INDEXED").get  # noqa: B018 (it reads every page)
     except apsw.CorruptError:
         return False
     return True
@@ -99,7 +99,7 @@ def _reference_problem(connection: apsw.Connection) -> str:
 def _word_problem(connection: apsw.Connection, namespace: int) -> str:
     try:
         # With the rank of 1 SQLite compares the index with the text of the notes, word by word.
-        connection.execute(f"INSERT INTO words_{namespace} (words_{namespace}, rank) VALUES ('integrity-check', 1)")  # noqa: S608
+        connection.execute(f"INSERT INTO words_{namespace} (words_{namespace}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (names of our own)
     except apsw.ReadOnlyError:
         pass  # the comparison counts as a write; the index itself was looked at with the file
     except (apsw.CorruptError, apsw.SQLError) as error:

@@ -34,7 +34,7 @@ def see_to_it(connection: apsw.Connection, now: int) -> None:
     there, seen, hiding = connection.execute(_STATE, (now,)).get
     if seen:
         # A view takes no values; this one is a number.
-        alive = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608
+        alive = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (names of our own)
         _change(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {alive}")
     elif hiding and not there:
         _change(connection, "DROP VIEW temp.notes")

@@ -42,7 +42,7 @@ def count_all(connection: apsw.Connection) -> Figures:
         vectors=dict(
             fetch(
                 connection,
-                f"SELECT m.name, count(v.model) FROM models AS m LEFT JOIN {vectors} ON v.model = m.key "  # noqa: S608
+                f"SELECT m.name, count(v.model) FROM models AS m LEFT JOIN {vectors} ON v.model = m.key "  # noqa: S608 (names of our own)
                 "GROUP BY m.key ORDER BY m.name, m.active",
             )
         ),

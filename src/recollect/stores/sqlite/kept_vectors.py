@@ -46,7 +46,7 @@ class KeptVectors:
             for start in range(0, len(keys), ASKED_AT_ONCE):
                 asked = list(keys[start : start + ASKED_AT_ONCE])
                 places = ", ".join("?" * len(asked))
-                rows = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({places})", asked)  # noqa: S608
+                rows = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({places})", asked)  # noqa: S608 (names of our own)
                 found.update((key, np.frombuffer(vector, dtype="<f4")) for key, vector in rows)
         return found
 

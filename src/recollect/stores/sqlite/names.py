@@ -210,7 +210,7 @@ class Passing(NamedTuple):
             some = keys[start : start + FILTERED_NOTES]
             rows = fetch(
                 self.connection,
-                f"SELECT n.key FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",  # noqa: S608
+                f"SELECT n.key FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",  # noqa: S608 (names of our own)
                 (json.dumps(some), *values),
             )
             passing = {key for (key,) in rows}
@@ -223,7 +223,7 @@ def search_names(passing: Passing, index: NameIndex, words: Sequence[str], limit
     alike = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
     best = list(islice(passing.of(list(alike)), limit))
     rows = passing.connection.execute(
-        f"SELECT key, {CANDIDATE_COLUMNS} FROM notes WHERE key IN (SELECT value FROM json_each(?))",  # noqa: S608
+        f"SELECT key, {CANDIDATE_COLUMNS} FROM notes WHERE key IN (SELECT value FROM json_each(?))",  # noqa: S608 (names of our own)
         (json.dumps(best),),
     )
     candidates = {key: candidate_of(row) for key, *row in rows}

@@ -212,14 +212,14 @@ def _mentions(connection: apsw.Connection, listed: str) -> Iterator[Step]:
         "SELECT 1 FROM titled WHERE title = titles.key LIMIT 1 OFFSET ?2)"
     )
     rows = connection.execute(
-        "SELECT m.note, b.note FROM json_each(?1) AS asked CROSS JOIN mentions AS m ON m.note = asked.value AND exact "  # noqa: S608
+        "SELECT m.note, b.note FROM json_each(?1) AS asked CROSS JOIN mentions AS m ON m.note = asked.value AND exact "  # noqa: S608 (names of our own)
         f"{telling.format('m')} CROSS JOIN titled AS b ON b.title = m.title ORDER BY m.note, b.note",
         (listed, MOST_BEARERS),
     )
     for note, other in rows:
         yield Step(note, other, "mention", "out")
     rows = connection.execute(
-        "SELECT b.note, m.note FROM json_each(?1) AS asked CROSS JOIN titled AS b ON b.note = asked.value "  # noqa: S608
+        "SELECT b.note, m.note FROM json_each(?1) AS asked CROSS JOIN titled AS b ON b.note = asked.value "  # noqa: S608 (names of our own)
         f"{telling.format('b')} CROSS JOIN mentions AS m ON m.title = b.title AND exact ORDER BY b.note, m.note",
         (listed, MOST_BEARERS),
     )

@@ -86,7 +86,7 @@ def search_vectors(
     while True:
         nearest = view.nearest(vector, reach, allowed)
         rows = connection.execute(
-            f"SELECT v.key, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608
+            f"SELECT v.key, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608 (names of our own)
             "WHERE v.key IN (SELECT value FROM json_each(?))",
             (json.dumps([key for key, _ in nearest]),),
         )

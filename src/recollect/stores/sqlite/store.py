@@ -179,7 +179,7 @@ class SQLiteStore:
         with self._reading() as connection:
             rows = fetch(
                 connection,
-                f"SELECT n.key FROM notes AS n WHERE n.key > ? {conditions} ORDER BY n.key LIMIT ?",  # noqa: S608
+                f"SELECT n.key FROM notes AS n WHERE n.key > ? {conditions} ORDER BY n.key LIMIT ?",  # noqa: S608 (names of our own)
                 (place, *values, limit),
             )
             return notes_of(connection, [key for (key,) in rows])

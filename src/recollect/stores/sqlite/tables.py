@@ -48,7 +48,7 @@ def notes_of(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, Note
     columns = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
     rows = fetch(
         connection,
-        f"SELECT s.name, {columns} FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608
+        f"SELECT s.name, {columns} FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608 (names of our own)
         "WHERE n.key IN (SELECT value FROM json_each(?))",
         (json.dumps(keys),),
     )

@@ -172,14 +172,14 @@ class Batch:
         new = [change.new for change in changes if not change.old]
         executemany(f"INSERT INTO notes ({COLUMNS}) VALUES ({_PLACES})", new)  # noqa: S608 (names of our own)
         changed = [(*change.new, change.new.key) for change in changes if change.old]
-        executemany(f"UPDATE notes SET ({COLUMNS}) = ({_PLACES}) WHERE key = ?", changed)  # noqa: S608
+        executemany(f"UPDATE notes SET ({COLUMNS}) = ({_PLACES}) WHERE key = ?", changed)  # noqa: S608 (names of our own)
         for namespace, group in _by_namespace(changes):
             self._connect(namespace, group)
             words = [(change.new.key, *map(indexed, words_of(change.new))) for change in group if change.words_changed]
             if words or any(change.renamed for change in group):
                 revise(self._connection, namespace)
             executemany(
-                f"INSERT INTO words_{namespace} (rowid, path, title, summary, tags, content) "  # noqa: S608
+                f"INSERT INTO words_{namespace} (rowid, path, title, summary, tags, content) "  # noqa: S608 (names of our own)
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 words,
             )
