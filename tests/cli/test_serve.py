@@ -16,6 +16,8 @@ import pytest
 from recollect.server import KeyRing
 from recollect.server.http import serving
 from tests.cli.conftest import Run, error_of
+from tests.server.http.running import process
+from tests.server.test_reports import page
 
 
 @pytest.fixture
@@ -49,6 +51,15 @@ def test_it_says_where_it_is_and_logs_as_json(run: Run, stopped: list[httpx.Resp
     assert Path("recollect.db").exists()
 
 
+def test_it_shows_the_reports_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "tea.html").write_text(page())
+    with process(tmp_path, "--reports", "studies") as server:
+        (listed,) = httpx.get(f"{server.url}/v1/reports").json()["reports"]
+        assert listed["name"] == "tea.html"
+        assert httpx.get(f"{server.url}/v1/reports/tea.html").text == page()
+
+
 def test_json_alone_and_quiet(run: Run, stopped: list[httpx.Response]) -> None:
     done = run("serve", "--port", "0", "--json", "--quiet", "--telemetry", env={"OTEL_TRACES_EXPORTER": "none"})
     assert (done.exit_code, done.stdout) == (0, "")
@@ -72,6 +83,8 @@ def test_what_cannot_be_served_is_one_line(run: Run) -> None:
     Path("odd.db").write_text("no memory" * 1000)
     assert "odd.db" in error_of(run("serve", "--db", "odd.db"), 1)
     assert "preset" in error_of(run("serve", "--preset", "none"), 2)
+    odd = error_of(run("serve", "--reports", "nowhere"), 2)
+    assert odd.startswith("reports: must be a folder that is there, got 'nowhere'")
     assert "host" in error_of(run("serve", "--host", "nowhere.invalid", "--keys", _keys()), 2)
 
 

@@ -158,6 +158,8 @@ class TestUsingLoans:
             ("mention", "in", "names 'a'"),
             ("supersedes", "in", "links to 'a' (supersedes)"),
             ("supersedes", "out", "linked by 'a' (supersedes)"),
+            ("{0.__class__} {x}", "in", "links to 'a' ({0.__class__} {x})"),
+            ("{}", "out", "linked by 'a' ({})"),
         ],
     )
     def test_both_ways_are_told(self, kind: str, direction: str, reason: str) -> None:

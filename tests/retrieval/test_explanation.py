@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from recollect import ArgumentError, Candidate, Step
 from recollect.fusion import reciprocal_rank_fusion
 from recollect.ranking import exact_match, importance_prior, merge_reranked, reweight_by_intent, step_back
-from recollect.retrieval import Trace, explain
+from recollect.retrieval import Attempt, SearchResult, Trace, explain
 from recollect.retrieval.explanation import explain_search
 from recollect.retrieval.trace import Context
 from tests.generated import any_text, ranked_list
@@ -159,3 +159,50 @@ def test_nothing_that_a_note_says_breaks_a_line(title: str, leg: str, reason: st
     drawing = explain([note], width=110)
     assert drawing.count("\n") == 5 + max(0, drawing.count("\n" + " " * 50))
     assert all(character == "\n" or character.isprintable() for character in drawing)
+
+
+class TestTheAccountAsData:
+    def test_it_has_the_rows_of_the_drawing_in_figures(self) -> None:
+        steps = (
+            Step("intent", "a preference", 2.0, 0.0, 0.75, 1.5, 2, 1),
+            Step("session", "no rule applies", 1.0, 0.0, 1.5, 1.5, 1, 1),
+            Step("replaced", "by another", 1.0, -0.5, 1.5, 1.0, 1, 1),
+        )
+        fused = Candidate("a", score=1.0, steps=steps, confidence=0.5, superseded_by=("b",))
+        fused.evidence = ("lexical", 1, 7.0, 0.5, "vector", 3, 0.25, 0.25)
+        trace = Trace(mode="hybrid", original_query="tea", results=[fused, Candidate("b", path="tea.md", score=0.5)])
+        told = SearchResult("tea", (), trace).account()
+        assert told["scale"] == 1.5
+        first, second = told["waterfalls"]
+        assert (
+            first["sentence"] == "1st by words and 3rd by meaning; lifted by intent, lowered by replaced: a preference."
+        )
+        assert (first["id"], first["notes"]) == ("a", ["replaced by tea.md, number 2 here"])
+        figures = [(row["kind"], row["name"], row["start"], row["end"], row["change"]) for row in first["rows"]]
+        assert figures == [
+            ("leg", "lexical", 0.0, 0.5, "+0.500000"),
+            ("leg", "vector", 0.5, 0.75, "+0.250000"),
+            ("fused", "fused", 0.0, 0.75, ""),
+            ("stage", "intent", 0.75, 1.5, "× 2"),
+            ("stage", "replaced", 1.5, 1.0, "− 0.5"),
+            ("score", "score", 0.0, 1.0, ""),
+        ]
+        assert first["rows"][3]["reason"] == "rank 2 → 1 · a preference"
+        assert second["sentence"] == "neither by words nor by meaning."
+        assert second["rows"] == [
+            {"kind": "score", "name": "score", "start": 0.0, "end": 0.5, "change": "", "reason": ""}
+        ]
+
+    def test_it_tells_the_walk_and_what_was_tried(self) -> None:
+        tries = [Attempt("initial", "kubernets", 0), Attempt("did_you_mean", "kubernetes", 2)]
+        trace = Trace(mode="bm25", original_query="kubernets", attempts=tries, bm25_elapsed=1.5, total_elapsed=2.0)
+        told = SearchResult("kubernets", (), trace).account()
+        assert told["notice"] == "nothing matched “kubernets”; did you mean “kubernetes”?"
+        assert told["story"][0] == {"label": "query", "text": "kubernets"}
+        assert told["timeline"][0] == {"name": "words", "start": 0.0, "elapsed": 1.5, "told": "0 found"}
+        assert told["timeline"][-1]["elapsed"] == 2.0
+
+    def test_as_many_results_as_one_likes(self) -> None:
+        trace = Trace(mode="bm25", original_query="tea", results=[Candidate(str(each)) for each in range(12)])
+        result = SearchResult("tea", (), trace)
+        assert [len(result.account(limit=limit)["waterfalls"]) for limit in (10, 3, None)] == [10, 3, 12]

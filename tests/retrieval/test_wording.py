@@ -4,10 +4,16 @@ from typing import Any
 
 import pytest
 
-from recollect.model import Candidate
+from recollect.model import Candidate, Step
 from recollect.retrieval import Attempt, Trace
 from recollect.retrieval.trace import Context
-from recollect.retrieval.wording import context_in_words, fusion_in_words, rerank_in_words, retry_in_words
+from recollect.retrieval.wording import (
+    context_in_words,
+    fusion_in_words,
+    rerank_in_words,
+    retry_in_words,
+    standing_in_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +76,27 @@ def test_retry(attempt: Attempt | None, told: str) -> None:
 )
 def test_what_a_note_was_read_with(context: Context, fields: dict[str, Any], told: str) -> None:
     assert context_in_words(context, Candidate("b", **fields)) == told
+
+
+@pytest.mark.parametrize(
+    ("rank", "told"),
+    [
+        (1, "1st"),
+        (2, "2nd"),
+        (3, "3rd"),
+        (4, "4th"),
+        (11, "11th"),
+        (12, "12th"),
+        (13, "13th"),
+        (21, "21st"),
+        (112, "112th"),
+    ],
+)
+def test_places(rank: int, told: str) -> None:
+    assert standing_in_words(Candidate("a", evidence=("vector", rank, 0.5, 0.1))) == f"{told} by meaning."
+
+
+def test_a_note_that_only_its_connections_found() -> None:
+    lent = Step("graph", "linked by 'Tea' (related)", 1.0, 0.25, 0.0, 0.25, 9, 2)
+    told = standing_in_words(Candidate("a", steps=(lent,)))
+    assert told == "neither by words nor by meaning; lifted by connections: linked by 'Tea' (related)."

@@ -16,20 +16,28 @@ __all__ = ["command"]
 @click.command("add")
 @click.argument("text", nargs=-1)
 @click.option("--path", metavar="PATH", help="The note's path; a note that has it already is updated.")
-@click.option("--id", "identifier", metavar="ID", help="The note's id; a note that has it already is updated.")
+@click.option(
+    "--id", "identifier", metavar="ID", help="The note's id, made if not given; a note that has it already is updated."
+)
 @click.option("--title", metavar="TEXT", help="The note's title.")
 @click.option("--summary", metavar="TEXT", help="What it says, in a sentence.")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; can be given several times.")
 @click.option("--importance", type=float, metavar="NUMBER", help="From 0 to 1; 0.5 if none is given.")
 @click.option("--session", metavar="NAME", help="The conversation or document that it belongs to.")
 @click.option("--position", type=int, metavar="NUMBER", help="Its place in the session, from 0.")
-@click.option("--created-at", callback=options.parsed_date, metavar="DATE", help="When it was made, in ISO 8601.")
+@click.option(
+    "--created-at",
+    callback=options.parsed_date,
+    metavar="DATE",
+    help="When it was made, in ISO 8601; now if not given.",
+)
 @click.option(
     "--expires",
     "expires_at",
     callback=options.parsed_expiry,
     metavar="WHEN",
-    help="When it is forgotten: a date in ISO 8601, or 12h, 30d or 8w from now; never, to keep it after all.",
+    help="When it is forgotten: a date in ISO 8601, from its beginning in UTC on, "
+    "or 12h, 30d or 8w from now; never keeps a note that would have expired.",
 )
 @click.option(
     "--link",
@@ -37,13 +45,14 @@ __all__ = ["command"]
     metavar="KIND=TARGET",
     multiple=True,
     callback=options.parsed_pairs,
-    help="A link to a note by path, id or name; can be given several times.",
+    help="A link to a note by path, id or name; a TARGET alone is related. Can be given several times.",
 )
 @click.option(
     "--supersedes",
     metavar="KEY",
     multiple=True,
-    help="A note that this one replaces, by id or path; can be given several times.",
+    help="A note that this one replaces, by id or path; it takes that note's "
+    "place in searches. Can be given several times.",
 )
 @click.option(
     "--meta",

@@ -43,7 +43,9 @@ _OPTIONS = (
         help="How deep each leg looks before the lists are fused.",
     ),
     click.option("--path", metavar="PREFIX", default="", help="Only notes whose path begins so."),
-    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag; several: with all."),
+    click.option(
+        "--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag; several: with all of them."
+    ),
     click.option("--session", metavar="NAME", help="Only notes of this conversation or document."),
     click.option(
         "--since", callback=options.parsed_date, metavar="DATE", help="Only notes made on or after this day or instant."
@@ -52,7 +54,7 @@ _OPTIONS = (
         "--until",
         callback=options.parsed_end,
         metavar="DATE",
-        help="Only notes made up to this day, or before this instant.",
+        help="Only notes made up to this day, that day included, or before this instant.",
     ),
     click.option(
         "--where",
@@ -86,17 +88,21 @@ _OPTIONS = (
         "--question-date",
         callback=options.parsed_question_date,
         metavar="DATE",
-        help="When the question was asked; 'two weeks ago' is counted from there.",
+        help="When the question was asked; 'two weeks ago' is counted from there. "
+        "2026-04-18, 2026/04/18 (Sat) 09:30, ISO 8601 or RFC 2822.",
     ),
     click.option(
-        "--now", callback=options.parsed_date, metavar="DATE", help="What recency counts from, by default the present."
+        "--now",
+        callback=options.parsed_date,
+        metavar="DATE",
+        help="What recency counts from, in ISO 8601; by default the question's date, or the present.",
     ),
     click.option(
         "--floor",
         type=click.FloatRange(0, 1),
         default=None,
         metavar="NUMBER",
-        help="Leave out notes with less confidence, from 0 to 1, by default as the preset says.",
+        help="Leave out notes with less confidence; by default as the preset says.",
     ),
     options.namespace(),
     options.embedder,

@@ -213,6 +213,7 @@ def _draw_next(console: Console, path: str) -> None:
     lines += [
         (f"recollect explain --db {kept} 'does Maren like coriander?'", "and see why"),
         (f"recollect compare --db {kept} 'what does Maren drink?'", "see where presets differ"),
+        (f"recollect serve --db {kept}", "see both in a browser, at http://127.0.0.1:7700"),
         ("recollect add 'Prefers green tea.' --path memory/tea.md", "begin a memory of your own"),
         ("recollect ingest ~/notes", "or fill it from a folder"),
     ]

@@ -15,7 +15,12 @@ __all__ = ["command"]
 
 
 @click.command("doctor")
-@click.option("--repair", is_flag=True, help="First rebuild what derives from the notes: words, mentions, entities.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="First rebuild what derives from the notes (words, references, "
+    "mentions, entities), and drop vectors that belong to none.",
+)
 @options.embedder
 @options.database
 @options.as_json

@@ -73,7 +73,7 @@ _DRAWN = ("any@5", "recall@10", "ndcg@10", "mrr")
     type=click.Path(dir_okay=False),
     metavar="FILE",
     multiple=True,
-    help="Write a report with plots as .html, or with tables as .md; can be given several times.",
+    help="Write a report: a page with plots as .html, tables as .md; can be given several times.",
 )
 @click.option(
     "--sweep",
@@ -81,7 +81,7 @@ _DRAWN = ("any@5", "recall@10", "ndcg@10", "mrr")
     type=click.Choice(("k", "alpha")),
     multiple=True,
     help="Turn a constant of the first preset's fusion: k of reciprocal ranks, or alpha, the vector leg's share in a "
-    "convex combination; can be given twice.",
+    "convex combination; drawn in the report, too. Can be given twice.",
 )
 @click.option(
     "--run-dir",

@@ -18,7 +18,11 @@ __all__ = ["command"]
 @click.command("ingest")
 @click.argument("sources", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
 @click.option("--prefix", metavar="TEXT", default="", help="What the notes' paths begin with, such as work/.")
-@click.option("--adopt", is_flag=True, help="Let files take over notes that are at their paths already.")
+@click.option(
+    "--adopt",
+    is_flag=True,
+    help="Let files take over notes that are at their paths already, for example after the folder was moved.",
+)
 @options.namespace()
 @options.embedder
 @options.secrets

@@ -30,7 +30,9 @@ def file_of_keys(help: str, *, required: bool) -> Callable[[F], F]:  # noqa: A00
     )
 
 
-_file = file_of_keys("The file that holds the hashes of the keys.", required=True)
+DEEDS = {"read": "read", "write": "write", "admin": "administer"}
+
+_file = file_of_keys("The file that holds the hashes of the keys; recollect keys add makes it.", required=True)
 
 
 @click.group("keys")
@@ -79,7 +81,7 @@ def add(
         terminal.print_json({**_told(key), "key": text})
         return
     click.echo(text)
-    terminal.say_aside(f"{key.name} may {right} {_where(key)}; keep the key now, it is shown this once")
+    terminal.say_aside(f"{key.name} may {DEEDS[right]} {_where(key)}; keep the key now, it is shown this once")
 
 
 @command.command("list")

@@ -20,8 +20,16 @@ __all__ = ["command"]
 
 
 @click.command("mcp")
-@click.option("--http", "over_http", is_flag=True, help="Serve streamable HTTP at /mcp instead of standard input.")
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="With --http: where to listen.")
+@click.option(
+    "--http", "over_http", is_flag=True, help="Serve streamable HTTP at /mcp instead of standard input and output."
+)
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="With --http: where to listen; another address than this machine's own needs --keys.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 import click
 
@@ -18,17 +19,24 @@ _COUNT = click.IntRange(min=1)
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=7700, show_default=True, help="The port; 0: any.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=7700, show_default=True, help="The port; 0 for any that is free."
+)
 @file_of_keys("Ask for the keys in this file; needed where other machines can reach the server.", required=False)
 @asking.preset
-@click.option("--rate", type=click.FloatRange(min=0), metavar="N", help="Requests a second for each key; 0: no limit.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Requests a second for each key; 0: no limit. 100 if not given, where keys are asked for.",
+)
 @click.option(
     "--max-body",
     type=click.FloatRange(min=0.001),
     default=4,
     show_default=True,
     metavar="MB",
-    help="How large a request may be.",
+    help="How large a request may be, in megabytes.",
 )
 @click.option(
     "--timeout",
@@ -36,10 +44,13 @@ _COUNT = click.IntRange(min=1)
     default=30,
     show_default=True,
     metavar="SECONDS",
-    help="How long a request may take.",
+    help="How long a request may take, in seconds.",
 )
 @click.option(
     "--searches", type=_COUNT, metavar="N", help="How many searches run at once; by default one for each processor."
+)
+@click.option(
+    "--reports", type=click.Path(path_type=Path), metavar="FOLDER", help="Show the evaluation reports in this folder."
 )
 @click.option("--telemetry", is_flag=True, help="Send spans by OpenTelemetry, as OTEL_… variables say.")
 @options.secrets
@@ -58,6 +69,7 @@ def command(
     max_body: float,
     timeout: float,
     searches: int | None,
+    reports: Path | None,
     telemetry: bool,
     secrets: str,
     reranker: str | None,
@@ -94,6 +106,7 @@ def command(
         rate=rate,
         body_bytes=round(max_body * MEGABYTE),
         seconds=timeout,
+        reports=reports,
         **more,
     )
     check_keys(settings, ring)  # before a memory is made or a model looked for

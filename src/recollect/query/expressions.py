@@ -75,6 +75,7 @@ class Except:
 
 
 Expression = Match | AnyOf | AllOf | Except
+"""What a query asks for: one of the nodes above."""
 
 Rendered = TypeVar("Rendered")
 

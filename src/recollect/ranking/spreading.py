@@ -245,12 +245,14 @@ def _reason(loans: Sequence[Loan], names: Mapping[str, str]) -> str:
     if loans[0].kind == "walk":
         return "reached on a walk from the best"
     largest = sorted(loans, key=lambda loan: (-loan.share, loan.source, loan.kind))
-    told = dict.fromkeys(_connection(loan).format(repr(names.get(loan.source, loan.source))) for loan in largest[:2])
+    told = dict.fromkeys(_connection(loan, repr(names.get(loan.source, loan.source))) for loan in largest[:2])
     more = f" and {len(loans) - 2} more" if len(loans) > 2 else ""
     return ", ".join(told) + more
 
 
-def _connection(loan: Loan) -> str:
-    if loan.direction == "in":
-        return _BACKWARDS.get(loan.kind, f"links to {{}} ({loan.kind})")
-    return _WORDS.get(loan.kind, f"linked by {{}} ({loan.kind})")
+def _connection(loan: Loan, name: str) -> str:
+    """Say one connection; a kind is anybody's text, and no pattern to fill in."""
+    known = _BACKWARDS if loan.direction == "in" else _WORDS
+    if loan.kind in known:
+        return known[loan.kind].format(name)
+    return f"{'links to' if loan.direction == 'in' else 'linked by'} {name} ({loan.kind})"

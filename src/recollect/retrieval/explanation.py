@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from recollect import arguments
 from recollect.model import Candidate, as_candidates
 from recollect.retrieval.lines import LEAST_WIDTH, WIDTH, one_line, shortened
-from recollect.retrieval.timeline import draw_head
+from recollect.retrieval.timeline import draw_head, parts, story
 from recollect.retrieval.waterfall import draw_row, highest, pointers, rows, widths
+from recollect.retrieval.wording import retry_in_words, standing_in_words
 
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Context, Trace
 
-__all__ = ["explain", "explain_search"]
+__all__ = ["account", "explain", "explain_search"]
 
 _LONGEST_BEGINNING = 50
 """How much of its content stands for a note that has no name, such as a turn of a conversation."""
@@ -52,25 +53,63 @@ def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) 
     return f"{head}\n\n{results}" if results else head
 
 
+def account(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
+    """Return what :func:`explain_search` draws as JSON-ready data, for whoever draws it otherwise.
+
+    ``story`` tells how the query was read, ``notice`` what was done where its words found nothing, ``timeline`` what
+    each part did and when, in milliseconds; ``waterfalls`` have a sentence on each result and its rows, on a scale of
+    scores that ends at ``scale``.
+
+    >>> from recollect.retrieval import Trace
+    >>> account(Trace(mode="bm25", original_query="tea"))["story"][0]
+    {'label': 'query', 'text': 'tea'}
+    """
+    shown = _first(trace.results, limit)
+    places = _places(trace.results)
+    return {
+        "story": [{"label": label, "text": text} for label, text in story(trace)],
+        "notice": retry_in_words(trace),
+        "timeline": [part.to_dict() for part in parts(trace)],
+        "scale": highest(shown),
+        "waterfalls": [
+            {
+                "id": candidate.id,
+                "sentence": standing_in_words(candidate),
+                "notes": list(pointers(candidate, places)),
+                "rows": [row.to_dict() for row in rows(candidate, trace.contexts.get(candidate.id))],
+            }
+            for candidate in shown
+        ],
+    }
+
+
 def _drawn(found: Sequence[Candidate], contexts: Mapping[str, Context], *, limit: int | None, width: int) -> str:
     """Return the drawing of each result; ``contexts`` say what some of them were read with."""
-    most = arguments.limit("limit", limit)
+    shown = _first(found, limit)
     columns = max(LEAST_WIDTH, arguments.count("width", width))
-    shown = found[:most] if most else found
     scale, cells = highest(shown), columns // 5
-    tables = [rows(candidate, scale, cells, contexts.get(candidate.id)) for candidate in shown]
+    tables = [rows(candidate, contexts.get(candidate.id)) for candidate in shown]
     aligned = widths([row for table in tables for row in table])
-    places = {candidate.id: (rank, candidate) for rank, candidate in enumerate(found, 1)}
+    places = _places(found)
     return "\n\n".join(
         "\n".join(
             (
                 _heading(rank, candidate),
-                *pointers(candidate, places),
-                *(line for row in table for line in draw_row(row, aligned, cells, columns)),
+                *(f"    ↳ {pointer}" for pointer in pointers(candidate, places)),
+                *(line for row in table for line in draw_row(row, aligned, scale, cells, columns)),
             )
         )
         for rank, (candidate, table) in enumerate(zip(shown, tables, strict=True), 1)
     )
+
+
+def _first(found: Sequence[Candidate], limit: int | None) -> Sequence[Candidate]:
+    most = arguments.limit("limit", limit)
+    return found[:most] if most else found
+
+
+def _places(found: Sequence[Candidate]) -> dict[str, tuple[int, Candidate]]:
+    return {candidate.id: (rank, candidate) for rank, candidate in enumerate(found, 1)}
 
 
 def _heading(rank: int, candidate: Candidate) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.model import Hit, Ranked
-from recollect.retrieval.explanation import explain_search
+from recollect.retrieval.explanation import account, explain_search
 from recollect.retrieval.lines import WIDTH
 from recollect.retrieval.trace import Trace
 
@@ -37,6 +37,10 @@ class SearchResult(Ranked):
         ``limit`` is how many hits are drawn, ``None`` or 0 for all; ``width`` how many columns the terminal has.
         """
         return explain_search(self.trace, limit=limit, width=width)
+
+    def account(self, *, limit: int | None = 10) -> dict[str, Any]:
+        """Return what :meth:`explain` draws as JSON-ready data, for whoever draws it otherwise."""
+        return account(self.trace, limit=limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return hits and trace as JSON-ready data."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.retrieval.lines import bar, hanging, one_line, shortened
 from recollect.retrieval.trace import StageRun, Trace
 from recollect.retrieval.wording import fusion_in_words, rerank_in_words
 
-__all__ = ["draw_head"]
+__all__ = ["Part", "draw_head", "parts", "story"]
 
 _NAMES = len("connections")
 _LONGEST_QUERY = 400
@@ -28,11 +28,12 @@ def draw_head(trace: Trace, width: int) -> str:
     words        ██████████                 1.0 ms  2 found
     total        ████████████████████       2.0 ms  0 shown
     """
-    story = [line for label, text in _story(trace) for line in hanging(f"{label:<{_NAMES}}  ", text, width)]
-    return "\n".join((*story, "", *_timeline(list(_parts(trace)), width)))
+    head = [line for label, text in story(trace) for line in hanging(f"{label:<{_NAMES}}  ", text, width)]
+    return "\n".join((*head, "", *_timeline(list(parts(trace)), width)))
 
 
-def _story(trace: Trace) -> Iterator[tuple[str, str]]:
+def story(trace: Trace) -> Iterator[tuple[str, str]]:
+    """Yield how a query was read and what was tried: what each line is about, and what it says."""
     yield "query", one_line(trace.original_query, _LONGEST_QUERY)
     yield "looked for", one_line(trace.compiled_query, _LONGEST_QUERY) or "nothing by words"
     if trace.embedder_used and trace.embedded_query:
@@ -53,38 +54,44 @@ def _story(trace: Trace) -> Iterator[tuple[str, str]]:
         yield "failed", f"{one_line(trace.error_stage)}: {one_line(trace.error_detail, _LONGEST_QUERY)}"
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
+    """One part of a search: when it began, how long it took, both in milliseconds, and what came of it."""
+
     name: str
     start: float
     elapsed: float
     told: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part as JSON-ready data."""
+        return self._asdict()
 
-def _parts(trace: Trace) -> Iterator[_Part]:
+
+def parts(trace: Trace) -> Iterator[Part]:
     """Yield the parts that ran or were skipped; words and meaning are looked for side by side."""
     now = 0.0
     if trace.attempts or trace.bm25_elapsed:
-        yield _Part("words", now, trace.bm25_elapsed, f"{trace.bm25_count} found")
+        yield Part("words", now, trace.bm25_elapsed, f"{trace.bm25_count} found")
     if trace.mode != "bm25" or trace.vector_elapsed:
         model = f" · {one_line(trace.embedder)}" if trace.embedder_used else ""
-        yield _Part("meaning", now, trace.vector_elapsed, f"{trace.vector_count} found{model}")
+        yield Part("meaning", now, trace.vector_elapsed, f"{trace.vector_count} found{model}")
     now += max(trace.bm25_elapsed, trace.vector_elapsed)
     if trace.context_elapsed:
-        yield _Part("context", now, trace.context_elapsed, f"{len(trace.contexts) or 'none'} read more closely")
+        yield Part("context", now, trace.context_elapsed, f"{len(trace.contexts) or 'none'} read more closely")
     now += trace.context_elapsed
     if trace.graph_skipped_reason:
-        yield _Part("connections", now, 0.0, f"skipped: {one_line(trace.graph_skipped_reason)}")
+        yield Part("connections", now, 0.0, f"skipped: {one_line(trace.graph_skipped_reason)}")
     elif trace.graph_elapsed:
-        yield _Part("connections", now, trace.graph_elapsed, f"{trace.graph_count} found")
+        yield Part("connections", now, trace.graph_elapsed, f"{trace.graph_count} found")
     now += trace.graph_elapsed
     if trace.fusion_elapsed or trace.stages:
-        yield _Part("fusion", now, trace.fusion_elapsed, _stages(trace.fused_count, trace.stages))
+        yield Part("fusion", now, trace.fusion_elapsed, _stages(trace.fused_count, trace.stages))
     now += trace.fusion_elapsed
     reranked = rerank_in_words(trace)
     if reranked and trace.rerank_skipped_reason != "empty_candidates":
-        yield _Part("rerank", now, trace.rerank_elapsed, reranked)
+        yield Part("rerank", now, trace.rerank_elapsed, reranked)
     left_out = f", {trace.below_floor} left out below the floor" if trace.below_floor else ""
-    yield _Part(
+    yield Part(
         "total", 0.0, max(trace.total_elapsed, now + trace.rerank_elapsed), f"{len(trace.results)} shown{left_out}"
     )
 
@@ -101,11 +108,11 @@ def _stages(fused: int, runs: list[StageRun]) -> str:
     return f"{notes} · {', '.join(told)}" if told else notes
 
 
-def _timeline(parts: list[_Part], width: int) -> Iterator[str]:
+def _timeline(shown: list[Part], width: int) -> Iterator[str]:
     cells = width // 4
-    whole = parts[-1].elapsed
-    times = [f"{part.elapsed:.1f} ms" if part.elapsed else "–" for part in parts]
+    whole = shown[-1].elapsed
+    times = [f"{part.elapsed:.1f} ms" if part.elapsed else "–" for part in shown]
     widest = max(map(len, times))
-    for (name, start, elapsed, told), time in zip(parts, times, strict=True):
+    for (name, start, elapsed, told), time in zip(shown, times, strict=True):
         drawn = bar(start / whole, (start + elapsed) / whole, cells) if whole > 0 else ""
         yield from hanging(f"{name:<{_NAMES}}  {drawn:<{cells}}  {time:>{widest}}  ", told, width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.model import Candidate, Step
 from recollect.retrieval.lines import bar, change_bar, hanging, one_line
@@ -20,13 +20,25 @@ _LONGEST_REASON = 200
 
 
 class Row(NamedTuple):
-    """One line of a waterfall: a leg's or a stage's name, what it did, the score then, a bar, and why."""
+    """One line of a waterfall: what a leg or a stage did to a score, from where to where, and why."""
 
+    kind: str
+    """``leg``: points of a leg, behind those before it; ``fused``: their sum; ``stage``: a score that grew or shrank;
+    ``score``: what it came to."""
     name: str
+    start: float
+    end: float
     change: str = ""
-    score: str = ""
-    bar: str = ""
     reason: str = ""
+
+    @property
+    def score(self) -> str:
+        """The score then; a leg gives a part of one."""
+        return "" if self.kind == "leg" else f"{self.end:.6f}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the line as JSON-ready data."""
+        return self._asdict()
 
 
 def highest(candidates: Sequence[Candidate]) -> float:
@@ -37,15 +49,14 @@ def highest(candidates: Sequence[Candidate]) -> float:
     return max(scores, default=0.0)
 
 
-def rows(candidate: Candidate, scale: float, cells: int, context: Context | None = None) -> list[Row]:
-    """Return the waterfall of a candidate, with bars on a scale that ends at ``scale``."""
-    legs, stages = list(_legs(candidate, scale, cells, context)), list(_stages(candidate, scale, cells))
+def rows(candidate: Candidate, context: Context | None = None) -> list[Row]:
+    """Return the waterfall of a candidate; ``context`` is what it was read with."""
+    legs, stages = list(_legs(candidate, context)), list(_stages(candidate))
     sure = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
     if legs and not stages:  # the fused score is the score
         *parts, fused = legs
         return [*parts, fused._replace(reason=" · ".join(part for part in (fused.reason, sure) if part))]
-    end = Row("score", "", f"{candidate.score:.6f}", bar(0.0, _share(candidate.score, scale), cells), sure)
-    return [*legs, *stages, end]
+    return [*legs, *stages, Row("score", "score", 0.0, candidate.score, reason=sure)]
 
 
 def pointers(candidate: Candidate, places: Mapping[str, tuple[int, Candidate]]) -> Iterator[str]:
@@ -53,40 +64,43 @@ def pointers(candidate: Candidate, places: Mapping[str, tuple[int, Candidate]]) 
     for heir in candidate.superseded_by:
         place, note = places.get(heir, (0, None))
         where = one_line((note.path or note.title if note else "") or heir)
-        yield f"    ↳ replaced by {where}" + (f", number {place} here" if place else "")
+        yield f"replaced by {where}" + (f", number {place} here" if place else "")
 
 
 def widths(table: Sequence[Row]) -> tuple[int, int, int]:
     """Return how wide the columns of names, changes and scores are."""
-    name, change, score = (max((len(row[column]) for row in table), default=0) for column in range(3))
+    columns = ([len(row.name), len(row.change), len(row.score)] for row in table)
+    name, change, score = map(max, zip((0, 0, 0), *columns, strict=True))
     return name, change, score
 
 
-def draw_row(row: Row, columns: tuple[int, int, int], cells: int, width: int) -> list[str]:
-    """Return the lines of a row; a reason that is too long for the width goes on below itself."""
+def draw_row(row: Row, columns: tuple[int, int, int], scale: float, cells: int, width: int) -> list[str]:
+    """Return the lines of a row, with its bar on a scale that ends at ``scale``.
+
+    A reason that is too long for the width goes on below itself.
+    """
     name, change, score = columns
-    beginning = f"    {row.name:<{name}}  {row.change:>{change}}  {row.score:>{score}}  {row.bar:<{cells}}  "
+    drawn = (change_bar if row.kind == "stage" else bar)(_share(row.start, scale), _share(row.end, scale), cells)
+    beginning = f"    {row.name:<{name}}  {row.change:>{change}}  {row.score:>{score}}  {drawn:<{cells}}  "
     return hanging(beginning, row.reason, width)
 
 
-def _legs(candidate: Candidate, scale: float, cells: int, context: Context | None) -> Iterator[Row]:
-    """Yield what each leg gave, each bar from where the one before it ends, and their sum."""
+def _legs(candidate: Candidate, context: Context | None) -> Iterator[Row]:
+    """Yield what each leg gave, each from where the one before it ends, and their sum."""
     contributions = candidate.contributions
     so_far = 0.0
     for part in contributions:
-        drawn = bar(_share(so_far, scale), _share(so_far + part.points, scale), cells)
-        so_far += part.points
         found = f"rank {part.rank} · raw {part.score:.4g}"
         if context is not None and part.leg == "lexical":
             found += f" · {context_in_words(context, candidate)}"
-        yield Row(one_line(part.leg), f"+{part.points:.6f}", "", drawn, found)
+        yield Row("leg", one_line(part.leg), so_far, so_far + part.points, f"+{part.points:.6f}", found)
+        so_far += part.points
     if contributions:
-        fused = _fused(candidate)
         reason = "" if candidate.relevance is None else f"{candidate.relevance:.2f} of the most possible"
-        yield Row("fused", "", f"{fused:.6f}", bar(0.0, _share(fused, scale), cells), reason)
+        yield Row("fused", "fused", 0.0, _fused(candidate), reason=reason)
 
 
-def _stages(candidate: Candidate, scale: float, cells: int) -> Iterator[Row]:
+def _stages(candidate: Candidate) -> Iterator[Row]:
     """Yield what each stage did; one that did nothing is left out."""
     steps = candidate.steps
     for place, step in enumerate(steps):
@@ -96,15 +110,9 @@ def _stages(candidate: Candidate, scale: float, cells: int) -> Iterator[Row]:
         moved = step.rank_before != step.rank_after and not goes_on
         if step.factor == 1 and not step.addend and not moved and step.stage != "rerank":
             continue
-        drawn = change_bar(_share(step.score_before, scale), _share(step.score_after, scale), cells)
         told = [f"rank {step.rank_before} → {step.rank_after}"] if moved else []
-        yield Row(
-            one_line(step.stage),
-            _change(step),
-            f"{step.score_after:.6f}",
-            drawn,
-            " · ".join((*told, _reason(step))),
-        )
+        reason = " · ".join((*told, _reason(step)))
+        yield Row("stage", one_line(step.stage), step.score_before, step.score_after, _change(step), reason)
 
 
 def _reason(step: Step) -> str:

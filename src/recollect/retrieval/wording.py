@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from recollect.retrieval.lines import one_line
 
 if TYPE_CHECKING:
-    from recollect.model import Candidate
+    from recollect.model import Candidate, Step
     from recollect.retrieval.trace import Context, Trace
 
-__all__ = ["context_in_words", "fusion_in_words", "rerank_in_words", "retry_in_words"]
+__all__ = ["context_in_words", "fusion_in_words", "rerank_in_words", "retry_in_words", "standing_in_words"]
+
+_LEGS = {"lexical": "words", "vector": "meaning", "graph": "connections"}
+_ENDS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def context_in_words(context: Context, candidate: Candidate) -> str:
@@ -29,6 +32,38 @@ def context_in_words(context: Context, candidate: Candidate) -> str:
     else:
         read = "with its best passage"
     return read + (", not found at first" if context.own is None else f", at first {context.own:.2f}")
+
+
+def standing_in_words(candidate: Candidate) -> str:
+    """Return in a sentence why a candidate stands where it does: its place in each leg, and what moved it since.
+
+    >>> from recollect.model import Candidate, Step
+    >>> moved = Step("replaced", "replaces 'Tea'", 1.0, 0.25, 0.5, 0.75, 2, 1)
+    >>> standing_in_words(Candidate("a", evidence=("lexical", 2, 7.0, 0.5), steps=(moved,)))
+    "2nd by words; lifted by replaced: replaces 'Tea'."
+    """
+    found = [f"{_ordinal(part.rank)} by {_LEGS.get(part.leg, one_line(part.leg))}" for part in candidate.contributions]
+    parts = [" and ".join(found) or "neither by words nor by meaning"]
+    changes = [step for step in candidate.steps if step.score_after != step.score_before]
+    if changes:
+        told = [f"{verb} by {' and '.join(names)}" for verb, names in _movers(changes) if names]
+        strongest = max(changes, key=lambda step: abs(step.score_after - step.score_before))
+        parts.append(f"{', '.join(told)}: {one_line(strongest.reason)}")
+    return f"{'; '.join(parts)}."
+
+
+def _movers(changes: list[Step]) -> list[tuple[str, list[str]]]:
+    """Return the names of the stages that lifted a candidate, and of those that lowered it."""
+    lifted = [step.stage for step in changes if step.score_after > step.score_before]
+    lowered = [step.stage for step in changes if step.score_after < step.score_before]
+    return [
+        (verb, [_LEGS.get(name, one_line(name).replace("_", " ")) for name in dict.fromkeys(names)])
+        for verb, names in (("lifted", lifted), ("lowered", lowered))
+    ]
+
+
+def _ordinal(rank: int) -> str:
+    return f"{rank}{'th' if rank % 100 in (11, 12, 13) else _ENDS.get(rank % 10, 'th')}"
 
 
 def fusion_in_words(rules: Mapping[str, Any]) -> str:

@@ -38,11 +38,12 @@ def running(
     observers: Sequence[Observer] = (),
     extensions: Sequence[Extension] = (),
     warm: bool = True,
+    port: int = 0,
 ) -> Iterator[Running]:
-    """Serve a memory in a thread."""
+    """Serve a memory in a thread, on a free port unless one is named."""
     chosen = settings or Settings(keyed=ring is not None, rate=0)
     app = create_app(memory, chosen, ring=ring, observers=observers, extensions=extensions)
-    listener = _bound(Settings(port=0))
+    listener = _bound(Settings(port=port))
     server = Server(configuration(app, replace(chosen, shutdown_seconds=5)))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -17,9 +17,11 @@ from schemathesis.specs.openapi import checks as openapi_checks
 
 import recollect
 from recollect.server import KeyRing
+from recollect.server.http import Settings
 from recollect.server.http.reference import described as reference_schema
 from tests.server.http.conftest import bearer
 from tests.server.http.running import Running, running
+from tests.server.test_reports import page
 
 EXAMPLES = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 15
 
@@ -33,9 +35,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, 
     folder: Path = tmp_path_factory.mktemp("fuzzed")
     ring = KeyRing(folder / "keys.json")
     _, key = ring.add("fuzzer", None, "admin")
+    (folder / "tea.html").write_text(page())
     with recollect.open(folder / "memory.db", embedder=embed) as memory:
         memory.add_many([{"content": f"Tea number {number}.", "id": str(number)} for number in range(5)])
-        with running(memory, ring=ring) as started:
+        with running(memory, Settings(keyed=True, rate=0, reports=folder), ring=ring) as started:
             yield started, bearer(key)
 
 

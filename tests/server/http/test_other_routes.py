@@ -73,9 +73,11 @@ def test_a_search_is_the_librarys(client: httpx.Client, memory: Memory) -> None:
     assert answer["hits"] == expected["hits"]
     assert answer["query"] == "green tea"
     assert set(answer["trace"]) == set(expected["trace"])
+    assert [each["id"] for each in answer["account"]["waterfalls"]] == [hit["id"] for hit in answer["hits"]]
+    assert answer["account"]["waterfalls"][0]["rows"][-1]["end"] == answer["hits"][0]["score"]
     short = client.get("/v1/search", params={"q": "green tea", "top_k": 1, "mode": "bm25", "preset": "memini"}).json()
     assert [hit["id"] for hit in short["hits"]] == ["n1"]
-    assert "trace" not in short
+    assert short.keys().isdisjoint({"trace", "account"})
 
 
 def test_a_search_says_what_it_went_without(client: httpx.Client) -> None:
@@ -136,6 +138,7 @@ def test_what_the_memory_holds(client: httpx.Client, memory: Memory) -> None:
     told = client.get("/v1/stats").json()
     assert told["notes"] == {"default": 3, "work": 1}
     assert told["version"] == __version__
+    assert told["right"] == "admin"
     assert told["store"]["location"].endswith("memory.db")
     assert client.get("/v1/stats?namespace=work").json()["notes"] == {"work": 1}
 
@@ -145,6 +148,7 @@ def test_what_the_memory_holds(client: httpx.Client, memory: Memory) -> None:
     [
         (["tea"], "admin", {"tea": 0}, False, False),
         (["work", "default"], "read", {"default": 3, "work": 1}, False, False),
+        (["work"], "write", {"work": 1}, False, False),
         (None, "read", {"default": 3, "work": 1}, True, False),
         (None, "admin", {"default": 3, "work": 1}, True, True),
     ],
@@ -163,7 +167,7 @@ def test_who_may_know_what_the_memory_holds(
     with running(memory, ring=ring) as server:
         told = server.client.get("/v1/stats", headers=bearer(key)).json()
         metrics = server.client.get("/metrics", headers=bearer(key)).status_code
-    assert told["notes"] == notes
+    assert (told["notes"], told["right"]) == (notes, right)
     assert ("store" in told, "location" in told.get("store", {})) == (store, location)
     assert metrics == (200 if location else 403)
 

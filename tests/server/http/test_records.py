@@ -24,7 +24,7 @@ from recollect.server.http.logs import Log
 from recollect.server.http.metrics import Metrics
 from recollect.server.http.telemetry import Spans
 from tests.server.http.conftest import bearer, problem
-from tests.server.http.running import running
+from tests.server.http.running import running, until
 
 WORDS = ("xyzzy", "plugh")
 
@@ -81,6 +81,29 @@ def test_an_id_that_is_none_is_replaced(client: httpx.Client, asked: str) -> Non
     assert len(answer.headers["x-request-id"]) == 16
 
 
+def timing(answer: httpx.Response) -> dict[str, float]:
+    """Return the milliseconds of an answer by their names."""
+    parts = [part.split(";dur=") for part in answer.headers["server-timing"].split(", ")]
+    return {name: float(took) for name, took in parts}
+
+
+def test_every_answer_says_how_long_it_took(memory: Memory) -> None:
+    seen: list[Finished] = []
+    with running(memory, observers=[seen.append]) as server:
+        for path in ("/health", "/v1/notes", "/v1/notes/nowhere", "/nowhere"):
+            assert timing(server.client.get(path)).keys() == {"total"}
+        for path, body in {"/v1/search": {"query": "tea"}, "/v1/compare": {"query": "tea"}}.items():
+            told = timing(server.client.post(path, json=body))
+            assert list(told) == ["total", "search", "wait"]
+            assert 0 <= told["search"] + told["wait"] <= told["total"] + 0.2  # each is rounded
+            until(lambda path=path: seen[-1].route == path)  # type: ignore[misc]
+            searches = seen[-1].searches
+            assert told["search"] == pytest.approx(sum(times.total for times in searches) * 1000, abs=0.051)
+            assert told["wait"] == pytest.approx(sum(times.waited for times in searches) * 1000, abs=0.051)
+            assert told["total"] <= seen[-1].seconds * 1000 + 0.051
+    assert len(seen[-1].searches) > 1
+
+
 def test_a_fault_is_told_by_its_place_and_not_by_its_words(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("about xyzzy")
@@ -97,6 +120,13 @@ def test_a_fault_is_told_by_its_place_and_not_by_its_words(memory: Memory, monke
     assert (first["level"], first["fault"], first["status"]) == ("error", "RuntimeError", 500)
     assert first["at"][0].startswith("test_records.py:")
     assert second["fault"] == "RecollectError"
+
+
+@pytest.mark.parametrize(("status", "level"), [(200, "info"), (404, "info"), (500, "error"), (503, "warning")])
+def test_to_come_back_later_is_no_fault(status: int, level: str) -> None:
+    stream = io.StringIO()
+    Log(stream).finished(finished(status=status))
+    assert lines(stream)[0]["level"] == level
 
 
 def test_a_log_for_a_person_and_for_libraries() -> None:

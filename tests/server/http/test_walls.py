@@ -49,6 +49,8 @@ REQUESTS = {
     "POST /v1/explain": Asked("/v1/explain", {"query": SECRET}),
     "POST /v1/compare": Asked("/v1/compare", {"query": SECRET, "trace": True}),
     "GET /v1/presets": Asked("/v1/presets"),
+    "GET /v1/reports": Asked("/v1/reports", found=403),
+    "GET /v1/reports/{name}": Asked(f"/v1/reports/{SECRET}.html", found=403),
     "GET /v1/stats": Asked("/v1/stats"),
     "GET /metrics": Asked("/metrics", found=403),
 }
@@ -69,7 +71,7 @@ def endpoints(app: Any) -> set[str]:
         if isinstance(route, APIRoute):
             found |= {f"{method} {route.path_format}" for method in route.methods or ()}
         else:
-            assert route.path == "/openapi.json", (
+            assert route.path in ("/openapi.json", "/", "/page/{name}"), (
                 f"{route} is new: see that a key of one namespace opens no other there"
             )
     return found
@@ -127,7 +129,7 @@ def test_every_endpoint_is_walked_over(walled: tuple[Running, Keys, Memory]) -> 
     assert endpoints(server.app) - set(REQUESTS) == unguarded, "ask the new endpoint, too: give it a line in REQUESTS"
     described = {f"{method.upper()} {path}" for path, each in server.app.openapi()["paths"].items() for method in each}
     assert endpoints(server.app) == described
-    for path in ("/docs", "/redoc", "/", "/v1", "/mcp", "/favicon.ico"):
+    for path in ("/docs", "/redoc", "/page", "/v1", "/mcp", "/favicon.ico"):
         assert server.client.get(path, headers=bearer(keys.tea)).status_code == 404
         assert server.client.get(path).status_code == 401
 

@@ -13,6 +13,7 @@ from recollect.evaluation.report.content import Report, report_of
 from recollect.evaluation.report.html import html_report
 from recollect.evaluation.report.markdown import markdown_report
 from recollect.evaluation.report.pictures import write_pictures
+from recollect.evaluation.report.saving import replace_text
 from recollect.evaluation.sweep import Sweep
 
 __all__ = [
@@ -81,9 +82,12 @@ def write_report(
 
 
 def save_report(path: str | PathLike[str], report: Report) -> None:
-    """Write a report whose figures are worked out already, as HTML or Markdown, whichever ``path`` ends in."""
+    """Write a report whose figures are worked out already, as HTML or Markdown, whichever ``path`` ends in.
+
+    It is there as a whole or not at all: who reads it meanwhile finds the one before.
+    """
     text = _FORMATS[report_format(path)](report)
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        replace_text(Path(path), text)
     except OSError as error:
         raise ArgumentError("report", f"cannot be written to {str(path)!r}: {error.strerror}") from error

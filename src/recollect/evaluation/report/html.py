@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
+from recollect import __version__
 from recollect.evaluation.comparison import ALL, Standing
 from recollect.evaluation.report.content import SHOWN, Report
 from recollect.evaluation.report.drawing import STYLE
@@ -33,10 +34,12 @@ def html_report(report: Report) -> str:
     sections = [_findings(report), _measures(report), _bars(drawn), _strata(report, drawn), _sweeps(report, drawn)]
     sections += [_contests(report), _systems(report), _method(report), _figures(report)]
     style = files("recollect.evaluation.report").joinpath("page.css").read_text(encoding="utf-8") + STYLE
+    # A server knows a report by how it begins and ends: recollect.server.reports.
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="generator" content="Recollect {__version__}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{escaped(report.dataset.name)}: evaluation</title>

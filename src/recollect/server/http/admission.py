@@ -12,12 +12,13 @@ from recollect.server.http.problems import ProblemError, problem_of, problem_res
 from recollect.server.http.rates import Rates
 from recollect.server.http.settings import Settings, is_loopback
 from recollect.server.keys import KeyRing
+from recollect.server.page import is_page
 from recollect.server.rights import EVERYONE, Caller
 
 __all__ = ["OPEN", "Admission"]
 
 OPEN = ("/health", "/ready", "/openapi.json")
-"""What says nothing about anybody's notes, and needs no key."""
+"""What says nothing about anybody's notes, and needs no key; neither does the page."""
 PROBES = ("/health", "/ready")
 """What is asked to see whether the server lives, and is not counted: whoever floods it must not make it look dead."""
 
@@ -56,7 +57,7 @@ class Admission:
         if wait:
             raise ProblemError("too-many-requests", headers={"Retry-After": str(ceil(wait))})
         if caller is None:
-            if scope["path"] not in OPEN:
+            if not (scope["path"] in OPEN or is_page(scope["path"])):
                 raise ProblemError(
                     "unauthorised",
                     "send a key of this server: Authorization: Bearer rk_…",

@@ -23,6 +23,7 @@ from recollect.server.http.routes import ROUTERS
 from recollect.server.http.service import Service
 from recollect.server.http.settings import Settings
 from recollect.server.keys import KeyRing
+from recollect.server.page import page_routes
 
 __all__ = ["Extension", "create_app"]
 
@@ -100,6 +101,7 @@ def create_app(
     app.state.service = service
     for router in ROUTERS if api else ():
         app.router.routes.extend(router.routes)  # plainly, so that a walk over the application's routes meets them all
+    app.router.routes.extend(page_routes() if api else ())
     for extension in extensions:
         whole = _Whole(extension.app)
         for path in (extension.path, f"{extension.path}/{{rest:path}}"):

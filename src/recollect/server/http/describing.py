@@ -90,7 +90,7 @@ def _statuses(path: str, method: str, operation: dict[str, Any], *, keyed: bool)
         found |= {400, 408, 413, 415}
     if path.startswith("/v1/"):
         found |= {503, 504}
-    if "{key}" in path or (method, path) in _NAMING:
+    if "{" in path or (method, path) in _NAMING:
         found.add(404)
     if method != "get" and operation["x-right"] == "write":
         found |= {409, 507}

@@ -79,7 +79,7 @@ class Log:
             fields["key"] = request.key_id
         if request.fault is not None:
             fields |= {"fault": type(request.fault).__name__, "at": _places(request.fault)}
-        self.write("request", level="error" if request.status >= 500 else "info", **fields)
+        self.write("request", level=_level(request.status), **fields)
 
     def handler(self) -> logging.Handler:
         """Return what takes in the lines of libraries that log as Python does."""
@@ -113,6 +113,11 @@ class _Handler(logging.Handler):
             self._said.clear()
         self._said[said] = (now, 0)
         self._log.write("library", level=record.levelname.lower(), **fields)
+
+
+def _level(status: int) -> str:
+    """Return how bad it is: 503 says come back later, which is no fault."""
+    return "warning" if status == 503 else "error" if status >= 500 else "info"
 
 
 def _places(error: BaseException) -> list[str]:

@@ -44,6 +44,7 @@ KINDS = {
     "forbidden": Kind(403, "The key does not grant this"),
     "not-found": Kind(404, "There is nothing at this address"),
     "note-not-found": Kind(404, "There is no such note"),
+    "report-not-found": Kind(404, "There is no such report"),
     "method-not-allowed": Kind(405, "This method means nothing here"),
     "not-acceptable": Kind(406, "The answer is of a type that was not asked for"),
     "too-slow": Kind(408, "The request took too long to arrive"),

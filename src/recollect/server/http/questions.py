@@ -62,7 +62,7 @@ class Question(Asking):
     """A question."""
 
     preset: PresetName | None = Field(default=None, description="How to search; by default as the server was started.")
-    trace: bool = Field(default=False, description="Whether the answer has the trace.")
+    trace: bool = Field(default=False, description="Whether the answer has the trace and the account.")
 
 
 class Comparison(Asking):
@@ -71,7 +71,7 @@ class Comparison(Asking):
     presets: list[PresetName] | None = Field(
         default=None, min_length=1, max_length=10, description="The names of the presets; by default all there are."
     )
-    trace: bool = Field(default=False, description="Whether the answers have their traces.")
+    trace: bool = Field(default=False, description="Whether the answers have their traces and accounts.")
 
 
 class Contribution(Told):
@@ -124,6 +124,52 @@ class Hit(Told):
     steps: list[Step] = Field(description="What each stage did.")
 
 
+class StoryLine(Told):
+    """A line of how a query was read."""
+
+    label: str = Field(description="What it is about.")
+    text: str = Field(description="What it says.")
+
+
+class TimelinePart(Told):
+    """A part of a search."""
+
+    name: str = Field(description="`words`, `meaning`, `context`, `connections`, `fusion`, `rerank`, or `total`.")
+    start: float = Field(description="When it began, in milliseconds.")
+    elapsed: float = Field(description="How long it took, in milliseconds.")
+    told: str = Field(description="What came of it.")
+
+
+class WaterfallRow(Told):
+    """What a leg or a stage did to a score."""
+
+    kind: str = Field(description="`leg`, `fused`, `stage` or `score`.")
+    name: str = Field(description="The leg's or stage's name.")
+    start: float = Field(description="From where.")
+    end: float = Field(description="To where.")
+    change: str = Field(description="The change in figures; empty for `fused` and `score`.")
+    reason: str = Field(description="Why, in words.")
+
+
+class Waterfall(Told):
+    """How a hit came by its score; what did nothing is left out."""
+
+    id: str = Field(description="The note's id.")
+    sentence: str = Field(description="Why it stands where it does, in a sentence.")
+    notes: list[str] = Field(description="Which notes replaced it, in words.")
+    rows: list[WaterfallRow] = Field(description="What made its score, in order.")
+
+
+class Account(Told):
+    """The account of a search as data, to be drawn."""
+
+    story: list[StoryLine] = Field(description="How the query was read, and what was tried.")
+    notice: str = Field(description="What was done where the words found nothing; empty otherwise.")
+    timeline: list[TimelinePart] = Field(description="What each part did, and when; the last is the whole.")
+    scale: float = Field(description="The highest score that any hit ever had: the end of the scale of all waterfalls.")
+    waterfalls: list[Waterfall] = Field(description="The waterfall of each hit, in their order.")
+
+
 class Found(Told):
     """What a search found."""
 
@@ -131,6 +177,7 @@ class Found(Told):
     hits: list[Hit] = Field(description="The hits, best first.")
     warnings: list[str] = Field(description="What had to be done without.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, where it was asked for.")
+    account: Account | None = Field(default=None, description="With it: what it says, as data to be drawn.")
 
 
 class Explained(Found):

@@ -10,7 +10,7 @@ from secrets import token_hex
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.server.http.finished import Finished, Observer
+from recollect.server.http.finished import Finished, Observer, SearchTimes
 from recollect.server.http.problems import problem_of, problem_response
 
 __all__ = ["Recording"]
@@ -48,8 +48,9 @@ class Recording:
                 status = message["status"]
                 told = MutableHeaders(scope=message)
                 told["x-request-id"] = request_id
-                told["cache-control"] = "no-store"
+                told.setdefault("cache-control", "no-store")
                 told["x-content-type-options"] = "nosniff"
+                told["server-timing"] = _timing(time.perf_counter() - clock, state["searches"])
             await send(message)
 
         try:
@@ -75,3 +76,12 @@ class Recording:
             )
             for observer in self._observers:
                 observer(finished)
+
+
+def _timing(seconds: float, searches: Sequence[SearchTimes]) -> str:
+    """Return where the time of an answer went, as browsers show it, in milliseconds."""
+    spent = {"total": seconds}
+    if searches:
+        spent["search"] = sum(times.total for times in searches)
+        spent["wait"] = sum(times.waited for times in searches)
+    return ", ".join(f"{name};dur={took * 1000:.1f}" for name, took in spent.items())

@@ -24,7 +24,8 @@ server, its keys and its limits: [Serving a memory](server.md).
 Bodies and answers are JSON (`application/json`). A field that is not known is refused, and so is a parameter. Below
 `/v1`, the query parameter `namespace` says where; a body never does. A key is sent as `Authorization: Bearer rk_…`.
 `HEAD` is answered wherever `GET` is. Every answer has an `X-Request-Id`: the one that the request came with, or a new
-one. `/openapi.json` is the same as this page for programs.
+one; and a `Server-Timing` that says how many milliseconds it took. `/openapi.json` is the same as this page for
+programs.
 """
 
 _PROBLEMS = """\

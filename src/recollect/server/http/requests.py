@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, NoReturn
 
 from fastapi import Request, Response
@@ -33,11 +33,12 @@ class StrictRoute(APIRoute):
         known = dict(_parameters(self.dependant))
         several = {name for name, annotation in known.items() if "list[" in annotation}
         has_body = self.body_field is not None
+        answers = ["application/json", *self.responses.get(200, {}).get("content", {})]
 
         async def checked(request: Request) -> Response:
             if request.scope["query_string"]:
                 _check_parameters(request, known.keys(), several)
-            _check_accepted(request.headers.get("accept", "*/*"))
+            _check_accepted(request.headers.get("accept", "*/*"), answers)
             if has_body:
                 _check_media_type(request.headers.get("content-type", ""))
             return await handle(_StrictRequest(request.scope, request.receive))
@@ -115,7 +116,7 @@ def _check_media_type(content_type: str) -> None:
         raise ProblemError("unsupported-media-type")
 
 
-def _check_accepted(accept: str) -> None:
+def _check_accepted(accept: str, answers: Sequence[str]) -> None:
     wanted = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
-    if not wanted & {"", "*/*", "application/*", "application/json"}:
-        raise ProblemError("not-acceptable", "answers are application/json")
+    if not wanted & {"", "*/*", *answers, *(f"{each.partition('/')[0]}/*" for each in answers)}:
+        raise ProblemError("not-acceptable", f"answers are {' or '.join(answers)}")

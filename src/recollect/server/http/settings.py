@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from pathlib import Path
 
 from recollect import arguments
 from recollect.errors import ArgumentError
@@ -72,6 +73,9 @@ class Settings:
     shutdown_seconds: float = 30.0
     """How long requests that are under way may go on when the server is stopped."""
 
+    reports: Path | None = None
+    """The folder whose evaluation reports are shown."""
+
     def __post_init__(self) -> None:
         """Check the numbers, and fill in what depends on others."""
         for name in ("body_bytes", "searches", "writes", "waiting", "connections"):
@@ -79,6 +83,8 @@ class Settings:
         for name in ("seconds", "shutdown_seconds"):
             if not arguments.number(name, getattr(self, name)) > 0:
                 raise ArgumentError(name, f"must be more than 0, got {getattr(self, name):g}")
+        if self.reports is not None and not self.reports.is_dir():
+            raise ArgumentError("reports", f"must be a folder that is there, got {str(self.reports)!r}")
         rate = (100.0 if self.keyed else 0.0) if self.rate is None else self.rate
         object.__setattr__(self, "rate", arguments.number("rate", rate, at_least=0))
         burst = 2 * rate if self.burst is None else self.burst

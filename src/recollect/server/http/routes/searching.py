@@ -128,4 +128,4 @@ def _told(found: SearchResult, *, trace: bool) -> dict[str, Any]:
         "hits": [hit.to_dict() for hit in found],
         "warnings": list(found.warnings),
     }
-    return {**told, "trace": found.trace.to_dict()} if trace else told
+    return {**told, "trace": found.trace.to_dict(), "account": found.account(limit=None)} if trace else told

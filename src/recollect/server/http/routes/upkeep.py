@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
@@ -33,6 +33,9 @@ class Stats(Told):
     notes: dict[str, int] = Field(description="How many notes each namespace has that the key may read.")
     embedder: str = Field(description="What embeds, and why it was chosen.")
     version: str = Field(description="The version of Recollect.")
+    right: Literal["read", "write", "admin"] = Field(
+        description="What the key may do in these namespaces; `admin` where no keys are asked for."
+    )
     store: dict[str, Any] | None = Field(
         default=None,
         description="The whole store, for a key of all namespaces; where it lies, for admin.",
@@ -75,7 +78,7 @@ async def metrics(caller: Calling, service: Served) -> Response:
 
 def _stats(service: Service, caller: Caller, asked: str | None) -> dict[str, Any]:
     grant, memory = caller.grant, service.memory
-    told: dict[str, Any] = {"embedder": memory.described_embedder, "version": __version__}
+    told: dict[str, Any] = {"embedder": memory.described_embedder, "version": __version__, "right": str(grant.right)}
     visible = [asked] if asked is not None else grant.namespaces
     if visible is not None:  # nothing of another namespace is so much as counted
         return {"notes": {name: memory.count(namespace=name) for name in sorted(visible)}, **told}

@@ -1,0 +1,70 @@
+// The server, asked: who asks, in which namespace, how long it took, and what went wrong in one line.
+
+const KEY = "recollect.key";
+const NAMESPACE = "recollect.namespace";
+const EVERYWHERE = /^\/v1\/(stats|reports)/;
+
+/** What went wrong, said for a person; `status` 0 is a server that does not answer. */
+export class Problem extends Error {
+  constructor(status, detail, errors = []) {
+    super(detail);
+    this.status = status;
+    this.errors = errors;
+  }
+}
+
+/** The key stays in this tab and is gone with it. */
+export const key = {
+  get: () => sessionStorage.getItem(KEY) ?? "",
+  set: (value) => (value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY)),
+};
+
+export const namespace = {
+  get: () => sessionStorage.getItem(NAMESPACE) ?? "",
+  set: (value) => (value ? sessionStorage.setItem(NAMESPACE, value) : sessionStorage.removeItem(NAMESPACE)),
+};
+
+/** Ask, and return what was answered with where the time went; a refused key is told to the whole page. */
+export async function ask(method, path, { parameters = {}, body, signal } = {}) {
+  const address = new URL(path, location.origin);
+  if (namespace.get() && !EVERYWHERE.test(path)) address.searchParams.set("namespace", namespace.get());
+  for (const [name, value] of Object.entries(parameters)) if (value) address.searchParams.set(name, value);
+  const headers = {};
+  if (key.get()) headers.Authorization = `Bearer ${key.get()}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const started = performance.now();
+  let response;
+  try {
+    response = await fetch(address, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, "The server does not answer. Is `recollect serve` still running?");
+  }
+  const told = await answered(response);
+  if (!response.ok) throw refused(response, told);
+  return { data: told, took: performance.now() - started, server: serverTimes(response.headers.get("Server-Timing")) };
+}
+
+export const get = async (path, options) => (await ask("GET", path, options)).data;
+
+async function answered(response) {
+  if (response.status === 204) return null;
+  const type = response.headers.get("Content-Type") ?? "";
+  return type.includes("json") ? response.json() : response.text();
+}
+
+function refused(response, told) {
+  const problem = new Problem(response.status, told?.detail ?? response.statusText, told?.errors ?? []);
+  if (response.status === 401) window.dispatchEvent(new CustomEvent("key-needed", { detail: problem.message }));
+  return problem;
+}
+
+/** Read `total;dur=4.2, search;dur=3.1` into numbers. */
+function serverTimes(header) {
+  const times = {};
+  for (const part of (header ?? "").split(",")) {
+    const found = /^\s*([\w-]+);dur=([\d.]+)/.exec(part);
+    if (found) times[found[1]] = Number(found[2]);
+  }
+  return times;
+}

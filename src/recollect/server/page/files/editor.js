@@ -1,0 +1,130 @@
+// Write a note, or change one.
+
+import { Problem, ask, get } from "./api.js";
+import { fill, h } from "./dom.js";
+import { announce, problemBox } from "./notices.js";
+import { to } from "./places.js";
+import { forget, mayWrite } from "./rights.js";
+import { nameOf } from "./words.js";
+
+const NOTHING = { title: "", content: "", tags: [], path: "", summary: "", importance: 0.5, session: "", position: null, expires_at: null };
+
+/** Show an empty form. */
+export function newView(main) {
+  return permitted(main, async () => form(main, null, NOTHING));
+}
+
+/** Show the form of a note that there is. */
+export async function editView(main, { rest: [id] }) {
+  return permitted(main, async () => {
+    const note = await get(`/v1/notes/${encodeURIComponent(id)}`);
+    return form(main, note, note);
+  });
+}
+
+/** Who may only read is not let write a text that nobody would take. */
+async function permitted(main, show) {
+  try {
+    if (await mayWrite()) return await show();
+    throw new Problem(403, "This key may read notes, but not write them.");
+  } catch (problem) {
+    fill(main, problemBox(problem, undefined, "h1"));
+  }
+}
+
+function form(main, note, held) {
+  const notices = h("div", { class: "notices" });
+  const field = (name, label, control, hint) => h("p", {}, h("label", { for: `note-${name}` }, label), control, hint ? h("small", { id: `hint-${name}` }, hint) : null);
+  const input = (name, options = {}) => h("input", { id: `note-${name}`, name, autocomplete: "off", "aria-describedby": `hint-${name}`, ...options });
+  const save = h("button", { type: "submit", class: "primary" }, "Save");
+  // A button that is disabled for as long loses the focus, so it is only deaf.
+  let saving = false;
+  const content = h("textarea", { id: "note-content", name: "content", rows: 10, required: true });
+  content.value = held.content;
+  const element = h(
+    "form",
+    { class: "editor", onsubmit: submit, onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && element.requestSubmit() },
+    h("h1", {}, note ? `Edit “${nameOf(note)}”` : "A new note"),
+    notices,
+    field("title", "Title", h("input", { id: "note-title", name: "title", value: held.title, autocomplete: "off" })),
+    field("content", "Text", content),
+    field("tags", "Tags", input("tags", { value: held.tags.join(", ") }), "Words to filter by, with commas between them."),
+    h(
+      "details",
+      {},
+      h("summary", {}, "More"),
+      field("path", "Path", input("path", { value: held.path }), "Where it stands, such as memory/tea.md; no two notes share one."),
+      field("summary", "Summary", h("input", { id: "note-summary", name: "summary", value: held.summary, autocomplete: "off" })),
+      field("importance", "Importance", input("importance", { type: "number", min: 0, max: 1, step: "any", value: held.importance }), "From 0 to 1."),
+      field("session", "Session", input("session", { value: held.session }), "The conversation or document that it belongs to."),
+      field("position", "Position", input("position", { type: "number", min: 0, step: 1, value: held.position ?? "" }), "Its place there, from 0."),
+      field("expires_at", "Forget it from", input("expires_at", { value: held.expires_at ?? "", placeholder: "2026-12-31" }), "A date; empty keeps it for good."),
+    ),
+    h("p", { class: "actions" }, save, h("a", { class: "button", href: note ? to("note", [note.id]) : to("search") }, "Cancel"), h("small", {}, "Ctrl + Enter saves")),
+  );
+
+  async function submit(event) {
+    event.preventDefault();
+    if (saving) return;
+    saving = true;
+    try {
+      const fields = read(element, held, note !== null);
+      if (!note && fields.path && (await isTaken(fields.path))) throw new Problem(409, `There is a note at ${fields.path} already. Edit that one, or choose another path.`);
+      const saved = note
+        ? await ask("PATCH", `/v1/notes/${encodeURIComponent(note.id)}`, { body: fields })
+        : await ask("POST", "/v1/notes", { body: fields });
+      held = { ...saved.data };
+      forget();
+      announce("saved");
+      location.hash = to("note", [saved.data.id]);
+    } catch (problem) {
+      fill(notices, problemBox(problem));
+      notices.scrollIntoView({ block: "nearest" });
+    } finally {
+      saving = false;
+    }
+  }
+
+  fill(main, element);
+  element.elements.title.focus();
+  const unsaved = (event) => {
+    if (Object.keys(read(element, held, true)).length) event.preventDefault();
+  };
+  window.addEventListener("beforeunload", unsaved);
+  return () => window.removeEventListener("beforeunload", unsaved);
+}
+
+/** The server lets a note take the place of another with its path; a form that says "new" must not. */
+async function isTaken(path) {
+  let cursor = null;
+  do {
+    const page = await get("/v1/notes", { parameters: { path_prefix: path, limit: 100, cursor } });
+    if (page.notes.some((other) => other.path === path)) return true;
+    cursor = page.next_cursor;
+  } while (cursor);
+  return false;
+}
+
+/** Return what the form says, and of a note that there is only what is different. */
+function read(element, held, changesOnly) {
+  const said = Object.fromEntries(new FormData(element));
+  const fields = {
+    title: said.title,
+    content: said.content,
+    tags: said.tags.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean),
+    path: said.path.trim(),
+    summary: said.summary,
+    importance: said.importance === "" ? 0.5 : Number(said.importance),
+    session: said.session.trim(),
+    position: said.position === "" ? null : Number(said.position),
+    expires_at: said.expires_at.trim() || null,
+  };
+  const changed = Object.entries(fields).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(normal(held[name])));
+  if (!changesOnly) return Object.fromEntries([...changed, ["content", fields.content]]);
+  return Object.fromEntries(changed.map(([name, value]) => [name, name === "expires_at" && value === null ? "never" : value]));
+}
+
+/** A text field gives lines as the browser ends them. */
+function normal(value) {
+  return typeof value === "string" ? value.replace(/\r\n?/g, "\n") : value;
+}

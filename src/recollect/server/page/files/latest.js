@@ -1,0 +1,63 @@
+// While one question is under way only the newest of those that come is kept: a fast typist never makes a queue, and an
+// old answer never takes the place of a newer one.
+
+/** How long an answer is waited for, in milliseconds, once a newer question is there. */
+const PATIENCE = 250;
+
+export class Latest {
+  #ask;
+  #show;
+  #fail;
+  #newest = 0;
+  #shown = 0;
+  #waiting = null;
+  #running = null;
+
+  /** `ask(question, signal)` promises an answer; `show(answer, question)` gets those that are not out of date. */
+  constructor(ask, show, fail) {
+    this.#ask = ask;
+    this.#show = show;
+    this.#fail = fail;
+  }
+
+  request(question) {
+    this.#waiting = { question, number: ++this.#newest };
+    if (!this.#running) this.#next();
+    else this.#hurry(this.#running);
+  }
+
+  /** Forget what is under way. */
+  cancel() {
+    this.#newest += 1;
+    this.#shown = this.#newest;
+    this.#waiting = null;
+    this.#running?.abort();
+  }
+
+  #hurry(running) {
+    const left = PATIENCE - (performance.now() - running.since);
+    clearTimeout(running.timer);
+    running.timer = setTimeout(() => running.abort(), Math.max(0, left));
+  }
+
+  async #next() {
+    const { question, number } = this.#waiting;
+    this.#waiting = null;
+    const running = new AbortController();
+    running.since = performance.now();
+    this.#running = running;
+    try {
+      const answer = await this.#ask(question, running.signal);
+      if (number > this.#shown) {
+        this.#shown = number;
+        this.#show(answer, question);
+      }
+    } catch (error) {
+      if (error.name !== "AbortError" && number === this.#newest) this.#fail(error, question);
+    } finally {
+      clearTimeout(running.timer);
+      this.#running = null;
+      if (this.#waiting) this.#next();
+    }
+  }
+}

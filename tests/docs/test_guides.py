@@ -1,0 +1,27 @@
+"""What the guides tell one to type does what they show."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from recollect.embedders.minilm import why_no_minilm
+from tests.docs.session import DOCS, commands, on_a_free_port, run
+
+GUIDES = ("vaults", "conversations", "choosing-an-embedder", "operating", "tuning")
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_commands_of_a_guide(guide: str, tmp_path: Path) -> None:
+    if why_no_minilm():
+        pytest.skip("the guides are of MiniLM, which is not installed")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    typed = commands((DOCS / f"{guide}.md").read_text(encoding="utf-8"))
+    assert typed
+    kept = {name: value for name, value in os.environ.items() if name == "RECOLLECT_CACHE" or "RECOLLECT" not in name}
+    ours = Path(sys.executable).parent
+    run(on_a_free_port(typed), folder, kept | {"PATH": f"{ours}{os.pathsep}{kept['PATH']}"}, seconds=120)

@@ -1,0 +1,105 @@
+"""The runner of pages: what a page shows must come, and nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.docs.session import Command, commands, on_a_free_port, run, same
+
+
+def page(*blocks: str) -> str:
+    return "\n".join(f"Some words.\n\n{block}\n" for block in blocks)
+
+
+def walk(text: str, folder: Path, seconds: float = 20) -> None:
+    place = folder / "place"
+    place.mkdir()
+    run(commands(text), place, os.environ, seconds=seconds)
+
+
+def test_commands_are_those_of_consoles_and_of_bash() -> None:
+    text = page("```console\n$ echo one\none\n\nmore\n$ true\n```", "```sh\nnot me\n```", "```bash\ncat <<E\nx\nE\n```")
+    assert commands(text) == [
+        Command("echo one\n", "one\n\nmore"),
+        Command("true\n", ""),
+        Command("set -e\ncat <<E\nx\nE\nset +e\n", None),
+    ]
+
+
+def test_a_console_begins_with_a_command() -> None:
+    with pytest.raises(AssertionError, match="begins with a command, not with 'tea'"):
+        commands(page("```console\ntea\n```"))
+
+
+def test_all_commands_share_one_session(tmp_path: Path) -> None:
+    walk(
+        page(
+            "```bash\ncat > tea.txt <<'END'\n$ sencha\nEND\ncd ..\n```",
+            "```console\n$ word=oolong\n$ cat place/tea.txt\n$ sencha\n```".replace("\n$ sencha", "\n... sencha"),
+            "```console\n$ echo $word; printf 'no line end'\noolong\nno line end\n$ cat\n```",
+        ),
+        tmp_path,
+    )
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("```console\n$ echo tea\ncoffee\n```", "echo tea\ntea"),
+        ("```console\n$ echo tea\n```", "echo tea\ntea"),
+        ("```console\n$ true\ntea\n```", "true"),
+        ("```console\n$ echo tea; false\ntea\n```", "ended otherwise"),
+        ("```console\n$ no-such-command\n...\n```", "ended otherwise"),
+        ("```console\n$ echo 'error: none'\nerror: none\n```", "ended otherwise"),
+        ("```console\n$ false | cat\n```", "ended otherwise"),
+        ("```bash\nfalse\ntrue\n```", "did not come to an end"),
+        ("```console\n$ exit 0\n$ true\n```", "did not come to an end"),
+        ("```console\n$ sleep 60\n```", "did not come to an end"),
+    ],
+)
+def test_what_does_not_do_what_the_page_shows_is_told(block: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=told):
+        walk(page(block), tmp_path, seconds=1)
+
+
+def test_nothing_is_run_after_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="ended otherwise"):
+        walk(page("```console\n$ false\n$ touch after\n```"), tmp_path)
+    assert not (tmp_path / "place" / "after").exists()
+
+
+def test_a_command_may_fail_where_the_page_shows_it(tmp_path: Path) -> None:
+    walk(page("```console\n$ echo 'error: no tea' >&2; false\nerror: no ...\n$ true\n```"), tmp_path)
+
+
+@pytest.mark.parametrize("then", ["", "\n$ false"])
+def test_what_is_left_running_is_told_and_ended(then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.docs.session._GRACE", 0.2)
+    with pytest.raises(AssertionError, match="ended otherwise" if then else "is not stopped"):
+        walk(page(f"```console\n$ sleep 60 & echo $! > pid{then}\n```"), tmp_path)
+    process = Path("/proc", (tmp_path / "place" / "pid").read_text().strip())
+    for _ in range(100):
+        if not process.exists() or "Z (zombie)" in (process / "status").read_text():
+            return
+        time.sleep(0.05)
+    pytest.fail("it is still running")
+
+
+def test_what_the_page_stops_is_not_told(tmp_path: Path) -> None:
+    walk(page("```console\n$ sleep 60 &\n$ kill %1; wait\n```"), tmp_path)
+
+
+def test_a_port_that_is_taken_does_not_matter() -> None:
+    (served,) = on_a_free_port([Command("serve --port 7700", "at 7700")])
+    assert served.text != "serve --port 7700"
+    assert served.shown == "at 7700"
+
+
+def test_measures_may_differ_and_nothing_else() -> None:
+    assert same("    0.88 ███████   2026-11-16  words 1", "    0.87 ██████▉   2026-11-16  words 1")
+    assert not same("    0.88 ███████   2026-11-16  words 1", "    0.87 ██████▉   2026-11-16  words 2")
+    assert same("total        ██  8.6 ms  1 shown", "total        ██████  318.6 ms  1 shown")

@@ -1,0 +1,132 @@
+"""The site is built without a warning, all its links lead somewhere, and it asks nothing of other servers."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.browser import Visit, launched
+from tests.test_public_surface import SURFACE
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
+LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("source", "srcset"), ("iframe", "src")}
+NOT_LOADED = {"canonical", "next", "prev", "search", "index"}
+"""What a link element may point at without a browser fetching it."""
+
+
+class Page(HTMLParser):
+    """What a page of the site loads, where it links to, and which places in it can be linked to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.loaded: list[str] = []
+        self.links: list[str] = []
+        self.places: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        told = {name: value or "" for name, value in attributes}
+        self.places.update(told[name] for name in ("id", "name") if name in told)
+        self.loaded += [told[name] for wanted, name in LOADED if tag == wanted and name in told and self.fetched(told)]
+        if tag == "a" and "href" in told:
+            self.links.append(told["href"])
+
+    def fetched(self, told: dict[str, str]) -> bool:
+        return not set(told.get("rel", "").split()) & NOT_LOADED
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site, once; whatever Sphinx has to say about it is a failure."""
+    target = tmp_path_factory.mktemp("site")
+    doctrees = tmp_path_factory.mktemp("doctrees")
+    build = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", str(doctrees)]
+    done = subprocess.run([*build, str(ROOT / "docs"), str(target)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in site.rglob("*.html")}
+
+
+def test_every_page_is_there(pages: dict[Path, Page]) -> None:
+    assert set(PAGES) <= {path.stem for path in pages}
+
+
+def test_every_page_is_in_the_side_bar(pages: dict[Path, Page]) -> None:
+    for page in pages.values():
+        assert {f"{name}.html" for name in PAGES} - {page.path.name} <= set(page.links) | {"index.html"}
+
+
+def test_nothing_comes_from_elsewhere(pages: dict[Path, Page]) -> None:
+    for page in pages.values():
+        for loaded in page.loaded:
+            address = urlsplit(loaded)
+            assert not address.scheme, f"{page.path.name} loads {loaded}"
+            assert not address.netloc, f"{page.path.name} loads {loaded}"
+            assert (page.path.parent / unquote(address.path)).is_file(), f"{page.path.name} loads {loaded}"
+
+
+def test_style_sheets_load_nothing_from_elsewhere(site: Path) -> None:
+    for sheet in site.rglob("*.css"):
+        text = sheet.read_text(encoding="utf-8").replace(" ", "")
+        for far in ("url(http", 'url("http', "url('http", "url(//", 'url("//', "@import"):
+            assert far not in text, f"{sheet.name} has {far}"
+
+
+def test_every_link_and_anchor_leads_somewhere(pages: dict[Path, Page]) -> None:
+    followed = 0
+    for page, link in inner_links(pages):
+        address = urlsplit(link)
+        target = (page.path.parent / unquote(address.path)).resolve() if address.path else page.path
+        assert target.is_file(), f"{page.path.name} links to {link}"
+        if address.fragment:
+            assert unquote(address.fragment) in pages[target].places, f"{page.path.name} links to {link}"
+            followed += 1
+    assert followed > 1_000
+
+
+def inner_links(pages: dict[Path, Page]) -> Iterator[tuple[Page, str]]:
+    for page in pages.values():
+        for link in page.links:
+            if not urlsplit(link).scheme and link != "#":
+                yield page, link
+
+
+@pytest.mark.parametrize("module", SURFACE)
+def test_every_public_name_is_in_the_reference_of_the_library(pages: dict[Path, Page], site: Path, module: str) -> None:
+    places = pages[site / "library.html"].places
+    assert f"module-{module}" in places
+    public = importlib.import_module(module)
+    for name in SURFACE[module].split():
+        value = getattr(public, name)
+        if isinstance(value, ModuleType) or name == "__version__":
+            continue  # a room has a part of its own; a version speaks for itself
+        names = {f"{other}.{name}" for other in SURFACE if name in SURFACE[other].split()}
+        told = {each for each in names if value is getattr(importlib.import_module(each.rpartition(".")[0]), name)}
+        assert told & places, f"{module}.{name} is not in docs/library.md"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+def test_a_browser_asks_for_nothing_else_and_no_page_is_wider_than_the_screen(
+    site: Path, width: int, scheme: str
+) -> None:
+    with launched() as browser:
+        for name in ("index", "commands", "study", "library"):
+            visit = Visit(browser, site / f"{name}.html", width=width, color_scheme=scheme)
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, name
+            assert [url for url in visit.asked if not url.startswith(site.as_uri())] == []
+            assert visit.said == []
+            visit.page.close()

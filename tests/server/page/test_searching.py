@@ -1,0 +1,118 @@
+"""Search as one types: hits with what matched marked, how the words were tried, both legs, and the server's share."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.server.http.running import Running
+from tests.server.page.conftest import Opening
+from tests.server.page.showing import is_search, search, sent
+
+
+def test_hits_come_as_one_types(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
+    with page.expect_response(is_search("green tea")) as answer:
+        page.locator("#query").press_sequentially("green tea")
+    hits = answer.value.json()["hits"]
+    expect(page.locator(".hit")).to_have_count(len(hits))
+    expect(page.locator(".hit h2").first).to_have_text("Leaves, not beans")
+    assert [hit.get_attribute("data-note") for hit in page.locator(".hit").all()] == [hit["id"] for hit in hits]
+    assert page.locator(".hit > .rank").all_inner_texts() == [str(hit["rank"]) for hit in hits]
+    expect(page.get_by_role("heading", name="7 notes to search")).to_have_count(0)
+    expect(page.locator("#announcer")).to_have_text("7 notes found")
+
+
+@pytest.mark.parametrize(("query", "marks"), [("green tea", ["green", "tea"]), ("cups", ["cups"])])
+def test_what_matched_is_marked_behind_emoji_too(visit: Opening, server: Running, query: str, marks: list[str]) -> None:
+    page = visit(server.url)
+    search(page, query)
+    snippet = page.locator(".hit[data-note=sencha] .snippet")
+    expect(snippet).to_have_text("🍵👩‍👩‍👧 Prefers green tea to coffee: sencha, brewed cool, in small cups.")
+    assert snippet.locator("mark").all_inner_texts() == marks
+
+
+def test_the_rungs_of_the_ladder_are_shown(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    attempts = search(page, "senhca")["trace"]["attempts"]
+    assert len(attempts) > 1
+    rungs = page.locator(".ladder li")
+    expect(rungs).to_have_count(len(attempts))
+    assert rungs.locator("code").all_inner_texts() == [attempt["query"] or "–" for attempt in attempts]
+    expect(rungs.first).to_have_class("empty")
+    expect(rungs.first).to_contain_text("as it was asked")
+    expect(rungs.first).to_contain_text("nothing")
+    expect(rungs.last).to_have_class("found")
+    expect(rungs.last).to_contain_text("spelt as in the notes")
+    expect(rungs.last).to_contain_text("1 note")
+    expect(page.locator(".notices .notice")).to_contain_text("sencha")
+
+
+def test_where_both_legs_had_a_hit(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    hits = search(page, "which tea for the bike?")["hits"]
+    for kind, name in (("lexical", "words"), ("vector", "meaning")):
+        ranks = [hit[f"{kind}_rank"] for hit in hits]
+        chips = page.locator(f".hit .chip.{kind}").all_text_contents()
+        assert chips == [f"{name} #{rank}" if rank else f"{name} –" for rank in ranks]
+        assert page.locator(f".legs .hit-lines .{kind} text").all_text_contents() == [
+            str(rank) for rank in ranks if rank
+        ]
+    assert page.locator(".legs text.place").all_text_contents() == [str(hit["rank"]) for hit in hits]
+    assert any(not hit["lexical_rank"] for hit in hits)
+    page.locator(".hit[data-note=bike]").hover()
+    expect(page.locator(".legs .lit")).to_have_attribute("data-note", "bike")
+
+
+def test_the_servers_share_is_shown(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    with page.expect_response(is_search("tea")) as answer:
+        page.locator("#query").fill("tea")
+    times = dict(re.findall(r"(\w+);dur=([\d.]+)", answer.value.headers["server-timing"]))
+    told = re.compile(r"^[\d.,]+ ms from key to screen · ([\d.]+) ms in the server, ([\d.]+) ms of it the search")
+    expect(page.locator(".speed")).to_have_text(told)
+    found = told.match(page.locator(".speed").inner_text())
+    assert found
+    assert float(found[1]) == pytest.approx(float(times["total"]), abs=0.51)
+    assert float(found[2]) == pytest.approx(float(times["search"]), abs=0.51)
+
+
+def test_the_timeline_has_every_part(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    told = search(page, "tea")
+    parts = [part["name"] for part in told["account"]["timeline"]]
+    stages = [run["stage"].replace("_", " ") for run in told["trace"]["stages"]]
+    place = parts.index("fusion") + 1
+    assert page.locator(".timeline tbody th").all_inner_texts() == [*parts[:place], *stages, *parts[place:]]
+
+
+def test_how_one_asks_is_sent_and_kept_in_the_address(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    search(page, "tea")
+    with page.expect_request("**/v1/search") as asked:
+        page.get_by_label("Mode").select_option("bm25")
+    assert sent(asked.value)["mode"] == "bm25"
+    with page.expect_request("**/v1/search") as asked:
+        page.get_by_label("Preset").select_option("trovella")
+    assert sent(asked.value)["preset"] == "trovella"
+    expect(page).to_have_url(re.compile("preset=trovella"))
+    assert parse_qs(urlsplit(page.url).fragment.partition("?")[2]) == {
+        "q": ["tea"],
+        "preset": ["trovella"],
+        "mode": ["bm25"],
+    }
+    page.reload()
+    expect(page.locator("#query")).to_have_value("tea")
+    expect(page.get_by_label("Preset")).to_have_value("trovella")
+    expect(page.locator(".reading")).to_contain_text("trovella")
+    assert page.locator(".hit").count() == 3
+
+
+def test_reading_while_typing_is_no_recalling(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    search(page, "tea")
+    assert server.client.get("/v1/notes/sencha").json()["last_accessed_at"] is None

@@ -1,0 +1,100 @@
+"""What the page says when there is nothing, when something is wrong, and when the server is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Route, expect
+
+import recollect
+from recollect import Memory
+from tests.server.http.running import Running, running
+from tests.server.page.conftest import Opening
+from tests.server.page.showing import search
+
+
+def test_an_empty_memory(visit: Opening, tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory, running(memory) as server:
+        page = visit(server.url)
+        expect(page.get_by_role("heading", name="This memory is empty")).to_be_visible()
+        search(page, "anything")
+        expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
+        page.goto(f"{server.url}/#/notes")
+        expect(page.get_by_role("heading", name="No notes here")).to_be_visible()
+        page.goto(f"{server.url}/#/compare?q=anything")
+        expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
+        page.goto(f"{server.url}/#/search")
+        page.get_by_role("link", name="Write a note").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("A new note")
+        page.close()
+
+
+def test_nothing_found_says_what_may_help(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/search?mode=bm25")
+    assert search(page, "<b>zzz")["hits"] == []
+    expect(page.locator("div.empty")).to_contain_text("No note has to do with “<b>zzz”.")
+    expect(page.locator(".hit")).to_have_count(0)
+    expect(page.locator("#announcer")).to_have_text("nothing found")
+
+
+def test_a_note_that_is_not_there(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/note/no%2Fwhere", refusals=True)
+    expect(page.locator(".problem h1")).to_have_text("Not here")
+    expect(page.locator(".problem")).to_contain_text("no/where")
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+def test_addresses_that_lead_nowhere(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    for address in ("#/nowhere", "#/constructor", "#/%", "#/toString/a"):
+        page.goto(f"{server.url}/{address}")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Nothing here")
+        page.get_by_role("link", name="To the search").click()
+        expect(page.locator("#query")).to_be_focused()
+
+
+def test_warnings_stand_above_the_hits(visit: Opening, tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory, running(memory) as server:
+        memory.add("Prefers green tea.")
+        page = visit(server.url, "#/search?mode=semantic")
+        warnings = search(page, "tea")["warnings"]
+        assert warnings
+        expect(page.locator(".notice.warning")).to_have_text(warnings)
+        page.goto(f"{server.url}/#/compare?q=tea&mode=semantic&presets=default,trovella")
+        expect(page.locator(".notice.warning").first).to_be_visible()
+        page.close()
+
+
+def test_a_server_that_goes_and_comes_back(visit: Opening, memory: Memory) -> None:
+    with running(memory) as server:
+        page = visit(server.url, refusals=True)
+        search(page, "tea")
+    page.locator("#query").fill("tea water")
+    expect(page.locator(".problem h2")).to_have_text("No answer")
+    expect(page.locator(".problem")).to_contain_text("Is `recollect serve` still running?")
+    expect(page.locator(".hit")).to_have_count(0)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".problem")).to_be_visible()
+    expect(page.locator("#query")).to_be_focused()
+    with running(memory, port=int(server.url.rpartition(":")[2])):
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator(".hit").first).to_be_visible()
+        expect(page.locator(".problem")).to_have_count(0)
+        search(page, "bike")
+        expect(page.locator(".hit h2").first).to_have_text("The bike")
+        page.close()
+
+
+def test_leaving_a_view_leaves_its_late_answers(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/search")
+    held: list[Route] = []
+    page.route("**/v1/notes/guide**", lambda route: held.append(route))  # noqa: PLW0108 (playwright writes on what it is given)
+    page.evaluate("location.hash = '#/note/guide'")
+    expect(page).to_have_title("Note · Recollect")
+    page.evaluate("location.hash = '#/note/bike'")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The bike")
+    with page.expect_response("**/v1/notes/guide**"):
+        held[0].continue_()
+    page.evaluate("new Promise(done => setTimeout(done))")
+    expect(page).to_have_title("The bike · Recollect")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The bike")

@@ -1,0 +1,113 @@
+"""Notes are written, changed and deleted in the page; what is refused is told, and nothing of the form is lost."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+import recollect
+from tests.server.http.running import Running, running
+from tests.server.page.conftest import Opening
+from tests.server.page.showing import search
+
+
+def test_a_note_is_added_and_found(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/notes")
+    page.get_by_role("link", name="New note").click()
+    page.get_by_label("Title").fill("Spare key")
+    page.get_by_label("Text").fill("It hangs\nbehind the barometer.")
+    page.get_by_label("Tags").fill("house, #keys")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Spare key")
+    expect(page.locator(".note .content")).to_have_text("It hangs\nbehind the barometer.", use_inner_text=True)
+    expect(page.locator(".note .chip")).to_have_text(["#house", "#keys"])
+    page.get_by_role("link", name="Search", exact=True).click()
+    search(page, "barometer")
+    expect(page.locator(".hit h2").first).to_have_text("Spare key")
+
+
+def test_of_a_note_only_what_is_different_is_sent(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/note/guide")
+    page.get_by_role("link", name="Edit").click()
+    expect(page.get_by_label("Title")).to_have_value("Brewing")
+    page.get_by_label("Text").fill("Tips for tea: water at 80 degrees.")
+    with page.expect_request("**/v1/notes/guide") as sent:
+        page.get_by_role("button", name="Save").click()
+    assert (sent.value.method, sent.value.post_data_json) == (
+        "PATCH",
+        {"content": "Tips for tea: water at 80 degrees."},
+    )
+    expect(page.locator(".note .content")).to_have_text("Tips for tea: water at 80 degrees.")
+    kept = server.client.get("/v1/notes/guide").json()
+    assert (kept["path"], kept["title"], kept["created_at"][:10]) == ("wiki/brewing.md", "Brewing", "2025-12-01")
+
+
+def test_a_note_is_deleted_when_one_is_sure(visit: Opening, server: Running) -> None:
+    server.client.post("/v1/notes", json={"id": "gone", "content": "Soon gone.", "title": "Gone"})
+    page = visit(server.url, "#/note/gone")
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog", name="Delete “Gone”?")
+    dialog.get_by_role("button", name="Keep it").click()
+    expect(dialog).to_have_count(0)
+    assert server.client.get("/v1/notes/gone").status_code == 200
+    page.get_by_role("button", name="Delete").click()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Notes")
+    expect(page.locator(".listing")).not_to_contain_text("Soon gone.")
+    assert server.client.get("/v1/notes/gone").status_code == 404
+
+
+def test_what_is_refused_is_told_and_the_form_stays(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/new", refusals=True)
+    page.get_by_label("Title").fill("A shop")
+    page.get_by_label("Text").fill("Another corner.")
+    page.get_by_label("Tags").fill("one, two")
+    page.locator("summary").click()
+    page.get_by_label("Importance").fill("0.25")
+    page.get_by_label("Forget it from").fill("some day")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".problem")).to_have_count(1)
+    expect(page.locator(".problem p")).to_contain_text("expires_at")
+    page.get_by_label("Forget it from").fill("")
+    page.get_by_label("Path").fill("wiki/shop.md")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".problem p")).to_contain_text("There is a note at wiki/shop.md already.")
+    assert server.client.get("/v1/notes/shop").json()["title"] == "The corner shop"
+    said = page.locator(".problem p").inner_text()
+    assert said.strip()
+    assert "\n" not in said
+    for label, value in {
+        "Title": "A shop",
+        "Text": "Another corner.",
+        "Tags": "one, two",
+        "Importance": "0.25",
+        "Path": "wiki/shop.md",
+    }.items():
+        expect(page.get_by_label(label, exact=True)).to_have_value(value)
+    page.get_by_label("Path").fill("wiki/other-shop.md")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("A shop")
+    assert server.client.get("/v1/notes", params={"path_prefix": "wiki/other"}).json()["notes"][0]["importance"] == 0.25
+
+
+def test_nothing_is_sent_without_a_text(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/new")
+    page.get_by_label("Title").fill("Empty")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Text")).to_be_focused()
+    expect(page).to_have_url(re.compile("#/new$"))
+
+
+def test_a_secret_is_refused_where_the_memory_refuses(visit: Opening, tmp_path: Path) -> None:
+    secret = "AKIA" + "Z3QF7LMN2RTW5XYC"
+    with recollect.open(tmp_path / "memory.db", embedder=None, secrets="refuse") as memory, running(memory) as server:
+        page = visit(server.url, "#/new", refusals=True)
+        page.get_by_label("Text").fill(f"The key is {secret}, keep it.")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".problem p")).to_contain_text("secret")
+        assert secret not in page.locator(".problem").inner_text()
+        expect(page.get_by_label("Text")).to_have_value(f"The key is {secret}, keep it.")
+        assert server.client.get("/v1/notes").json()["notes"] == []
+        page.close()

@@ -1,0 +1,109 @@
+"""What docs/comparison.md says of Recollect is so, and what it says of others has a source."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.retrieval import presets
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "comparison.md").read_text(encoding="utf-8")
+TEXT, _, SOURCES = PAGE.partition("\n## Sources\n")
+CODE = r"[A-Z]\d+"
+PRODUCTS = ("Recollect", "LanceDB", "Qdrant", "Weaviate", "mem0")
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _table(page: str, header: str) -> dict[str, list[str]]:
+    """Return the rows of the one table whose header begins so, by their first cells."""
+    assert page.count(header) == 1
+    lines = page.partition(header)[2].splitlines()[2:]
+    rows = map(_cells, takewhile(lambda line: line.startswith("|"), lines))
+    return {row[0].strip("`"): row[1:] for row in rows}
+
+
+class TestSources:
+    def test_every_code_leads_to_a_page_that_the_list_names(self) -> None:
+        used = set(re.findall(rf"\[({CODE})\]", TEXT))
+        listed = re.findall(rf"^\| \[({CODE})\] \| \S", SOURCES, flags=re.MULTILINE)
+        addresses = dict(re.findall(rf"^\[({CODE})\]: (\S+)$", SOURCES, flags=re.MULTILINE))
+        assert len(used) > 50
+        assert sorted(listed) == sorted(used)
+        assert list(addresses) == listed
+        assert all(address.startswith("https://") for address in addresses.values())
+
+    @pytest.mark.parametrize("product", PRODUCTS[1:])
+    def test_every_row_about_another_product_has_one(self, product: str) -> None:
+        rows = [line for line in TEXT.splitlines() if line.startswith(f"| **{product}**")]
+        assert len(rows) == 9
+        source = rf"\[{product[0].upper()}\d+\]"
+        assert [row for row in rows if not re.search(source, row) and "none found" not in row] == []
+
+    def test_every_table_of_products_has_all_of_them(self) -> None:
+        names = re.findall(r"^\| \*\*(\w+)\*\* \|", TEXT, flags=re.MULTILINE)
+        assert names == list(PRODUCTS) * 9
+
+    def test_the_page_is_dated_and_says_which_versions_it_is_about(self) -> None:
+        assert re.search(r"As of \*\*\d{4}-\d\d-\d\d\*\*", TEXT)
+        versions = _table(TEXT, "| product | version |")
+        assert tuple(versions) == PRODUCTS
+        assert versions["Recollect"][0] == recollect.__version__
+
+
+class TestPresets:
+    ROWS = _table(TEXT, "| | fusion | one place is worth |")
+
+    def test_all_of_them_are_there(self) -> None:
+        assert {name.removesuffix("`, ours") for name in self.ROWS} == set(presets())
+
+    @pytest.mark.parametrize("name", [name for name in presets() if name != "default"])
+    def test_what_a_place_is_worth_is_what_the_preset_has(self, name: str) -> None:
+        fusion = presets()[name].fusion
+        weights = ", ".join(f"{weight:g}" for weight in fusion.weights.values())
+        told, worth = self.ROWS[name][:2]
+        assert fusion.method == "rrf"
+        assert worth == f"{'w' if weights else 1} / ({fusion.k:g} + rank), from {fusion.rank_base}"
+        assert told.partition(" with weights ")[2] == weights
+
+    def test_so_it_is_for_what_follows_fusion(self) -> None:
+        (temporal, duplicates) = presets()["memini"].stages
+        (importance,) = presets()["weighted-graph"].stages
+        told = dict(temporal.settings)
+        assert (temporal.stage, duplicates.stage) == ("temporal", "duplicates")
+        assert self.ROWS["memini"][2] == (
+            f"{told['relevance']:.2f} relevance + {told['recency']:.2f} recency + {told['importance']:.2f} importance, "
+            f"+ {told['boost']:.2f} for a time; duplicates"
+        )
+        assert self.ROWS["weighted-graph"][2] == (
+            f"× ({importance.settings['base']:g} + {importance.settings['slope']:g} · importance)"
+        )
+        assert presets()["trovella"].stages == ()
+        assert [stage.stage for stage in presets()["jeffs-brain"].stages] == ["intent"]
+
+    def test_the_default_fuses_as_both_tables_say(self) -> None:
+        fusion = presets()["default"].fusion
+        words, meaning = fusion.weights["lexical"], fusion.weights["vector"]
+        assert fusion.method == "convex"
+        assert self.ROWS["default`, ours"][0] == f"convex, {words:g} and {meaning:g}"
+        assert f"convex, words {words:g} and meaning {meaning:g}, a score of 0 counting as 0" in TEXT
+        assert dict(fusion.least) == {"lexical": 0, "vector": 0}
+
+
+def test_the_figures_are_those_of_the_study() -> None:
+    header = "| | LoCoMo turns, any@5 |"
+    (titles,) = [_cells(line)[1:] for line in TEXT.splitlines() if line.startswith(header)]
+    study = (DOCS / "study.md").read_text(encoding="utf-8").partition("### Against the published systems")[2]
+    lines = [_cells(line) for line in study.partition("MiniLM:")[2].partition("The static embedder:")[0].splitlines()]
+    for name, figures in _table(TEXT, header).items():
+        for title, figure in zip(titles, figures, strict=True):
+            start = next(place for place, cells in enumerate(lines) if cells[0] == f"**{title}**")
+            rows = {cells[0]: cells[1] for cells in lines[start + 1 : start + 7]}
+            assert figure == (lines[start][1].strip("*") if name == "default" else rows[name]), (name, title)
