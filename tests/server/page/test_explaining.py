@@ -66,7 +66,7 @@ def test_a_score_that_does_not_follow_is_told(visit: Opening, server: Running) -
         told["hits"][0]["score"] += 0.25
         route.fulfill(response=answer, json=told)
 
-    page.route("**/v1/search", altered)
+    page.route("**/v1/search*", altered)
     search(page, "tea")
     page.locator(".explain").first.click()
     expect(page.locator(".hit .differs")).to_contain_text("✗ the record comes to")

@@ -29,6 +29,17 @@ def test_an_empty_memory(visit: Opening, tmp_path: Path) -> None:
         page.close()
 
 
+def test_a_memory_whose_only_namespace_is_not_the_usual_one(visit: Opening, tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Oolong in the tent.", title="Oolong", namespace="trips")
+        with running(memory) as server:
+            page = visit(server.url)
+            expect(page.get_by_role("heading", name="1 note to search")).to_be_visible()
+            search(page, "oolong")
+            expect(page.locator(".hit h2")).to_have_text("Oolong")
+            page.close()
+
+
 def test_nothing_found_says_what_may_help(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/search?mode=bm25")
     assert search(page, "<b>zzz")["hits"] == []

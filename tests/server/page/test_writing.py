@@ -33,7 +33,7 @@ def test_of_a_note_only_what_is_different_is_sent(visit: Opening, server: Runnin
     page.get_by_role("link", name="Edit").click()
     expect(page.get_by_label("Title")).to_have_value("Brewing")
     page.get_by_label("Text").fill("Tips for tea: water at 80 degrees.")
-    with page.expect_request("**/v1/notes/guide") as sent:
+    with page.expect_request("**/v1/notes/guide*") as sent:
         page.get_by_role("button", name="Save").click()
     assert (sent.value.method, sent.value.post_data_json) == (
         "PATCH",
@@ -42,6 +42,22 @@ def test_of_a_note_only_what_is_different_is_sent(visit: Opening, server: Runnin
     expect(page.locator(".note .content")).to_have_text("Tips for tea: water at 80 degrees.")
     kept = server.client.get("/v1/notes/guide").json()
     assert (kept["path"], kept["title"], kept["created_at"][:10]) == ("wiki/brewing.md", "Brewing", "2025-12-01")
+
+
+def test_what_was_not_saved_is_there_when_one_comes_back(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/edit/guide")
+    page.get_by_label("Title").fill("Brewing, half written")
+    page.get_by_label("Text").fill("Tips that are")
+    page.get_by_role("link", name="Search", exact=True).click()
+    expect(page.locator("#query")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_label("Title")).to_have_value("Brewing, half written")
+    expect(page.get_by_label("Text")).to_have_value("Tips that are")
+    expect(page.locator(".notice")).to_contain_text("not saved")
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("link", name="Edit").click()
+    expect(page.get_by_label("Title")).to_have_value("Brewing")
+    expect(page.locator(".notice")).to_have_count(0)
 
 
 def test_a_note_is_deleted_when_one_is_sure(visit: Opening, server: Running) -> None:

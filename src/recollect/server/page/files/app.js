@@ -84,7 +84,7 @@ async function prepare() {
     select.closest("label").hidden = names.length < 2;
     const current = [namespace.get(), "default", ...names].find((name) => names.includes(name));
     fill(select, names.map((name) => h("option", { selected: name === current }, name)));
-    namespace.set(names.length > 1 ? current : "");
+    namespace.set(current ?? "");
   } catch {
     // The view says what is wrong.
   }

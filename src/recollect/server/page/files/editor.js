@@ -7,6 +7,9 @@ import { to } from "./places.js";
 import { forget, mayWrite } from "./rights.js";
 import { nameOf } from "./words.js";
 
+/** What was typed and not saved when a form was left, by the note's id; empty for a new one. */
+const drafts = new Map();
+
 const NOTHING = { title: "", content: "", tags: [], path: "", summary: "", importance: 0.5, session: "", position: null, expires_at: null };
 
 /** Show an empty form. */
@@ -40,7 +43,8 @@ function form(main, note, held) {
   // A button that is disabled for as long loses the focus, so it is only deaf.
   let saving = false;
   const content = h("textarea", { id: "note-content", name: "content", rows: 10, required: true });
-  content.value = held.content;
+  content.defaultValue = held.content;
+  const draft = note?.id ?? "";
   const element = h(
     "form",
     { class: "editor", onsubmit: submit, onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && element.requestSubmit() },
@@ -60,7 +64,7 @@ function form(main, note, held) {
       field("position", "Position", input("position", { type: "number", min: 0, step: 1, value: held.position ?? "" }), "Its place there, from 0."),
       field("expires_at", "Forget it from", input("expires_at", { value: held.expires_at ?? "", placeholder: "2026-12-31" }), "A date; empty keeps it for good."),
     ),
-    h("p", { class: "actions" }, save, h("a", { class: "button", href: note ? to("note", [note.id]) : to("search") }, "Cancel"), h("small", {}, "Ctrl + Enter saves")),
+    h("p", { class: "actions" }, save, h("a", { class: "button", href: note ? to("note", [note.id]) : to("search"), onclick: () => element.reset() }, "Cancel"), h("small", {}, "Ctrl + Enter saves")),
   );
 
   async function submit(event) {
@@ -85,13 +89,26 @@ function form(main, note, held) {
     }
   }
 
-  fill(main, element);
-  element.elements.title.focus();
-  const unsaved = (event) => {
-    if (Object.keys(read(element, held, true)).length) event.preventDefault();
+  const isUnsaved = () => Object.keys(read(element, held, true)).length > 0;
+  const warn = (event) => {
+    if (isUnsaved()) event.preventDefault();
   };
-  window.addEventListener("beforeunload", unsaved);
-  return () => window.removeEventListener("beforeunload", unsaved);
+  fill(main, element);
+  if (drafts.has(draft)) {
+    restore(element, drafts.get(draft));
+    drafts.delete(draft);
+    fill(notices, h("p", { class: "notice" }, "This was typed here before and not saved. Cancel forgets it."));
+  }
+  element.elements.title.focus();
+  window.addEventListener("beforeunload", warn);
+  return () => {
+    window.removeEventListener("beforeunload", warn);
+    if (isUnsaved()) drafts.set(draft, new FormData(element));
+  };
+}
+
+function restore(element, said) {
+  for (const [name, value] of said) element.elements[name].value = value;
 }
 
 /** The server lets a note take the place of another with its path; a form that says "new" must not. */
