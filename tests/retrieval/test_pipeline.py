@@ -289,6 +289,12 @@ class TestExclusion:
         retrieval(self.INDEX, embedder=literal, preset=LITERAL).search("deploy NOT friday")
         assert (strict.texts, literal.texts) == (["deploy"], ["deploy NOT friday"])
 
+    def test_a_query_that_wants_nothing_is_told_so(self) -> None:
+        told = "the query says only what is not wanted; add what is"
+        assert retrieval(self.INDEX).search("NOT friday").warnings == [told]
+        assert retrieval(self.INDEX).search("deploy NOT friday").warnings == []
+        assert retrieval(self.INDEX, preset=LITERAL).search("NOT friday").warnings == []
+
     def test_aliases_of_what_is_excluded_are_excluded(self) -> None:
         embedder = Embedder()
         retrieval(self.INDEX, embedder=embedder, aliases={"friday": ["fri", "eow"], "deploy": ["ship", "roll"]}).search(
@@ -914,6 +920,15 @@ class TestRecord:
         one, other = retrieval(Index(words={"tea": ["a", "b"]}, notes=notes)).search("tea")
         assert (one.snippet, one.highlights) == ("[tea]", ())
         assert (other.snippet, other.highlights) == ("tea", ((0, 3),))
+
+    def test_where_only_the_summary_holds_the_words_it_is_shown(self) -> None:
+        notes = {
+            "a": Candidate("a", content="Prefers sencha.", summary="About tea."),
+            "b": Candidate("b", content="Prefers sencha.", summary="About cups."),
+        }
+        one, other = retrieval(Index(words={"tea": ["a", "b"]}, notes=notes)).search("tea")
+        assert (one.snippet, one.highlights) == ("About tea.", ((6, 9),))
+        assert (other.snippet, other.highlights) == ("Prefers sencha.", ())
 
     def test_candidates_of_the_index_are_not_changed(self) -> None:
         kept = Candidate("a", content="tea")

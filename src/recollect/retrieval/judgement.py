@@ -36,6 +36,9 @@ class Judge:
         shown = snippet(candidate.content, self._worded.tree)
         judged = candidate.copy()
         judged.confidence = self._of(candidate, held=shown.words)
+        if not shown.highlights:  # then its summary may say it
+            summed = snippet(candidate.summary, self._worded.tree)
+            shown = summed if summed.highlights else shown
         if judged.snippet:  # a leg's own
             return Hit(rank, judged)
         judged.snippet = shown.text

@@ -82,12 +82,15 @@ def read_request(
     if hints:
         dated = read_tree(augmented, preset, aliases)
         compiled = replace(dated, tokens=(*words.tokens, *dated.tokens[len(own.tokens) :])) if cut else dated
+    meaning = wanted(own) if strict else augmented
+    if strict and own.tokens and not meaning:
+        warnings = (*warnings, "the query says only what is not wanted; add what is")
     return Request(
         query=query,
         tree=with_dates(words, hints) if hints else words,
         words=words,
         compiled=compile_fts5(compiled),
-        meaning=wanted(own) if strict else augmented,
+        meaning=meaning,
         excluding=own if strict else None,
         now=arguments.instant("now", now) if now is not None else asked or datetime.now(UTC),
         date_hints=hints,

@@ -73,6 +73,14 @@ def test_a_wrong_key_is_told_where_it_was_given(visit: Opening, keyed: Keyed) ->
     expect(page.locator(".problem")).to_have_count(0)
 
 
+def test_what_can_be_no_key_is_not_sent(visit: Opening, keyed: Keyed) -> None:
+    page = visit(keyed.url, refusals=True)
+    give(page, "ключ")
+    field = page.locator("#key-field")
+    assert field.evaluate("field => field.validationMessage").startswith("This is not a key")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_without_one_it_says_so_and_can_be_asked_again(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
     page.get_by_role("button", name="Cancel").click()

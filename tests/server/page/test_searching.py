@@ -6,7 +6,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.server.http.running import Running
 from tests.server.page.conftest import Opening
@@ -116,3 +116,28 @@ def test_reading_while_typing_is_no_recalling(visit: Opening, server: Running) -
     page = visit(server.url)
     search(page, "tea")
     assert server.client.get("/v1/notes/sencha").json()["last_accessed_at"] is None
+
+
+def test_a_server_that_does_not_say_how_long_it_took_is_not_guessed_at(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+
+    def untimed(route: Route) -> None:
+        answer = route.fetch()
+        headers = {name: value for name, value in answer.headers.items() if name != "server-timing"}
+        route.fulfill(response=answer, headers=headers)
+
+    page.route("**/v1/search*", untimed)
+    search(page, "tea")
+    expect(page.locator(".speed")).to_contain_text("from key to screen")
+    expect(page.locator(".speed")).not_to_contain_text("server")
+
+
+def test_going_back_at_once_finds_the_query_that_was_typed(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/search?q=bike")
+    search(page, "tea")
+    title = page.locator(".hit h2 a").first
+    name = title.text_content() or ""
+    title.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    page.go_back()
+    expect(page.locator("#query")).to_have_value("tea")

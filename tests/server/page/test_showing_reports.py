@@ -81,6 +81,31 @@ def test_nothing_in_a_report_runs(visit: Opening, reporting: Running) -> None:
     assert left == []
 
 
+def test_a_report_stays_in_its_box_and_leads_nowhere_else(visit: Opening, reporting: Running) -> None:
+    page = visit(reporting.url, "#/reports/hostile.html", policed=True)
+    expect(page.locator(".report h1")).to_be_visible()
+    left = page.locator(".report").evaluate(
+        """report => [...report.shadowRoot.querySelectorAll("*")].flatMap(one =>
+          [...one.attributes].filter(({name, value}) =>
+            name === "style" || name.endsWith("href") && value[0] !== "#"))"""
+    )
+    assert left == []
+    assert page.locator(".report").evaluate("report => getComputedStyle(report).contain") == "layout paint"
+
+
+def test_a_report_is_as_light_or_dark_as_one_chose(visit: Opening, reporting: Running) -> None:
+    page = visit(reporting.url, "#/reports/study.html", color_scheme="dark")
+    shade = """report => getComputedStyle(report.shadowRoot.querySelector(".body")).backgroundColor"""
+    report = page.locator(".report")
+    expect(report.locator("h1")).to_be_visible()
+    assert report.evaluate(shade) == "rgb(20, 23, 27)"
+    page.locator("#theme").click()
+    expect(page.locator("#theme")).to_have_text("☀")
+    assert report.evaluate(shade) == "rgb(255, 255, 255)"
+    page.locator("#theme").click()
+    assert report.evaluate(shade) == "rgb(20, 23, 27)"
+
+
 def test_a_report_that_is_not_there(visit: Opening, reporting: Running) -> None:
     page = visit(reporting.url, "#/reports/nowhere.html", refusals=True)
     expect(page.locator(".problem")).to_contain_text("there is no report 'nowhere.html'")

@@ -123,3 +123,16 @@ def test_the_comparison_keeps_to_it_too(visit: Opening, server: Running) -> None
     expect(page.locator(".column button").first).to_contain_text("The bike")
     let_go(page, held)
     expect(page.locator(".column button").first).to_contain_text("The bike")
+
+
+def test_hits_of_an_older_question_are_marked_as_such(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/search?q=bike")
+    expect(page.locator(".hit h2").first).to_have_text("The bike")
+    held = hold_back(page, "tea")
+    page.locator("#query").fill("tea")
+    expect(page.locator(".speed")).to_have_text("searching…")
+    expect(page.locator(".columns")).to_have_attribute("aria-busy", "true")
+    let_go(page, held)
+    expect(page.locator(".reading")).to_contain_text("tea")
+    expect(page.locator(".columns")).to_have_attribute("aria-busy", "false")
+    expect(page.locator(".speed strong").first).to_be_visible()

@@ -40,6 +40,13 @@ def test_a_memory_whose_only_namespace_is_not_the_usual_one(visit: Opening, tmp_
             page.close()
 
 
+def test_something_else_that_answers_is_told(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    page.route("**/v1/search*", lambda route: route.fulfill(body="<form>Login</form>", content_type="text/html"))
+    page.locator("#query").fill("tea")
+    expect(page.locator(".problem")).to_contain_text("Something else than Recollect answered")
+
+
 def test_nothing_found_says_what_may_help(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/search?mode=bm25")
     assert search(page, "<b>zzz")["hits"] == []

@@ -33,7 +33,7 @@ def test_of_a_note_only_what_is_different_is_sent(visit: Opening, server: Runnin
     page.get_by_role("link", name="Edit").click()
     expect(page.get_by_label("Title")).to_have_value("Brewing")
     page.get_by_label("Text").fill("Tips for tea: water at 80 degrees.")
-    with page.expect_request("**/v1/notes/guide*") as sent:
+    with page.expect_request(lambda request: request.method == "PATCH") as sent:
         page.get_by_role("button", name="Save").click()
     assert (sent.value.method, sent.value.post_data_json) == (
         "PATCH",
@@ -42,6 +42,31 @@ def test_of_a_note_only_what_is_different_is_sent(visit: Opening, server: Runnin
     expect(page.locator(".note .content")).to_have_text("Tips for tea: water at 80 degrees.")
     kept = server.client.get("/v1/notes/guide").json()
     assert (kept["path"], kept["title"], kept["created_at"][:10]) == ("wiki/brewing.md", "Brewing", "2025-12-01")
+
+
+def test_a_field_that_nobody_touched_stays_whatever_it_holds(visit: Opening, server: Running) -> None:
+    odd = {"id": "odd", "content": "One.", "title": "Odd", "tags": ["tea, green", "#hash"], "path": " a path .md"}
+    server.client.post("/v1/notes", json=odd)
+    page = visit(server.url, "#/edit/odd")
+    page.get_by_label("Title").fill("Even")
+    with page.expect_request(lambda request: request.method == "PATCH") as sent:
+        page.get_by_role("button", name="Save").click()
+    assert sent.value.post_data_json == {"title": "Even"}
+    expect(page.get_by_role("heading", level=1)).to_have_text("Even")
+    kept = server.client.get("/v1/notes/odd").json()
+    assert (kept["tags"], kept["path"]) == (["tea, green", "#hash"], " a path .md")
+
+
+def test_what_somebody_else_changed_meanwhile_is_told(visit: Opening, server: Running) -> None:
+    server.client.post("/v1/notes", json={"id": "shared", "content": "One.", "title": "Shared"})
+    page = visit(server.url, "#/edit/shared")
+    page.get_by_label("Text").fill("Mine.")
+    server.client.patch("/v1/notes/shared", json={"title": "Theirs"})
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("changed elsewhere meanwhile")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Theirs")
+    expect(page.locator(".note .content")).to_have_text("Mine.")
 
 
 def test_what_was_not_saved_is_there_when_one_comes_back(visit: Opening, server: Running) -> None:

@@ -2,7 +2,7 @@
 
 const KEY = "recollect.key";
 const NAMESPACE = "recollect.namespace";
-const EVERYWHERE = /^\/v1\/(stats|reports)/;
+const EVERYWHERE = "/v1/stats";
 
 /** What went wrong, said for a person; `status` 0 is a server that does not answer. */
 export class Problem extends Error {
@@ -27,7 +27,7 @@ export const namespace = {
 /** Ask, and return what was answered with where the time went; a refused key is told to the whole page. */
 export async function ask(method, path, { parameters = {}, body, signal } = {}) {
   const address = new URL(path, location.origin);
-  if (namespace.get() && !EVERYWHERE.test(path)) address.searchParams.set("namespace", namespace.get());
+  if (namespace.get() && path !== EVERYWHERE) address.searchParams.set("namespace", namespace.get());
   for (const [name, value] of Object.entries(parameters)) if (value) address.searchParams.set(name, value);
   const headers = {};
   if (key.get()) headers.Authorization = `Bearer ${key.get()}`;
@@ -40,17 +40,19 @@ export async function ask(method, path, { parameters = {}, body, signal } = {}) 
     if (error.name === "AbortError") throw error;
     throw new Problem(0, "The server does not answer. Is `recollect serve` still running?");
   }
-  const told = await answered(response);
+  const told = await answered(response, path);
   if (!response.ok) throw refused(response, told);
   return { data: told, took: performance.now() - started, server: serverTimes(response.headers.get("Server-Timing")) };
 }
 
 export const get = async (path, options) => (await ask("GET", path, options)).data;
 
-async function answered(response) {
+async function answered(response, path) {
   if (response.status === 204) return null;
   const type = response.headers.get("Content-Type") ?? "";
-  return type.includes("json") ? response.json() : response.text();
+  if (type.includes("json")) return response.json();
+  if (response.ok && !path.startsWith("/v1/reports/")) throw new Problem(0, "Something else than Recollect answered; a proxy before it may want a login.");
+  return response.text();
 }
 
 function refused(response, told) {

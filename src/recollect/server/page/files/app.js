@@ -102,6 +102,7 @@ function nextTheme() {
     localStorage.removeItem("recollect.theme");
   }
   nameTheme();
+  window.dispatchEvent(new CustomEvent("theme-changed"));
 }
 
 function nameTheme() {

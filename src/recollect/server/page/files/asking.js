@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
+import { say } from "./places.js";
 
 const MODES = { "": "words and meaning", bm25: "words alone", semantic: "meaning alone" };
 
@@ -28,6 +29,7 @@ export function askingControls(asked, changed, { choosesPreset = true } = {}) {
     maxlength: 4096,
     "aria-label": "Search",
     oninput: changed,
+    onblur: say,
   });
   const mode = h(
     "select",

@@ -32,6 +32,10 @@ export function compareView(main, { asked }) {
       for (const each of [board, reasons]) fill(each);
       fill(notices, problemBox(problem, again));
     },
+    (waits) => {
+      board.classList.toggle("waiting", waits);
+      board.setAttribute("aria-busy", String(waits));
+    },
   );
   const controls = askingControls(asked, search, { choosesPreset: false });
 

@@ -42,6 +42,7 @@ function form(main, note, held) {
   const save = h("button", { type: "submit", class: "primary" }, "Save");
   // A button that is disabled for as long loses the focus, so it is only deaf.
   let saving = false;
+  let saved = false;
   const content = h("textarea", { id: "note-content", name: "content", rows: 10, required: true });
   content.defaultValue = held.content;
   const draft = note?.id ?? "";
@@ -67,20 +68,23 @@ function form(main, note, held) {
     h("p", { class: "actions" }, save, h("a", { class: "button", href: note ? to("note", [note.id]) : to("search"), onclick: () => element.reset() }, "Cancel"), h("small", {}, "Ctrl + Enter saves")),
   );
 
+  const before = new FormData(element);
+
   async function submit(event) {
     event.preventDefault();
     if (saving) return;
     saving = true;
     try {
-      const fields = read(element, held, note !== null);
+      const fields = changes(element, before);
+      if (note) await unchanged(held);
       if (!note && fields.path && (await isTaken(fields.path))) throw new Problem(409, `There is a note at ${fields.path} already. Edit that one, or choose another path.`);
-      const saved = note
+      const answer = note
         ? await ask("PATCH", `/v1/notes/${encodeURIComponent(note.id)}`, { body: fields })
         : await ask("POST", "/v1/notes", { body: fields });
-      held = { ...saved.data };
+      saved = true;
       forget();
       announce("saved");
-      location.hash = to("note", [saved.data.id]);
+      location.hash = to("note", [answer.data.id]);
     } catch (problem) {
       fill(notices, problemBox(problem));
       notices.scrollIntoView({ block: "nearest" });
@@ -89,7 +93,7 @@ function form(main, note, held) {
     }
   }
 
-  const isUnsaved = () => Object.keys(read(element, held, true)).length > 0;
+  const isUnsaved = () => !saved && Object.keys(changes(element, before)).length > 0;
   const warn = (event) => {
     if (isUnsaved()) event.preventDefault();
   };
@@ -111,6 +115,14 @@ function restore(element, said) {
   for (const [name, value] of said) element.elements[name].value = value;
 }
 
+/** Raise if somebody else changed the note since it was read; who saves again after that means it. */
+async function unchanged(held) {
+  const now = await get(`/v1/notes/${encodeURIComponent(held.id)}`);
+  if (now.updated_at === held.updated_at) return;
+  held.updated_at = now.updated_at;
+  throw new Problem(409, "The note was changed elsewhere meanwhile. Look at it in another tab, or save again: of what is there, only what you changed here is replaced.");
+}
+
 /** The server lets a note take the place of another with its path; a form that says "new" must not. */
 async function isTaken(path) {
   let cursor = null;
@@ -122,26 +134,18 @@ async function isTaken(path) {
   return false;
 }
 
-/** Return what the form says, and of a note that there is only what is different. */
-function read(element, held, changesOnly) {
-  const said = Object.fromEntries(new FormData(element));
-  const fields = {
-    title: said.title,
-    content: said.content,
-    tags: said.tags.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean),
-    path: said.path.trim(),
-    summary: said.summary,
-    importance: said.importance === "" ? 0.5 : Number(said.importance),
-    session: said.session.trim(),
-    position: said.position === "" ? null : Number(said.position),
-    expires_at: said.expires_at.trim() || null,
-  };
-  const changed = Object.entries(fields).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(normal(held[name])));
-  if (!changesOnly) return Object.fromEntries([...changed, ["content", fields.content]]);
-  return Object.fromEntries(changed.map(([name, value]) => [name, name === "expires_at" && value === null ? "never" : value]));
-}
+/** What a field's text means. */
+const MEANING = {
+  tags: (text) => text.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean),
+  path: (text) => text.trim(),
+  importance: (text) => (text === "" ? 0.5 : Number(text)),
+  session: (text) => text.trim(),
+  position: (text) => (text === "" ? null : Number(text)),
+  expires_at: (text) => text.trim() || "never",
+};
 
-/** A text field gives lines as the browser ends them. */
-function normal(value) {
-  return typeof value === "string" ? value.replace(/\r\n?/g, "\n") : value;
+/** Return what was changed in the form: a field whose text is as it was says nothing, whatever it would mean. */
+function changes(element, before) {
+  const changed = [...new FormData(element)].filter(([name, text]) => text !== before.get(name));
+  return Object.fromEntries(changed.map(([name, text]) => [name, name in MEANING ? MEANING[name](text) : text]));
 }

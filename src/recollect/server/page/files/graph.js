@@ -7,32 +7,47 @@ import { nameOf, shortened } from "./words.js";
 const WIDTH = 720;
 const HEIGHT = 380;
 const LOW = 90;
+const PHONE = 350;
+const NARROW = "(max-width: 560px)";
 const MOST = 12;
 
 /** Return the drawing of a note's neighbours; those with several connections stand there once. */
 export function graph(note, neighbours) {
   const around = [...gathered(neighbours).values()];
   const shown = around.slice(0, MOST);
-  // One or two stand beside the note, in a row; more stand around it.
-  const [height, first] = shown.length < 3 ? [LOW, 0] : [HEIGHT, -Math.PI / 2];
-  const self = box(nameOf(note), { x: WIDTH / 2, y: height / 2 }, "self");
-  const drawn = shown.map((each, place) => {
-    const angle = (2 * Math.PI * place) / shown.length + first;
-    return node(each, self, { x: self.x + 270 * Math.cos(angle), y: self.y + 148 * Math.sin(angle) });
-  });
+  const { width, height, self, places } = matchMedia(NARROW).matches ? below(shown.length) : beside(shown.length);
+  const middle = box(nameOf(note), self, "self", width);
+  const drawn = shown.map((each, place) => node(each, middle, places[place], width));
   return h(
     "figure",
     { class: "graph" },
     svg(
       "svg",
-      { viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": `What lies around ${nameOf(note)}` },
+      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `What lies around ${nameOf(note)}` },
       svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 0L8 4L0 8z" }))),
       drawn.map(({ edge }) => edge),
       drawn.map(({ label }) => label),
-      self.element,
+      middle.element,
     ),
     around.length > shown.length ? h("figcaption", {}, `and ${around.length - shown.length} more, in the list`) : null,
   );
+}
+
+/** One or two stand beside the note, in a row; more stand around it. */
+function beside(count) {
+  const [height, first] = count < 3 ? [LOW, 0] : [HEIGHT, -Math.PI / 2];
+  const self = { x: WIDTH / 2, y: height / 2 };
+  const places = Array.from({ length: count }, (_, place) => {
+    const angle = (2 * Math.PI * place) / count + first;
+    return { x: self.x + 270 * Math.cos(angle), y: self.y + 148 * Math.sin(angle) };
+  });
+  return { width: WIDTH, height, self, places };
+}
+
+/** On a phone they stand below it, to the left and to the right in turn, in letters that can be read. */
+function below(count) {
+  const places = Array.from({ length: count }, (_, place) => ({ x: place % 2 ? PHONE : 0, y: 92 + 46 * place }));
+  return { width: PHONE, height: 72 + 46 * count, self: { x: PHONE / 2, y: 22 }, places };
 }
 
 function gathered(neighbours) {
@@ -46,8 +61,8 @@ function gathered(neighbours) {
   return notes;
 }
 
-function node({ note, kinds, directions }, self, at) {
-  const other = box(nameOf(note), at, "other");
+function node({ note, kinds, directions }, self, at, room) {
+  const other = box(nameOf(note), at, "other", room);
   const [from, until] = [border(self, other), border(other, self)];
   const middle = { x: (from.x + until.x) / 2, y: (from.y + until.y) / 2 };
   const kind = [...kinds].join(", ");
@@ -68,10 +83,10 @@ function border(box, other) {
 }
 
 /** Return a box with a name in it, and where it stands: inside of the drawing. */
-function box(name, { x, y }, kind) {
+function box(name, { x, y }, kind, room) {
   const text = shortened(name, 22);
   const width = Math.max(60, Array.from(text).length * (kind === "self" ? 7.9 : 7.4) + 18);
-  const left = Math.min(WIDTH - width - 2, Math.max(2, x - width / 2));
+  const left = Math.min(room - width - 2, Math.max(2, x - width / 2));
   const element = svg("g", { class: kind }, svg("rect", { x: left, y: y - 14, width, height: 28, rx: 8 }), svg("text", { x: left + width / 2, y }, text));
   return { element, width, x: left + width / 2, y };
 }

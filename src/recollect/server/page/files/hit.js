@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { to } from "./places.js";
 import { strip, waterfall } from "./waterfall.js";
-import { day, figure, marked, nameOf, percent } from "./words.js";
+import { day, figure, marked, nameOf, percent, shortened } from "./words.js";
 
 /** Return the hit as an element; `told` is its waterfall, `open` whether that is shown, `toggled` hears of changes. */
 export function hitCard(hit, told, scale, { open, toggled, light }) {
@@ -37,7 +37,7 @@ export function hitCard(hit, told, scale, { open, toggled, light }) {
     h(
       "article",
       {},
-      h("h2", {}, h("a", { href: to("note", [hit.id]), onfocus: () => light(hit.id), onblur: () => light(null) }, nameOf(hit))),
+      h("h2", {}, h("a", { href: to("note", [hit.id]), onfocus: () => light(hit.id), onblur: () => light(null) }, shortened(nameOf(hit), 200))),
       hit.path && hit.path !== nameOf(hit) ? h("p", { class: "path" }, hit.path) : null,
       h("p", { class: "snippet" }, marked(hit.snippet, hit.highlights, (text) => h("mark", {}, text))),
       h("p", { class: "facts" }, facts(hit)),

@@ -8,7 +8,7 @@ let dialog = null;
 /** Ask for a key; `changed` is called when there is a new one, or none any more. `refused` says why the last was no good. */
 export function askForKey(changed, refused = "") {
   if (dialog) return;
-  const field = h("input", { id: "key-field", type: "password", autocomplete: "off", required: true, placeholder: "rk_…", value: key.get() });
+  const field = h("input", { id: "key-field", type: "password", autocomplete: "off", required: true, placeholder: "rk_…", value: key.get(), oninput: () => field.setCustomValidity("") });
   const use = (value) => {
     key.set(value);
     dialog.close();
@@ -29,7 +29,10 @@ export function askForKey(changed, refused = "") {
         method: "dialog",
         onsubmit: (event) => {
           event.preventDefault();
-          use(field.value.trim());
+          const given = field.value.trim();
+          if (/^[\x21-\x7e]+$/.test(given)) return use(given);
+          field.setCustomValidity("This is not a key: they begin with rk_ and have no spaces.");
+          field.reportValidity();
         },
       },
       h("h2", { id: "key-title" }, "Which key?"),

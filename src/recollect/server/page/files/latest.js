@@ -4,24 +4,32 @@
 /** How long an answer is waited for, in milliseconds, once a newer question is there. */
 const PATIENCE = 250;
 
+/** After how long what is shown is marked as that of an older question. */
+const SOON = 200;
+
 export class Latest {
   #ask;
   #show;
   #fail;
   #newest = 0;
   #shown = 0;
+  #waits;
+  #slow = 0;
   #waiting = null;
   #running = null;
 
-  /** `ask(question, signal)` promises an answer; `show(answer, question)` gets those that are not out of date. */
-  constructor(ask, show, fail) {
+  /** `ask(question, signal)` promises an answer; `show(answer, question)` gets those that are not out of date; `waits` is
+   * told when the newest question goes unanswered for a moment, and when that is over. */
+  constructor(ask, show, fail, waits = () => {}) {
     this.#ask = ask;
     this.#show = show;
     this.#fail = fail;
+    this.#waits = waits;
   }
 
   request(question) {
     this.#waiting = { question, number: ++this.#newest };
+    this.#slow ||= setTimeout(() => this.#waits(true), SOON);
     if (!this.#running) this.#next();
     else this.#hurry(this.#running);
   }
@@ -32,6 +40,13 @@ export class Latest {
     this.#shown = this.#newest;
     this.#waiting = null;
     this.#running?.abort();
+    this.#answered();
+  }
+
+  #answered() {
+    clearTimeout(this.#slow);
+    this.#slow = 0;
+    this.#waits(false);
   }
 
   #hurry(running) {
@@ -50,10 +65,14 @@ export class Latest {
       const answer = await this.#ask(question, running.signal);
       if (number > this.#shown) {
         this.#shown = number;
+        if (number === this.#newest) this.#answered();
         this.#show(answer, question);
       }
     } catch (error) {
-      if (error.name !== "AbortError" && number === this.#newest) this.#fail(error, question);
+      if (error.name !== "AbortError" && number === this.#newest) {
+        this.#answered();
+        this.#fail(error, question);
+      }
     } finally {
       clearTimeout(running.timer);
       this.#running = null;

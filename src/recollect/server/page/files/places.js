@@ -25,11 +25,20 @@ export function to(view, rest = [], asked = {}) {
 }
 
 let timer = 0;
+let unsaid = null;
 
 /** Say in the address what is shown, once typing has paused, and without a new step for the back button. */
 export function remember(view, asked) {
   clearTimeout(timer);
-  timer = setTimeout(() => {
+  unsaid = () => {
     if (place().view === view) history.replaceState(null, "", to(view, [], asked));
-  }, 300);
+  };
+  timer = setTimeout(say, 300);
+}
+
+/** Say it at once, before one goes elsewhere. */
+export function say() {
+  clearTimeout(timer);
+  unsaid?.();
+  unsaid = null;
 }

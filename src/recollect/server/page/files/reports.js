@@ -7,7 +7,10 @@ import { problemBox } from "./notices.js";
 import { to } from "./places.js";
 import { count, minute } from "./words.js";
 
-const FORBIDDEN = "script, style, iframe, frame, object, embed, link, meta, base, form, input, button, video, audio, img, picture, image";
+/** What a report is made of; anything else in a file is left out. */
+const KNOWN = new Set(
+  "a b br caption circle code dd defs desc details div dl dt em figcaption figure footer g h1 h2 h3 h4 header hr i li line main ol p path polygon polyline pre rect section small span strong summary svg table tbody td text tfoot th thead title tr tspan ul".split(" "),
+);
 
 const policy = window.trustedTypes?.createPolicy("recollect-report", { createHTML: (text) => text });
 
@@ -45,18 +48,22 @@ async function report(name) {
   const styles = [];
   const bare = text.replace(/<style\b[^>]*>([\s\S]*?)<\/style\s*>/gi, (whole, style) => (styles.push(style), ""));
   const read = new DOMParser().parseFromString(policy ? policy.createHTML(bare) : bare, "text/html");
-  for (const each of read.querySelectorAll(FORBIDDEN)) each.remove();
+  for (const each of read.body.querySelectorAll("*")) if (!KNOWN.has(each.localName)) each.remove();
   for (const each of read.querySelectorAll("main")) each.replaceWith(h("div", { class: "main" }, [...each.childNodes]));
   for (const each of read.body.querySelectorAll("*")) {
     for (const { name: attribute, value } of [...each.attributes]) {
-      if (attribute.startsWith("on") || /^\s*(javascript|data):/i.test(value)) each.removeAttribute(attribute);
+      const leads = attribute.endsWith("href") && !value.startsWith("#");
+      if (attribute.startsWith("on") || attribute === "style" || leads) each.removeAttribute(attribute);
     }
   }
   const frame = h("section", { class: "report", "aria-label": read.title || name });
   const shadow = frame.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   // A page has one body and one main, and this one has its own.
-  sheet.replaceSync(styles.join("\n").replaceAll(":root", ":host").replace(/(^|[\s,{}])(body|main)(?=[\s,{.:])/g, "$1.$2"));
+  const style = styles.join("\n").replaceAll(":root", ":host").replace(/(^|[\s,{}])(body|main)(?=[\s,{.:])/g, "$1.$2");
+  const dress = () => sheet.replaceSync(inColours(style));
+  dress();
+  window.addEventListener("theme-changed", dress);
   shadow.adoptedStyleSheets = [sheet];
   shadow.append(h("div", { class: "body" }, [...read.body.childNodes].map((node) => document.importNode(node, true))));
   shadow.addEventListener("click", (event) => jump(event, shadow));
@@ -68,5 +75,12 @@ function jump(event, shadow) {
   const target = event.target.closest?.("a")?.getAttribute("href");
   if (!target?.startsWith("#")) return;
   event.preventDefault();
-  shadow.getElementById(decodeURIComponent(target.slice(1)))?.scrollIntoView({ behavior: "smooth" });
+  shadow.getElementById(target.slice(1))?.scrollIntoView({ behavior: "smooth" });
+}
+
+/** Where one chose light or dark, a report does not go by the system. */
+function inColours(style) {
+  const chosen = document.documentElement.dataset.theme;
+  if (!chosen) return style;
+  return style.replace(/\(\s*prefers-color-scheme\s*:\s*(dark|light)\s*\)/g, (_, scheme) => (scheme === chosen ? "(min-width: 0)" : "(max-width: 0)"));
 }

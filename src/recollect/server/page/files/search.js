@@ -18,6 +18,7 @@ export function searchView(main, { asked }) {
   const results = h("ol", { class: "hits" });
   const notices = h("div", { class: "notices" });
   const speed = h("p", { class: "speed" });
+  const columns = h("div", { class: "columns" });
   const story = h("aside", { class: "story", "aria-label": "How the search went", tabindex: "0" });
 
   const latest = new Latest(
@@ -26,6 +27,11 @@ export function searchView(main, { asked }) {
     (problem) => {
       for (const each of [results, story, speed]) fill(each);
       fill(notices, problemBox(problem, again));
+    },
+    (waits) => {
+      columns.classList.toggle("waiting", waits);
+      columns.setAttribute("aria-busy", String(waits));
+      if (waits) fill(speed, "searching…");
     },
   );
   const controls = askingControls(asked, search);
@@ -46,7 +52,7 @@ export function searchView(main, { asked }) {
     }
   }
 
-  function show({ data, took, server }, { query, since }) {
+  function show({ data, server }, { query, since }) {
     const { hits, account, trace } = data;
     const light = (id) => lightUp([results, story], id);
     const toggled = (id, now) => (now ? open.add(id) : open.delete(id));
@@ -64,7 +70,7 @@ export function searchView(main, { asked }) {
       if (!controls.question().query.trim()) return; // the field was emptied meanwhile
       const whole = performance.measure("keystroke", { start: since, detail: server }).duration;
       const down = h("button", { type: "button", onclick: () => story.scrollIntoView() }, "How it went ↓");
-      fill(speed, timing(whole, server.total ?? took, server.search ?? account.timeline.at(-1).elapsed), down);
+      fill(speed, timing(whole, server), down);
     });
     announce(hits.length ? `${count(hits.length, "note")} found` : "nothing found");
   }
@@ -81,7 +87,7 @@ export function searchView(main, { asked }) {
     }
   }
 
-  fill(main, h("h1", { class: "unseen" }, "Search"), controls.element, speed, h("div", { class: "columns" }, h("div", {}, notices, results), story));
+  fill(main, h("h1", { class: "unseen" }, "Search"), controls.element, speed, fill(columns, h("div", {}, notices, results), story));
   controls.focus();
   search();
   return () => latest.cancel();
@@ -120,11 +126,13 @@ function reading(account) {
   return h("dl", { class: "reading" }, told.map(({ label, text }) => [h("dt", {}, label), h("dd", {}, text)]));
 }
 
-/** How long a keystroke took to become a result, and how much of that was the server's. */
-function timing(whole, total, search) {
+/** How long a keystroke took to become a result, and how much of that was the server's, if it says so. */
+function timing(whole, { total, search }) {
+  const key = [h("strong", {}, milliseconds(whole)), " from key to screen"];
+  if (total === undefined || search === undefined) return key;
   return [
-    h("strong", {}, milliseconds(whole)),
-    " from key to screen · ",
+    ...key,
+    " · ",
     h("strong", {}, milliseconds(total)),
     ` in the server, ${milliseconds(search)} of it the search`,
     h("span", { class: "share", "aria-hidden": "true" }, h("span", { style: { width: `${Math.min(100, (100 * total) / whole)}%` } })),
@@ -157,7 +165,7 @@ function greeting({ notes: held, embedder, right }) {
     "div",
     { class: "empty" },
     h("h2", {}, `${count(notes, "note")} to search`),
-    h("p", {}, `By words and by meaning (${embedder}).`),
+    h("p", {}, `Embedder: ${embedder}`),
     h("dl", { class: "examples" }, examples.map(([typed, meant]) => [h("dt", {}, h("code", {}, typed)), h("dd", {}, meant)])),
   );
 }

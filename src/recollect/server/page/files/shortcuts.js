@@ -1,7 +1,7 @@
 // Everything by the keyboard.
 
 import { h } from "./dom.js";
-import { to } from "./places.js";
+import { place, to } from "./places.js";
 import { mayWrite } from "./rights.js";
 
 const KEYS = [
@@ -13,7 +13,7 @@ const KEYS = [
   ["s", "back to the search with it"],
   ["n", "write a note"],
   ["e", "edit the note that is shown"],
-  ["Esc", "back to the search field, or close"],
+  ["Esc", "empty the field; elsewhere back to it, or close"],
   ["?", "these shortcuts"],
 ];
 
@@ -89,9 +89,14 @@ function why() {
   return hit ? hit.querySelector("button.explain").click() : false;
 }
 
+/** Go on with the same query: in the mode, and from a search with its preset first among those that are compared. */
 function go(view) {
+  const { asked } = place();
+  const [mode, preset, presets] = ["mode", "preset", "presets"].map((name) => asked.get(name) ?? "");
   const query = document.getElementById("query")?.value ?? "";
-  location.hash = to(view, [], { q: query });
+  const compared = preset ? `${preset},default` : "";
+  const more = view === "compare" ? { presets: compared } : { preset: presets.split(",")[0] };
+  location.hash = to(view, [], { q: query, mode, ...(place().view === view ? {} : more) });
 }
 
 async function write() {
