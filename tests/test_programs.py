@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import executable
-from tests.programs import program
+from tests.programs import minilm, program
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +35,12 @@ def test_one_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "curl").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert program("wget", "curl", package="curl") == str(tmp_path / "curl")
+
+
+def test_a_missing_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.programs.why_no_minilm", lambda: "its weights are not installed")
+    with pytest.raises(pytest.skip.Exception, match="this is about MiniLM: its weights are not installed"):
+        minilm()
+    monkeypatch.setenv("RECOLLECT_SKIP_NOTHING", "1")
+    with pytest.raises(pytest.fail.Exception, match="its weights"):
+        minilm()

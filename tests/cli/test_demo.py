@@ -9,14 +9,13 @@ import pytest
 
 import recollect
 from recollect.cli.demo import TOUR
-from recollect.embedders import choose_embedder
 from recollect.sample import sample_notes
 from tests.cli.conftest import Run, error_of
+from tests.programs import minilm
 
 
 def test_the_tour(run: Run) -> None:
-    if choose_embedder("minilm").embedder is None:
-        pytest.skip("MiniLM is not installed")
+    minilm()
     result = run("demo", "--embedder", "auto", "--db", "demo.db")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(

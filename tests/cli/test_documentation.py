@@ -12,10 +12,10 @@ import pytest
 
 from recollect.cli import recollect as commands
 from recollect.cli.group import COMMANDS
-from recollect.embedders.minilm import why_no_minilm
 from tests.cli.conftest import Run
 from tests.docs.session import same
 from tests.evaluation.samples import KITCHEN
+from tests.programs import minilm
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", PAGE, re.MULTILINE))
@@ -58,8 +58,7 @@ def test_every_command_has_a_memory(name: str) -> None:
 
 
 def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    if why_no_minilm():
-        pytest.skip("the examples are of MiniLM, which is not installed")
+    minilm()
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "auto")
     shutil.copytree(KITCHEN, "kitchen")
     Path("vault").mkdir()

@@ -15,6 +15,7 @@ from recollect.cli import recollect as commands
 from recollect.cli.drawing import bar
 from recollect.embedders import choose_embedder
 from tests.cli.conftest import NOTES, Run, error_of
+from tests.programs import do_without
 
 PLAIN = ("--preset", "trovella")
 """Words and meaning alone: no connections, no stages."""
@@ -223,7 +224,7 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
 
 def test_by_meaning_with_a_real_model(run: Run) -> None:
     if choose_embedder("auto").embedder is None:
-        pytest.skip("no model is installed")
+        do_without("no model is installed")
     with recollect.open("recollect.db") as memory:
         memory.add_many(NOTES)
     found = run("search", "two wheels and a saddle", "--embedder", "auto", "--mode", "semantic", "-k", "1", *PLAIN)

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.embedders.minilm import why_no_minilm
 from tests.docs.session import DOCS, commands, on_a_free_port, run
+from tests.programs import minilm
 
 GUIDES = ("vaults", "conversations", "choosing-an-embedder", "operating", "tuning")
 
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_the_commands_of_a_guide(guide: str, tmp_path: Path) -> None:
-    if why_no_minilm():
-        pytest.skip("the guides are of MiniLM, which is not installed")
+    minilm()
     folder = tmp_path / "here"
     folder.mkdir()
     typed = commands((DOCS / f"{guide}.md").read_text(encoding="utf-8"))

@@ -11,9 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from recollect.embedders.minilm import why_no_minilm
 from tests.docs.session import DOCS, commands, on_a_free_port, run
-from tests.programs import program
+from tests.programs import minilm, program
 
 PAGE = (DOCS / "tutorial.md").read_text(encoding="utf-8")
 ROOT = DOCS.parent
@@ -55,8 +54,7 @@ def fresh(desk: Path) -> dict[str, str]:
 
 
 def test_the_tutorial_word_for_word(checkout: Path, fresh: dict[str, str]) -> None:
-    if why_no_minilm():
-        pytest.skip("the weights of MiniLM cannot be had here")
+    minilm()
     program("curl", package="curl")
     run(on_a_free_port(commands(PAGE)), checkout, fresh, seconds=600)
     made = checkout.parent / "my-memory"

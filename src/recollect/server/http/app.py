@@ -106,7 +106,7 @@ def create_app(
         whole = _Whole(extension.app)
         for path in (extension.path, f"{extension.path}/{{rest:path}}"):
             app.router.routes.append(Route(path, whole, include_in_schema=False))
-    app.openapi = describe(app, keyed=ring is not None)  # type: ignore[method-assign]
+    app.openapi = describe(app, keyed=ring is not None)  # type: ignore[method-assign]  # FastAPI's own way
     handle_problems(app)
     # The last one added is the first that a request meets.
     app.add_middleware(Limits, settings=chosen)

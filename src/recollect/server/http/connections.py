@@ -28,7 +28,7 @@ class Connection(H11Protocol):
     """How long the head of a request may take."""
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it so, too
         """Wait for a request, unless there are too many who do."""
         super().connection_made(transport)
         if len(self.connections) > self.most:

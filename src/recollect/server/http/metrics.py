@@ -48,7 +48,7 @@ class Metrics:
         """Show how much work is waiting or under way."""
         gauge = Gauge("recollect_busy", "Work that is waiting or under way.", ("crew",), registry=self._registry)
         for name, crew in crews.items():
-            gauge.labels(name).set_function(lambda crew=crew: crew.busy)  # type: ignore[misc]
+            gauge.labels(name).set_function(lambda crew=crew: crew.busy)  # type: ignore[misc]  # mypy has no type for a lambda with a default
 
     def finished(self, request: Finished) -> None:
         """Count a request."""

@@ -4,9 +4,9 @@ import { ask } from "./api.js";
 import { askingControls, presets } from "./asking.js";
 import { fill, h, svg } from "./dom.js";
 import { Latest } from "./latest.js";
+import { lightUp } from "./lighting.js";
 import { announce, problemBox } from "./notices.js";
 import { remember } from "./places.js";
-import { lightUp } from "./search.js";
 import { waterfall } from "./waterfall.js";
 import { count, milliseconds, nameOf } from "./words.js";
 

@@ -14,14 +14,16 @@ const KNOWN = new Set(
 
 const policy = window.trustedTypes?.createPolicy("recollect-report", { createHTML: (text) => text });
 
-/** Show the list, or the report that the address names. */
+/** Show the list, or the report that the address names; the result is what to do when it is left. */
 export async function reportsView(main, { rest: [name] }) {
+  const left = new AbortController();
   try {
-    if (name) fill(main, h("p", {}, h("a", { href: to("reports") }, "← All reports")), await report(name));
+    if (name) fill(main, h("p", {}, h("a", { href: to("reports") }, "← All reports")), await report(name, left.signal));
     else fill(main, h("h1", {}, "Reports"), list((await get("/v1/reports")).reports));
   } catch (problem) {
     fill(main, problemBox(problem, undefined, "h1"));
   }
+  return () => left.abort();
 }
 
 function list(reports) {
@@ -42,7 +44,7 @@ function list(reports) {
   );
 }
 
-async function report(name) {
+async function report(name, signal) {
   const text = await get(`/v1/reports/${encodeURIComponent(name)}`);
   // The policy of the page knows no style in a text, so that of the report is taken out of it before it is read.
   const styles = [];
@@ -63,7 +65,7 @@ async function report(name) {
   const style = styles.join("\n").replaceAll(":root", ":host").replace(/(^|[\s,{}])(body|main)(?=[\s,{.:])/g, "$1.$2");
   const dress = () => sheet.replaceSync(inColours(style));
   dress();
-  window.addEventListener("theme-changed", dress);
+  window.addEventListener("theme-changed", dress, { signal });
   shadow.adoptedStyleSheets = [sheet];
   shadow.append(h("div", { class: "body" }, [...read.body.childNodes].map((node) => document.importNode(node, true))));
   shadow.addEventListener("click", (event) => jump(event, shadow));

@@ -6,6 +6,7 @@ import { fill, h } from "./dom.js";
 import { hitCard } from "./hit.js";
 import { Latest } from "./latest.js";
 import { legs } from "./legs.js";
+import { lightUp } from "./lighting.js";
 import { announce, problemBox } from "./notices.js";
 import { remember } from "./places.js";
 import { stats } from "./rights.js";
@@ -168,12 +169,4 @@ function greeting({ notes: held, embedder, right }) {
     h("p", {}, `Embedder: ${embedder}`),
     h("dl", { class: "examples" }, examples.map(([typed, meant]) => [h("dt", {}, h("code", {}, typed)), h("dd", {}, meant)])),
   );
-}
-
-/** Light up what belongs to one note, wherever it is drawn. */
-export function lightUp(places, id) {
-  for (const place of places) {
-    place.classList.toggle("lighting", id !== null);
-    for (const each of place.querySelectorAll("[data-note]")) each.classList.toggle("lit", each.dataset.note === id);
-  }
 }
