@@ -12,6 +12,9 @@ BENCHMARKS = ("fusion", "importing", "parsing", "searching", "storing")
 
 def main() -> int:
     """Run the named benchmarks, or all; return the exit code."""
+    if sys.argv[1:2] == ["stores"]:  # no peer, but each store beside the others, and options of its own
+        stores = importlib.import_module("bench.stores")
+        return int(stores.main(sys.argv[2:]))
     reader = argparse.ArgumentParser(prog="scripts/bench", description="Speed as ratios against a peer in one run.")
     reader.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; default: all")
     reader.add_argument("--json", action="store_true", help="print the figures as JSON")

@@ -68,12 +68,12 @@ def fields(texts: Sequence[str], vectors: NDArray[np.float32], start: int = 0) -
 def comparisons() -> Iterator[Comparison]:
     """Yield each comparison as it is done."""
     with TemporaryDirectory() as folder:
-        yield _many(Path(folder))
+        yield from _many(Path(folder))
         yield _one(Path(folder))
         yield from _fresh_process(Path(folder))
 
 
-def _many(folder: Path) -> Comparison:
+def _many(folder: Path) -> Iterator[Comparison]:
     texts, vectors = sample(NOTES)
     started = perf_counter()
     with recollect.open(folder / "memory.db", embedder=None) as memory:
@@ -85,7 +85,11 @@ def _many(folder: Path) -> Comparison:
     theirs = perf_counter() - started
     bare.connection.close()
     million = 1e6 / NOTES
-    return Comparison(f"add_many of {NOTES:,}, a note", ours * million, "bare executemany", theirs * million, 4)
+    yield Comparison(f"add_many of {NOTES:,}, a note", ours * million, "bare executemany", theirs * million, 4)
+    for name, at_most in (("copy", 2), ("copy again, with nothing to do", 1)):
+        copied = recollect.copy(folder / "memory.db", folder / "copy.db", verify=False).copied
+        assert copied.nothing_to_do == ("again" in name)
+        yield Comparison(f"{name}, a note", copied.seconds * million, "add_many", ours * million, at_most)
 
 
 def _one(folder: Path) -> Comparison:

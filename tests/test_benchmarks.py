@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from bench import serving, storing
+from bench import capacity, serving, stores, storing
 from bench.fusion import bare_loop, ranked_lists
 from bench.parsing import NO_STOPWORDS, PLAIN, split_and_look_up
 from bench.timing import Comparison, compare
@@ -49,9 +50,24 @@ def test_storing_compares_what_is_really_stored(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("bench.timing._ROUND_NS", 1)
     monkeypatch.setattr("bench.storing.NOTES", 2000)
     found = list(storing.comparisons())
-    assert [row.at_most for row in found] == [4, 3, 1, 2.5]
-    assert [row.unit for row in found] == ["µs", "µs", "µs", "MB"]
+    assert [row.at_most for row in found] == [4, 2, 1, 3, 1, 2.5]
+    assert [row.unit for row in found] == ["µs"] * 5 + ["MB"]
     assert all(row.ours > 0 and row.theirs > 0 for row in found)
+
+
+def test_stores_are_measured_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"sqlite", "postgres"} <= set(stores.installed())
+    stores.main(["--notes", "120", "--rounds", "1", "--queries", "3", "--engines", "sqlite", "postgres", "--json"])
+    figures = json.loads(capsys.readouterr().out)
+    assert all(
+        each[f"{search}_same_as_sqlite"] == 1 and each[f"{search}_p95_ms"] >= each[f"{search}_p50_ms"] > 0
+        for each in figures.values()
+        for search in ("search_text", "search_vectors", "Memory.search")
+    )
+    assert figures["postgres"]["server_mb"] > 10
+    lines = stores.table(figures).splitlines()
+    assert lines[:2] == ["| | sqlite | postgres |", "|---|---|---|"]
+    assert lines[-1].startswith("| server mb | – | ")
 
 
 def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
@@ -63,3 +79,19 @@ def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
             after = serving._parts(server.url)
     assert after.pop("searches") == 1
     assert set(after) == {"waiting", "legs", "context", "graph", "ranking", "rerank", "rest", "server"}
+
+
+def test_a_capacity_in_bold_was_measured() -> None:
+    points: capacity.Points = {
+        10_000: {"sqlite": {"disk_mb": 20.0, "notes_per_second": 500.0}},
+        100_000: {"sqlite": {"disk_mb": 110.0, "notes_per_second": 400.0}},
+        1_000_000: {"sqlite": {"disk_mb": 1500.0}, "postgres": {"disk_mb": 3000.0}},
+    }
+    _, _, *rows = capacity.model_table(points, "sqlite").splitlines()
+    assert rows[:4] == [
+        "| 10⁴ | **20 MB** | **500 notes/s** | 20 s |",
+        "| 10⁵ | **110 MB** | **400 notes/s** | 4 min |",
+        "| 10⁶ | **1.5 GB** | 400 notes/s | 42 min |",
+        "| 10⁷ | 10 GB | 400 notes/s | 7 hours |",
+    ]
+    assert capacity.check_table(points).splitlines()[2:] == ["| SQLite, disk | 1.01 GB | 1.5 GB | 1.49 |"]

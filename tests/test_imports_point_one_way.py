@@ -22,7 +22,7 @@ LAYERS = [
     {"asynchronous"},
     {"opening"},
     {"memory"},
-    {"writing", "access", "figures", "superseding"},
+    {"writing", "access", "copying", "figures", "superseding"},
     {"retrieval"},
     {"ingest", "stores", "embedders", "rerankers"},
     {"exchange", "inference", "secrets"},

@@ -15,7 +15,8 @@ SURFACE = {
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
         IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
         RerankerError Retrieval SearchResult SecretFoundError ServerError Step StoreBusyError StoreDamagedError
-        StoreError StoreFullError StoreReadOnlyError StoreVersionError Trace __version__ open open_async presets
+        StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace __version__ copy open
+        open_async presets
         client embedders evaluation frameworks fusion ingest query ranking rerankers retrieval server stores
     """,
     "recollect.client": "AsyncClient RemoteResult",

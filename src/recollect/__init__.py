@@ -41,6 +41,7 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
+    StoreUnavailableError,
     StoreVersionError,
 )
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         stores,
     )
     from recollect.asynchronous import AsyncMemory, open_async
+    from recollect.copying import copy
     from recollect.memory import Memory, MemoryStats
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
     from recollect.opening import open  # noqa: A004 (recollect.open is the name that users know)
@@ -98,10 +100,12 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreReadOnlyError",
+    "StoreUnavailableError",
     "StoreVersionError",
     "Trace",
     "__version__",
     "client",
+    "copy",
     "embedders",
     "evaluation",
     "frameworks",
@@ -134,6 +138,7 @@ _ROOMS = (
 )
 _HOMES = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
+    "copy": "recollect.copying",
     **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),
     "open": "recollect.opening",
     **dict.fromkeys(("Candidate", "Contribution", "Filters", "Hit", "Link", "Note", "Step"), "recollect.model"),

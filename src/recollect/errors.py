@@ -12,6 +12,7 @@ The tree::
     │   ├── StoreDamagedError      it is no store, or a damaged one
     │   ├── StoreFullError         there is no room for what should be written
     │   ├── StoreReadOnlyError     it cannot be written to
+    │   ├── StoreUnavailableError  its server cannot be reached, or went away
     │   └── StoreVersionError      it was written by a newer version
     ├── EmbedderError              a model that cannot be loaded or does not answer
     ├── RerankerError              the same of the second stage: its model fails
@@ -46,6 +47,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreReadOnlyError",
+    "StoreUnavailableError",
     "StoreVersionError",
 ]
 
@@ -107,6 +109,10 @@ class StoreFullError(StoreError):
 
 class StoreReadOnlyError(StoreError):
     """The store cannot be written to."""
+
+
+class StoreUnavailableError(StoreError):
+    """The server that holds the notes cannot be reached, or went away; it may be back soon."""
 
 
 class StoreVersionError(StoreError):

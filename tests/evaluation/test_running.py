@@ -14,7 +14,8 @@ import recollect
 from recollect import Note
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation import Collection, Dataset, Outcome, Question, System, evaluate, load_dataset
-from recollect.evaluation.running import UNDATED, evaluation_folder, open_collection
+from recollect.evaluation.lodging import UNDATED, open_collection
+from recollect.evaluation.running import evaluation_folder
 from recollect.memory import Memory
 from recollect.retrieval import presets
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
@@ -221,6 +222,41 @@ def test_questions_to_a_memory_of_ones_own_name_notes_by_id_or_path(
     with recollect.open(tmp_path / "m.db", embedder=None) as memory:
         assert [note.last_accessed_at for note in memory.notes(namespace="work")] == [None]
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_dataset_can_be_a_guest_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+    dataset = load_dataset(KITCHEN)
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        memory.add("Prefers green tea.", id="mine")
+    options: dict[str, Any] = {"embedder": None, "cache": tmp_path / "cache"}
+    (alone,) = evaluate(dataset, ["default"], **options)
+    (guest,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
+    asked_by_guest = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
+    assert len(asked_by_guest) == len(dataset.collections)
+    assert {each: ranking.ids for each, ranking in guest.rankings.items()} == {
+        each: ranking.ids for each, ranking in alone.rankings.items()
+    }
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        assert [note.id for note in memory.notes()] == ["mine"]
+        assert sum(memory.stats().store.notes.values()) == 1
+
+
+def test_a_guest_leaves_when_something_goes_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Memory, "search", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store=tmp_path / "home.db")
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        assert sum(memory.stats().store.notes.values()) == 0
+
+
+def test_a_store_is_for_notes_of_a_dataset(tmp_path: Path) -> None:
+    with (
+        recollect.open(tmp_path / "m.db", embedder=None) as memory,
+        pytest.raises(ArgumentError, match="store: is for the notes of a dataset"),
+    ):
+        evaluate(questions_alone(("tea", "n1")), ["default"], memory=memory, store=tmp_path / "home.db")
+    with pytest.raises(ArgumentError, match="store: no store is known for 'redis://here'"):
+        evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store="redis://here")
 
 
 def test_notes_and_a_memory_exclude_each_other(tmp_path: Path) -> None:

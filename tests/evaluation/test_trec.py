@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.errors import IngestError
@@ -12,6 +12,7 @@ from recollect.evaluation import Question, Ranking, read_qrels, read_run, write_
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8)
 
 
+@example({"\ufeff": ["0"]})
 @given(st.dictionaries(IDS, st.lists(IDS, unique=True, min_size=1, max_size=4), max_size=4))
 def test_any_ids_survive(tmp_path_factory: pytest.TempPathFactory, rankings: dict[str, list[str]]) -> None:
     folder = tmp_path_factory.mktemp("trec")

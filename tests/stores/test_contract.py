@@ -13,7 +13,7 @@ import pytest
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, Written, draft_of
 from recollect.query import parse
-from recollect.stores.base import Edge, Model, ModelChangedError, Store, VectorsMissingError, digest
+from recollect.stores.base import Edge, Model, ModelChangedError, Shelf, Store, VectorsMissingError, digest
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -125,6 +125,12 @@ class TestWriting:
     def test_an_update_that_changes_nothing_changes_nothing(self, store: Store) -> None:
         (old,) = put(store, {"path": "tea.md", "content": "green", "links": ["a"]})
         assert put(store, {"path": "tea.md", "content": "green"}, {"path": "tea.md", "links": ["a"]}) == [old, old]
+
+    def test_a_draft_may_say_that_a_note_was_never_read(self, store: Store) -> None:
+        put(store, {"id": "tea", "content": "green", "last_accessed_at": "2026-04-18"})
+        (note,) = store.write([{"id": "tea", "last_accessed_at": None}])
+        assert note.last_accessed_at is None
+        assert store.get(["tea"], namespace=HOME) == [note]
 
     def test_a_whole_note_replaces_all(self, store: Store) -> None:
         put(store, {"path": "tea.md", "content": "green", "tags": ["drinks"], "session": "s", "position": 1})
@@ -1310,6 +1316,53 @@ class TestDocuments:
         store.write_documents([document], namespace=HOME, adopt=True)
         assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 1
         assert store.get([note.id], namespace=HOME) == [None]
+
+    def test_shelves_tell_which_notes_are_whose(self, store: Store) -> None:
+        def document(name: str, *paths: str) -> Document:
+            return Document("/vault", name, f"of {name}", [draft_of({"path": path, "content": path}) for path in paths])
+
+        store.write_documents([document("a.md", "a#1", "a#2"), document("empty.md")], namespace=HOME)
+        store.write_documents([document("b.md", "b")], namespace="work")
+        put(store, "by hand")
+        ids = {note.path: note.id for note in store.notes()}
+        vault = [
+            Shelf(HOME, "/vault", "a.md", "of a.md", (ids["a#1"], ids["a#2"])),
+            Shelf(HOME, "/vault", "empty.md", "of empty.md", ()),
+        ]
+        assert sorted(store.shelves(namespace=HOME)) == vault
+        assert sorted(store.shelves()) == [*vault, Shelf("work", "/vault", "b.md", "of b.md", (ids["b"],))]
+        assert list(store.shelves(namespace="nowhere")) == []
+
+    def test_all_shelves_are_walked_over(self, store: Store) -> None:
+        names = [f"{number:03}.md" for number in range(300)]
+        store.write_documents([Document("/vault", name, "1", []) for name in names], namespace=HOME)
+        assert sorted(shelf.name for shelf in store.shelves()) == names
+
+    def test_notes_are_shelved_without_being_changed(self, store: Store) -> None:
+        notes = put(store, {"path": "a", "content": "x", "vector": [1, 0]}, {"path": "b", "content": "y"})
+        put(store, {"id": notes[0].id, "content": "elsewhere", "namespace": "work"})
+        shelf = Shelf(HOME, "/vault", "a.md", "1", (notes[0].id, notes[1].id, "nobody"))
+        store.shelve([shelf, Shelf("new", "/vault", "a.md", "2", ())])
+        assert list(store.shelves(namespace=HOME)) == [shelf._replace(notes=shelf.notes[:2])]
+        assert store.documents("/vault", namespace="new") == {"a.md": "2"}
+        assert list(store.shelves(namespace="work")) == []
+        assert store.get(["a", "b"], namespace=HOME) == notes
+        assert nearest(store, [1, 0]) == ["a"]
+        drafts = [draft_of({"path": path, "content": text}) for path, text in (("a", "x"), ("b", "new"))]
+        written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=HOME)
+        assert written == Written(updated=1, unchanged=1)
+
+    def test_notes_go_from_one_shelf_to_another(self, store: Store) -> None:
+        first, second = (note.id for note in put(store, {"path": "a", "content": "x"}, {"path": "b", "content": "y"}))
+        old, new = Shelf(HOME, "/vault", "old.md", "1", (first, second)), Shelf(HOME, "/vault", "new.md", "1", (first,))
+        store.shelve([old])
+        store.shelve([new])
+        assert {shelf.name: shelf.notes for shelf in store.shelves()} == {"old.md": (second,), "new.md": (first,)}
+        store.shelve([old._replace(notes=(), fingerprint="2")])
+        assert store.documents("/vault", namespace=HOME) == {"old.md": "2", "new.md": "1"}
+        assert store.remove_documents("/vault", ["old.md"], namespace=HOME) == 0
+        assert store.remove_documents("/vault", ["new.md"], namespace=HOME) == 1
+        assert [note.path for note in store.notes()] == ["b"]
 
     def test_documents_need_vectors_too(self, store: Store) -> None:
         document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "x"})])

@@ -18,8 +18,8 @@ __all__ = ["main", "recollect"]
 def recollect() -> None:
     """Hybrid memory retrieval for agents, with the reasons for every result.
 
-    A memory is one file, named by --db or RECOLLECT_DB. Exit codes: 0 done, 1 nothing found or something failed,
-    2 wrong use.
+    A memory is one file, or a database on a server, named by --db or RECOLLECT_DB. Exit codes: 0 done, 1 nothing found
+    or something failed, 2 wrong use.
     """
 
 

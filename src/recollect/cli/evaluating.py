@@ -54,6 +54,13 @@ _DATASET = (
         help="Where vectors and rankings are kept, by default in the user's cache.",
     ),
 )
+_STORE = click.option(
+    "--store",
+    metavar="PATH|URL",
+    default=None,
+    help="Where the dataset's notes are put while they are asked: a store, each collection in a namespace of its own "
+    "that is emptied at the end; by default temporary files.",
+)
 _FRESH = click.option("--fresh", is_flag=True, help="Begin anew instead of going on where the last run ended.")
 
 
@@ -66,7 +73,7 @@ def choosing_options(command: F) -> F:
 
 def dataset_options(command: F) -> F:
     """Give a command that goes on where it ended the options that choose and limit a dataset."""
-    return choosing_options(_FRESH(command))
+    return choosing_options(_STORE(_FRESH(command)))
 
 
 def chosen_dataset(path: str, asked: dict[str, Any]) -> Dataset:
@@ -101,6 +108,7 @@ def judged(dataset: Dataset, systems: Sequence[System], asked: dict[str, Any], *
             embedder=asked["embedder"],
             memory=memory,
             namespace=asked.get("namespace"),
+            store=asked["store"],
             cache=asked["cache"],
             resume=not asked["fresh"],
             progress=told,

@@ -32,6 +32,7 @@ COMMANDS = {
     "delete": "delete",
     "export": "export",
     "import": "load",
+    "copy": "copy",
     "reindex": "reindex",
     "backup": "backup",
     "stats": "stats",

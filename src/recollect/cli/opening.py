@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.errors import ArgumentError
+from recollect.stores.addresses import is_address
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -41,13 +42,11 @@ def open_for_reading(
 ) -> Memory:
     """Open a memory to read it, also where nothing may be written.
 
-    Where writing is possible, SQLite's own files beside the memory are tidied up at the end, and a memory of an older
-    version is brought up to date.
+    Where a file can be written, SQLite's own files beside it are tidied up at the end, and a memory of an older version
+    is brought up to date. On a server, reading leaves everything as it is: a database that was named by mistake, too.
     """
     _require(db)
-    path = Path(db).expanduser()
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return _open(db, embedder, aliases=aliases, reranker=reranker, read_only=not writable)
+    return _open(db, embedder, aliases=aliases, reranker=reranker, read_only=is_address(db) or not _is_writable(db))
 
 
 def free_target(path: Path, *, force: bool) -> Path:
@@ -68,8 +67,13 @@ def no_progress(done: int, total: int, name: str) -> None:
     """Show nothing."""
 
 
+def _is_writable(db: str) -> bool:
+    path = Path(db).expanduser()
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
 def _require(db: str) -> None:
-    if "://" not in db and not Path(db).expanduser().exists():
+    if not is_address(db) and not Path(db).expanduser().exists():
         raise click.UsageError(f"there is no memory at {db}; add a note to create one, or name another with --db")
 
 

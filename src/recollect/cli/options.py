@@ -37,12 +37,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 database = click.option(
     "--db",
     type=click.Path(dir_okay=False),
-    metavar="PATH",
+    metavar="PATH|URL",
     default="recollect.db",
     envvar="RECOLLECT_DB",
     show_default=True,
     show_envvar=True,
-    help="The file that holds the memory.",
+    help="Where the memory is: a file, or the address of a server.",
 )
 embedder = click.option(
     "--embedder",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli import opening, options, terminal
+from recollect.stores.addresses import without_secrets
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
@@ -65,7 +66,7 @@ def command(
         terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(made.remarks)})
     elif made.questions:
         _tell(made, counts)
-        place = "" if db == "recollect.db" else f" --db {shlex.quote(db)}"
+        place = "" if db == "recollect.db" else f" --db {shlex.quote(without_secrets(db))}"
         place += f" --namespace {shlex.quote(namespace)}" if namespace else ""
         terminal.say(f"written to {target}; what to do with them:")
         for verb in ("eval", "tune"):

@@ -15,6 +15,7 @@ from recollect.errors import (
     StoreBusyError,
     StoreFullError,
     StoreReadOnlyError,
+    StoreUnavailableError,
 )
 
 __all__ = ["BY_KIND", "error_of"]
@@ -28,6 +29,7 @@ BY_KIND: dict[str, type[RecollectError]] = {
     "read-only": StoreReadOnlyError,
     "store-busy": StoreBusyError,
     "store-full": StoreFullError,
+    "store-unavailable": StoreUnavailableError,
     "too-large": ArgumentError,
     "unauthorised": ForbiddenError,
 }

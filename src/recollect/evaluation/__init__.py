@@ -4,10 +4,11 @@ from recollect.evaluation.comparison import Comparison, Standing, compare_outcom
 from recollect.evaluation.dataset import Collection, Dataset, Question
 from recollect.evaluation.embeddings import KeepingEmbedder
 from recollect.evaluation.loading import load_dataset
+from recollect.evaluation.lodging import open_collection
 from recollect.evaluation.measures import MEASURES, measured
 from recollect.evaluation.outcome import Outcome, Ranking
 from recollect.evaluation.report import Report, report_of, write_pictures, write_report
-from recollect.evaluation.running import evaluate, open_collection
+from recollect.evaluation.running import evaluate
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
 from recollect.evaluation.sweep import Point, Sweep
 from recollect.evaluation.sweeping import SWEPT, sweep_of, swept

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,24 +21,20 @@ from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation.dataset import Collection, Dataset, Question
 from recollect.evaluation.embeddings import KeepingEmbedder
 from recollect.evaluation.journal import Journal, code_digest, collection_digest, question_digest
+from recollect.evaluation.lodging import UNDATED, lodge
 from recollect.evaluation.measures import MEASURES, cutoff, measured
 from recollect.evaluation.outcome import Outcome, Ranking
 from recollect.evaluation.own_memory import Held, held_by
 from recollect.evaluation.system import System
 from recollect.memory import Memory
-from recollect.model import Note
-from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import PresetSpec, SearchResult
 
-__all__ = ["DEPTH", "UNDATED", "asked_collections", "dated", "evaluate", "evaluation_folder", "open_collection"]
+__all__ = ["DEPTH", "asked_collections", "evaluate", "evaluation_folder"]
 
 DEPTH = 20
 """How many notes a system returns: enough for measures at 10, and for a first answer that comes late."""
-
-UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
-"""When notes were made that do not say: all at one moment, so that none is newer than another."""
 
 
 def evaluate(
@@ -52,6 +46,7 @@ def evaluate(
     measures: Sequence[str] = MEASURES,
     memory: Memory | None = None,
     namespace: str | None = None,
+    store: str | PathLike[str] | None = None,
     cache: str | PathLike[str] | None = None,
     resume: bool = True,
     remember_queries: bool = False,
@@ -59,15 +54,17 @@ def evaluate(
 ) -> list[Outcome]:
     """Put every question to every system, and return what came of each, in the order of ``systems``.
 
-    Each collection is a memory of its own, in a temporary folder, one at a time. Questions of a collection that has no
-    notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes; nothing is written
-    there. A question counts time from when it was asked; one without a date from the latest note, never from today.
+    Each collection is a memory of its own, one at a time: in a temporary folder, or, in the ``store`` that is named by
+    a path or an address, in a namespace of its own that is emptied when all is asked. Questions of a collection that
+    has no notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes; nothing is
+    written there. A question counts time from when it was asked; one without a date from the latest note, never from
+    today.
 
     Vectors of notes, and rankings, are kept in the folder ``cache``, by default a part of the user's cache. A second
     run goes on where the first one was; without ``resume`` it begins anew. A ranking is taken over only if the dataset,
-    the preset, the mode, the embedder, ``depth`` and the code of Recollect are the same. Rankings of ``memory`` are not
-    kept, because it may change. With ``remember_queries`` each query is embedded once, so that times say less: for
-    sweeps.
+    the preset, the mode, the embedder, ``depth``, ``store`` and the code of Recollect are the same. Rankings of
+    ``memory`` are not kept, because it may change. With ``remember_queries`` each query is embedded once, so that times
+    say less: for sweeps.
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect import Note
@@ -85,6 +82,8 @@ def evaluate(
         raise ArgumentError("depth", f"must be at least {deepest}, as deep as the measures look, got {depth}")
     folder = evaluation_folder() if cache is None else Path(cache).expanduser()
     asked = asked_collections(dataset, memory)
+    if memory is not None and store is not None:
+        raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")
     model = embedder_from(embedder) if memory is None else memory.embedder
     if model is None and (lacking := next((each for each in chosen if each.mode in ("hybrid", "semantic")), None)):
         raise ArgumentError("embedder", f"must not be none for {lacking.name}, or it would search by words alone")
@@ -93,11 +92,11 @@ def evaluate(
         # A memory may change between two runs: what it answered is not kept.
         kept_in = folder if memory is None else Path(stack.enter_context(TemporaryDirectory(prefix="recollect-")))
         journals = [
-            stack.enter_context(Journal(_journal(kept_in, dataset, system, name, depth), fresh=not resume))
+            stack.enter_context(Journal(_journal(kept_in, dataset, system, name, depth, store), fresh=not resume))
             for system in chosen
         ]
         work = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in asked)
-        run = _Run(list(zip(chosen, journals, strict=True)), depth, work, progress)
+        run = _Run(list(zip(chosen, journals, strict=True)), depth, work, progress, store)
         for collection, questions in asked:
             if memory is None:
                 embedding = KeepingEmbedder(model, folder, remember_queries=remember_queries) if model else None
@@ -115,35 +114,6 @@ def evaluation_folder() -> Path:
         raise RecollectError(f"there is no folder to keep vectors in ({error}): set RECOLLECT_CACHE to one") from error
 
 
-@contextmanager
-def open_collection(
-    collection: Collection, embedder: Embedder | None = None, progress: Progress | None = None
-) -> Iterator[Memory]:
-    """Give a memory with the notes of a collection, for as long as it is needed.
-
-    >>> from recollect import Note
-    >>> tea = Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."),))
-    >>> with open_collection(tea) as memory:
-    ...     [hit.id for hit in memory.search("tea")]
-    ['n1']
-    """
-    with (
-        TemporaryDirectory(prefix="recollect-") as folder,
-        open_memory(Path(folder, "memory.db"), embedder=embedder, record_access=False) as memory,
-    ):
-        memory.add_many(dated(collection), progress=progress)
-        yield memory
-
-
-def dated(collection: Collection) -> list[Note]:
-    """Return the notes of a collection, each with a time.
-
-    >>> dated(Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."),)))[0].created_at.year
-    2000
-    """
-    return [note if note.created_at else replace(note, created_at=UNDATED) for note in collection.notes]
-
-
 class _Run:
     """One evaluation on its way: what was found so far, and how far it has come."""
 
@@ -153,12 +123,14 @@ class _Run:
         depth: int,
         work: int,
         progress: Progress | None,
+        store: str | PathLike[str] | None,
     ) -> None:
         self.found: dict[str, dict[str, Ranking]] = {system.name: {} for system, _ in journals}
         self._journals = journals
         self._depth = depth
         self._work = work
         self._progress = progress
+        self._store = store
         self._done = 0
 
     def ask_collection(self, collection: Collection, questions: Sequence[Question], embedder: Embedder | None) -> None:
@@ -167,12 +139,12 @@ class _Run:
         digests = {question.id: question_digest(question, digest) for question in questions}
         if any(each not in journal.rankings for each in digests.values() for _, journal in self._journals):
             before = self._done
-            with open_collection(
-                collection, embedder, lambda count, *_: self._tell(before + count, collection.id)
-            ) as memory:
+            with lodge(
+                collection, self._store, embedder, lambda count, *_: self._tell(before + count, collection.id)
+            ) as (memory, namespace):
                 self._tell(before + len(collection.notes), collection.id)
                 now = max(note.created_at or UNDATED for note in collection.notes)
-                self._ask(memory, questions, digests, {"now": now})
+                self._ask(memory, questions, digests, {"namespace": namespace, "now": now})
         else:
             self._tell(self._done + len(collection.notes) + len(questions) * len(self._journals), collection.id)
         self._collect(questions, digests)
@@ -261,9 +233,11 @@ def asked_collections(dataset: Dataset, memory: Memory | None) -> list[tuple[Col
     return asked
 
 
-def _journal(folder: Path, dataset: Dataset, system: System, embedder: str, depth: int) -> Path:
+def _journal(
+    folder: Path, dataset: Dataset, system: System, embedder: str, depth: int, store: str | PathLike[str] | None
+) -> Path:
     """Return where the rankings of a system are kept; a name for people, and a digest of all that matters."""
-    told = "\0".join((system.digest(), embedder, str(depth), code_digest()))
+    told = "\0".join((system.digest(), embedder, str(depth), code_digest(), str(store or "")))
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{dataset.name}.{system.name}")[:80]
     return folder / "runs" / f"{readable}.{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsonl"
 

@@ -1,7 +1,8 @@
 """Runs and judgements in the files of TREC, which every tool of the field reads.
 
 A line of a run is ``question Q0 note rank score tag``, a line of judgements ``question 0 note grade``. Columns are told
-apart by white space, so that white space and ``%`` within an id are percent-encoded, and decoded on reading.
+apart by white space, so that white space and ``%`` within an id are percent-encoded, and decoded on reading. So is
+U+FEFF, which would be lost as the mark of an encoding where an id that begins with it opens the file.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from recollect.evaluation.outcome import Ranking
 
 __all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
 
-_SPECIAL = re.compile(r"[\s%]")
+_SPECIAL = re.compile(r"[\s%\ufeff]")
 _HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
 """What the column of grades is called where the first line names the columns."""
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import regex
+
 from recollect.secrets.secret import Secret
 
 __all__ = ["find_private_keys"]
 
 _BEGIN = re.compile(r"-----BEGIN (?:RSA |DSA |EC |OPENSSH |ENCRYPTED |PGP |ANY )?PRIVATE KEY(?: BLOCK)?-----")
-_WHOLE = re.compile(r"(?:[^-]|-(?!----)){0,65536}+-----END [A-Z ]{0,40}+-----")
-_CUT = re.compile(
+# By regex: the standard library of Python 3.11.2 and its like loses its place in such groups.
+_WHOLE = regex.compile(r"(?:[^-]|-(?!----)){0,65536}+-----END [A-Z ]{0,40}+-----")
+_CUT = regex.compile(
     r"(?:(?:\s|\\[nr]){0,4}+[A-Za-z0-9+/=]{16,128}+){0,1024}+(?:(?:\s|\\[nr]){0,4}+[A-Za-z0-9+/]{1,63}+={1,2}+)?+"
 )
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40}")

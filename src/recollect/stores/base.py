@@ -40,6 +40,7 @@ __all__ = [
     "Page",
     "Pending",
     "SearchIndex",
+    "Shelf",
     "Store",
     "StoreStats",
     "VectorsMissingError",
@@ -84,6 +85,21 @@ class Pending(NamedTuple):
 
     key: Any
     text: EmbeddingText
+
+
+class Shelf(NamedTuple):
+    """A document as a store knows it: where it lies, what stands for its state, and which notes are its own.
+
+    >>> Shelf("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
+    ('n1',)
+    """
+
+    namespace: str
+    root: str
+    name: str
+    fingerprint: str
+    notes: tuple[str, ...]
+    """The ids of its notes, in the order in which they came."""
 
 
 class Finding(NamedTuple):
@@ -331,6 +347,18 @@ class Store(SearchIndex, Protocol):
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
         """Forget documents and delete their notes; return how many notes there were."""
+        ...
+
+    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+        """Walk over the documents of a namespace, or of all, in whatever order."""
+        ...
+
+    def shelve(self, shelves: Sequence[Shelf]) -> None:
+        """Let documents have these fingerprints and just these notes, by id; no note changes otherwise.
+
+        A document that is not there yet begins. What it had before and has no longer belongs to none, a note that
+        another had is that one's no more, and ids that are not there are passed over.
+        """
         ...
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:

@@ -17,6 +17,7 @@ from recollect import (
     StoreDamagedError,
     StoreFullError,
     StoreReadOnlyError,
+    StoreUnavailableError,
 )
 from tests.server.http.conftest import problem
 
@@ -27,6 +28,7 @@ from tests.server.http.conftest import problem
         (ArgumentError("path", "is taken"), 422, "invalid", "path: is taken"),
         (IngestError("tea.md: odd"), 422, "invalid", "tea.md: odd"),
         (StoreBusyError("/home/m.db is busy"), 503, "store-busy", "The memory is kept busy by others"),
+        (StoreUnavailableError("db is down"), 503, "store-unavailable", "The memory cannot be reached"),
         (StoreFullError("/home/m.db is full"), 507, "store-full", "There is no room left"),
         (StoreReadOnlyError("/home/m.db is read-only"), 409, "read-only", "The memory cannot be written to"),
         (StoreDamagedError("/home/m.db is damaged"), 500, "internal", "Something failed in the server"),

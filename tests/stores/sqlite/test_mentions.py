@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import StoreError
-from recollect.stores.sqlite import known_words, mentions, neighbourhood
+from recollect.stores import known_words
+from recollect.stores.sqlite import mentions, neighbourhood
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores import naming
 from tests.stores.sqlite.older import as_first_version
@@ -341,7 +342,7 @@ def test_notes_without_titles_are_not_read(path: Path, monkeypatch: pytest.Monke
         raise AssertionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(mentions, "Reader", unread)
+        patch.setattr("recollect.stores.tokens._read", unread)
         store.write([{"id": "1", "content": "to Kyoto"}])
         store.write([{"id": "2", "content": "from Kyoto", "summary": "home"}])
     store.write([{"id": "3", "title": "Kyoto", "content": "x"}])

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from recollect.model import Filters
+from recollect.stores.names import NameIndex
 from recollect.stores.sqlite import names
-from recollect.stores.sqlite.rows import fetch
+from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores.sqlite.older import as_first_version
 
@@ -137,7 +138,7 @@ def test_threads_that_write_and_search(store: SQLiteStore) -> None:
 
 
 def test_blocks_fill_up_and_names_that_are_gone_are_let_go_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "BLOCK_NAMES", 4)
+    monkeypatch.setattr("recollect.stores.names.BLOCK_NAMES", 4)
     monkeypatch.setattr(names, "FILTERED_NOTES", 3)
     store = SQLiteStore(path)
     for turn in range(6):
@@ -162,7 +163,7 @@ def test_blocks_fill_up_and_names_that_are_gone_are_let_go_of(path: Path, monkey
     store.close()
 
 
-def kept(store: SQLiteStore, *, titles: bool) -> names.NameIndex:
+def kept(store: SQLiteStore, *, titles: bool) -> NameIndex:
     with store._connections.reading() as connection:
         return store._names[titles].at(connection, 1)
 

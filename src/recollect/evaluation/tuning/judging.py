@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from recollect.embedders import EmbedderSpec, embedder_from
 from recollect.evaluation.dataset import Dataset, Question
 from recollect.evaluation.embeddings import KeepingEmbedder
+from recollect.evaluation.lodging import UNDATED, dated
 from recollect.evaluation.measures import cutoff, measured
 from recollect.evaluation.outcome import Ranking
 from recollect.evaluation.own_memory import Held, held_by
-from recollect.evaluation.running import DEPTH, UNDATED, asked_collections, dated, evaluation_folder
+from recollect.evaluation.running import DEPTH, asked_collections, evaluation_folder
 from recollect.memory import Memory
 from recollect.opening import open as open_memory
 from recollect.progress import Progress

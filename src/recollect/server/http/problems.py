@@ -24,6 +24,7 @@ from recollect.errors import (
     StoreBusyError,
     StoreFullError,
     StoreReadOnlyError,
+    StoreUnavailableError,
 )
 
 __all__ = ["KINDS", "MEDIA_TYPE", "Kind", "ProblemError", "handle_problems", "problem_of", "problem_response"]
@@ -62,6 +63,7 @@ KINDS = {
     "model-unavailable": Kind(503, "A model does not answer"),
     "keys-unreadable": Kind(503, "The server cannot read its keys"),
     "timed-out": Kind(504, "It took too long"),
+    "store-unavailable": Kind(503, "The memory cannot be reached"),
     "store-full": Kind(507, "There is no room left"),
 }
 """Every problem that an answer may name, as ``urn:recollect:KIND``."""
@@ -116,6 +118,8 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError("invalid", str(error))
         case StoreBusyError():
             return ProblemError("store-busy", headers=_RETRY)
+        case StoreUnavailableError():
+            return ProblemError("store-unavailable", headers=_RETRY)
         case StoreFullError():
             return ProblemError("store-full")
         case StoreReadOnlyError():

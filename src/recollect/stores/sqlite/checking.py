@@ -9,7 +9,7 @@ import apsw
 from recollect.model import embedding_text
 from recollect.stores.base import Finding, digest
 from recollect.stores.sqlite import entities, mentions
-from recollect.stores.sqlite.rows import fetch
+from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index, forget_word_index
 
 __all__ = ["check", "rebuild", "unreadable_indexes"]

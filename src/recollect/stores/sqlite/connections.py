@@ -28,7 +28,7 @@ from recollect.errors import (
 )
 from recollect.nesting import with_room
 from recollect.stores.sqlite import expiry, schema
-from recollect.stores.sqlite.titles import indexed
+from recollect.stores.tokens import indexed
 
 __all__ = ["PATIENCE", "Connections"]
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
-from recollect.errors import ArgumentError, StoreDamagedError
+from recollect.errors import ArgumentError
 from recollect.model import Note, embedding_text
 from recollect.stores.base import Model, Pending, digest
+from recollect.stores.units import rows_of, unit_rows
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -24,18 +25,12 @@ __all__ = [
     "embed",
     "model_key",
     "pending",
-    "rows_of",
-    "unit_query",
-    "unit_rows",
-    "vector_of",
+    "vectors_of",
     "write_vectors",
 ]
 
 GIVEN = "given"
 """The name of the model whose vectors came from the caller, without a name."""
-
-
-NEARLY = 1e-5
 
 
 def active_model(connection: apsw.Connection) -> tuple[int, Model] | None:
@@ -58,29 +53,6 @@ def model_key(connection: apsw.Connection, model: Model) -> int:
         "SELECT key FROM models WHERE (name, dimension, precision) = (?, ?, ?)", tuple(model)
     ).get
     return key
-
-
-def unit_rows(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors at unit length; one of zeros stays as it is.
-
-    >>> unit_rows([np.array([3e30, 4e30], dtype=np.float32)]).round(1).tolist()
-    [[0.6000000238418579, 0.800000011920929]]
-    """
-    rows = np.asarray(vectors, dtype=np.float32)
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    scaled = rows / np.where(largest > 0, largest, 1)  # first, for the square of a very large number overflows
-    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
-    unit = scaled / np.where(lengths > 0, lengths, 1)
-    # One that is of unit length already stays as it is to the last bit, so that it survives an export.
-    return np.where(np.abs(lengths * largest - 1) < NEARLY, rows, unit).astype(np.float32, copy=False)
-
-
-def unit_query(vector: Vector, model: Model) -> Vector:
-    """Return the vector of a query at unit length, if it can be compared with those of a model."""
-    if np.shape(vector) != (model.dimension,):
-        raise ArgumentError("vector", f"has {np.size(vector)} numbers; those of {model.name!r} have {model.dimension}")
-    unit: Vector = unit_rows([vector])[0]
-    return unit
 
 
 def write_vectors(
@@ -116,29 +88,30 @@ def _blob(rows: Iterable[Vector], precision: str) -> bytes:
     return b"".join(row.astype(precision, copy=False).tobytes() for row in rows)
 
 
-def vector_of(connection: apsw.Connection, active: tuple[int, Model], note: Note) -> Vector | None:
-    """Return the vector of a note, if it stands for the note's text as it is here."""
+def vectors_of(connection: apsw.Connection, active: tuple[int, Model], notes: Sequence[Note]) -> list[Vector | None]:
+    """Return for each note its vector, if it stands for the note's text as it is here."""
     key, model = active
-    blob = connection.execute(
-        "SELECT vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
-        "JOIN namespaces AS s ON s.key = n.namespace WHERE s.name = ? AND n.id = ? AND v.model = ? AND v.digest = ?",
-        (note.namespace, note.id, key, digest(embedding_text(note.title, note.summary, note.content))),
-    ).get
-    if blob is None:
+    ids: dict[str, list[str]] = {}
+    for note in notes:
+        ids.setdefault(note.namespace, []).append(note.id)
+    found = {
+        (namespace, note): (mark, vector)
+        for namespace, asked in ids.items()
+        for note, mark, vector in connection.execute(
+            "SELECT n.id, v.digest, v.vector FROM json_each(?) AS asked CROSS JOIN notes AS n "
+            "ON n.namespace = (SELECT key FROM namespaces WHERE name = ?) AND n.id = asked.value "
+            "JOIN vectors AS v ON v.note = n.key AND v.model = ?",
+            (json.dumps(asked), namespace, key),
+        )
+    }
+    return [_vector_of(note, model, *found.get((note.namespace, note.id), (b"", b""))) for note in notes]
+
+
+def _vector_of(note: Note, model: Model, mark: bytes, vector: bytes) -> Vector | None:
+    if mark != digest(embedding_text(note.title, note.summary, note.content)):
         return None
-    rows = rows_of(blob, model).astype(np.float32)
+    rows = rows_of(vector, model).astype(np.float32)
     return rows[0] if len(rows) == 1 else rows
-
-
-def rows_of(blob: bytes, model: Model) -> NDArray[Any]:
-    """Return the rows of a note's pieces from what is stored of them.
-
-    >>> rows_of(np.arange(4, dtype=np.float32).tobytes(), Model("tiny", 2)).tolist()
-    [[0.0, 1.0], [2.0, 3.0]]
-    """
-    if not blob or len(blob) % (model.dimension * np.dtype(model.precision).itemsize):
-        raise StoreDamagedError("the store holds a vector of a wrong length; 'recollect doctor --repair' helps")
-    return np.frombuffer(blob, dtype=model.precision).reshape(-1, model.dimension)
 
 
 def pending(connection: apsw.Connection, model: Model, limit: int, after: Any) -> list[Pending]:

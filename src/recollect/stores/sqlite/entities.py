@@ -1,36 +1,15 @@
-"""The entities that notes list in their metadata: who and what they are about."""
+"""The table of the entities that notes list in their metadata."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 import apsw
 
-from recollect.characters import collapse_whitespace
-from recollect.nesting import with_room
-from recollect.stores.sqlite.rows import fetch
+from recollect.stores.entities import LISTED_AS, entities_in
+from recollect.stores.sqlite.fetching import fetch
 
-__all__ = ["MOST_SHARING", "entities_in", "problems", "rebuild", "write_entities"]
-
-MOST_SHARING = 64
-"""An entity that more notes share connects none of them: it says too little."""
-
-_KEY = "entities"
-
-
-def entities_in(metadata: str) -> set[str]:
-    """Return the entities that a note's metadata lists, each in one case and with single spaces.
-
-    >>> sorted(entities_in('{"entities": ["Ines  Weber", "ines weber", "Kyoto", 7, " "]}'))
-    ['ines weber', 'kyoto']
-    """
-    if f'"{_KEY}"' not in metadata:
-        return set()
-    listed = with_room(lambda: json.loads(metadata)).get(_KEY)
-    if not isinstance(listed, list):
-        return set()
-    return {collapse_whitespace(name).casefold() for name in listed if isinstance(name, str)} - {""}
+__all__ = ["problems", "rebuild", "write_entities"]
 
 
 def write_entities(connection: apsw.Connection, namespace: int, notes: Sequence[tuple[int, str, bool]]) -> None:
@@ -63,5 +42,5 @@ def problems(connection: apsw.Connection) -> Iterator[str]:
 
 def _listing(connection: apsw.Connection) -> list[tuple[int, int, str]]:
     """Return the notes that may list entities."""
-    rows = fetch(connection, "SELECT key, namespace, metadata FROM notes WHERE instr(metadata, ?)", (f'"{_KEY}"',))
+    rows = fetch(connection, "SELECT key, namespace, metadata FROM notes WHERE instr(metadata, ?)", (f'"{LISTED_AS}"',))
     return [(note, namespace, metadata) for note, namespace, metadata in rows]

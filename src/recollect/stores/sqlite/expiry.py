@@ -12,7 +12,7 @@ from itertools import groupby
 
 import apsw
 
-from recollect.stores.sqlite.rows import fetch
+from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.tables import delete_notes
 
 __all__ = ["hidden", "is_due", "remove", "reveal", "see_to_it"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import apsw
 
 from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.rows import fetch
+from recollect.stores.sqlite.fetching import fetch
 
 __all__ = ["Figures", "count_all"]
 

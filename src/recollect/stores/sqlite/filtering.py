@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from recollect.model import Filters
-from recollect.stores.sqlite.rows import to_microseconds
+from recollect.stores.rows import to_microseconds
 
 __all__ = ["condition"]
 

@@ -1,45 +1,30 @@
 """Which notes name which titles: found when either is written, in the same transaction.
 
-A mention leads to a title, and from there to the notes that bear it. It is found by stems, as the word index reads
-text, and remembers whether the very words stand there: only then it counts. A title that more than :data:`MOST_NAMERS`
-notes hold by its stems says nothing: it is marked as common and its mentions are let go of. What is common stays so
-until the last note that bears it goes, or :func:`rebuild` counts again.
-
-The titles of a namespace, sorted by their stems, are read as a tree: which words begin a title, which two words begin
-one that begins with the first, and so on. A text is looked up with one statement for each depth.
+A title that too many notes name is marked as common and its mentions are let go of. What is common stays so until the
+last note that bears it goes, or :func:`rebuild` counts again.
 """
 
 from __future__ import annotations
 
 import json
-from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 import apsw
 
-from recollect.stores.sqlite.known_words import WORTH_READING, KnownWords
-from recollect.stores.sqlite.rows import fetch
-from recollect.stores.sqlite.titles import BREAK, MOST_WORDS, Reader, Title, indexed
+from recollect.stores.known_words import WORTH_READING, KnownWords
+from recollect.stores.mentions import MOST_NAMERS, Mention, Parts, Text, given_titles, named_titles, spelled, stands_in
+from recollect.stores.sqlite.fetching import fetch
+from recollect.stores.titles import Title
+from recollect.stores.tokens import indexed
 
-__all__ = ["MOST_BEARERS", "MOST_NAMERS", "Text", "problems", "rebuild", "write_mentions"]
+__all__ = ["problems", "rebuild", "write_mentions"]
 
-MOST_BEARERS = 64
-MOST_NAMERS = 1000
 CHECKED_NOTES = 2000
 READ_NOTES = 2000
 SOUGHT_TITLES = 16
 """How many titles' notes are read at a time."""
-
-
-class Text(NamedTuple):
-    """What a note may name titles in."""
-
-    note: int
-    title: str
-    summary: str
-    content: str
 
 
 def write_mentions(
@@ -58,41 +43,39 @@ def write_mentions(
     if first and not any(text.title for text in texts):
         known_words.forget()
         return
-    reader = Reader(connection)
-    given = _given(reader, texts)
+    given = given_titles(texts)
     worded = _has_words(connection, namespace)
-    if not known_words.knows(connection, namespace):
+    state = _state(connection, namespace)
+    if not known_words.knows(state):
         if first and not worded:
-            known_words.begin(connection, namespace)
+            known_words.begin(state)
         elif len(given) >= WORTH_READING:
-            known_words.read(connection, namespace)
-    told = known_words if known_words.knows(connection, namespace) else None
+            _read_words(connection, namespace, known_words)
+    told = known_words if known_words.knows(state) else None
     connection.executemany("DELETE FROM mentions WHERE note = ?", [(note,) for note in known])
     new = _write_titles(connection, namespace, given, known, told)
     if worded:
-        _seek(connection, reader, namespace, new, told)
+        _seek(connection, namespace, new, told)
     if told is not None:
         told.add_titles(title.stems for title in new.values())
-    parts = _Parts.of(reader, texts, given, told)
-    _write_named(connection, _named(connection, reader, namespace, texts, given, parts, told))
+    parts = Parts.of(texts, given, told)
+    _write_named(connection, named_titles(partial(_titles_at, connection, namespace), texts, given, parts, told))
 
 
 def rebuild(connection: apsw.Connection) -> None:
     """Find all titles and mentions anew."""
     for table in ("mentions", "titled", "titles"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a name of our own)
-    reader = Reader(connection)
     for (namespace,) in fetch(connection, "SELECT key FROM namespaces"):
         for texts in _walk(connection, namespace, "title <> ''"):
-            _write_titles(connection, namespace, _given(reader, texts))
+            _write_titles(connection, namespace, given_titles(texts))
         if _has_titles(connection, namespace):
             for texts in _walk(connection, namespace):
-                _write_named(connection, _named_in(connection, reader, namespace, texts))
+                _write_named(connection, _named_in(connection, namespace, texts))
 
 
 def problems(connection: apsw.Connection) -> Iterator[str]:
     """Find titles that are not those of the notes, and, among some notes, mentions that do not agree with the texts."""
-    reader = Reader(connection)
     for (title,) in connection.execute("SELECT key FROM titles WHERE key NOT IN (SELECT title FROM titled)"):
         yield f"title {title} belongs to no note"
     for (title,) in connection.execute(
@@ -102,7 +85,7 @@ def problems(connection: apsw.Connection) -> Iterator[str]:
     for namespace, name in fetch(connection, "SELECT key, name FROM namespaces"):
         for texts in _walk(connection, namespace, "(title <> '' OR key IN (SELECT note FROM titled))"):
             held = _borne(connection, texts)
-            given = _given(reader, texts)
+            given = given_titles(texts)
             for note in (text.note for text in texts):
                 if held.get(note, set()) != {title.words for title in given.get(note, ())}:
                     yield f"note {note} of {name!r} has another title"
@@ -114,9 +97,7 @@ def problems(connection: apsw.Connection) -> Iterator[str]:
                 "SELECT title, note, exact FROM mentions WHERE note IN (SELECT value FROM json_each(?))",
                 (json.dumps([text.note for text in texts]),),
             )
-            for note in sorted(
-                {row[1] for row in set(held_rows) ^ set(_named_in(connection, reader, namespace, texts))}
-            ):
+            for note in sorted({row[1] for row in set(held_rows) ^ set(_named_in(connection, namespace, texts))}):
                 yield f"the mentions of note {note} of {name!r} do not agree with its text"
 
 
@@ -127,6 +108,23 @@ def _has_titles(connection: apsw.Connection, namespace: int) -> bool:
 def _has_words(connection: apsw.Connection, namespace: int) -> bool:
     sql = f"SELECT EXISTS (SELECT 1 FROM words_{namespace}_docsize)"  # noqa: S608 (our own number)
     return bool(connection.execute(sql).get)
+
+
+def _state(connection: apsw.Connection, namespace: int) -> tuple[apsw.Connection, int, int]:
+    """Return what is the same for as long as no other connection commits: SQLite counts."""
+    return connection, namespace, connection.pragma("data_version")
+
+
+def _read_words(connection: apsw.Connection, namespace: int, known_words: KnownWords) -> None:
+    """Make known the words that the namespace's word index and titles hold."""
+    name = f"temp.vocabulary_{namespace}"
+    connection.execute(f"CREATE VIRTUAL TABLE {name} USING fts5vocab (main, words_{namespace}, row)")
+    known_words.begin(
+        _state(connection, namespace),
+        words=(term for (term,) in connection.execute(f"SELECT term FROM {name}")),  # noqa: S608 (our own)
+        titles=(stems for (stems,) in connection.execute("SELECT stems FROM titles WHERE namespace = ?", (namespace,))),
+    )
+    connection.execute(f"DROP TABLE {name}")
 
 
 def _walk(connection: apsw.Connection, namespace: int, condition: str = "1") -> Iterator[list[Text]]:
@@ -151,44 +149,6 @@ def _borne(connection: apsw.Connection, texts: Sequence[Text]) -> dict[int, set[
     ):
         borne.setdefault(note, set()).add(words)
     return borne
-
-
-def _given(reader: Reader, texts: Sequence[Text]) -> dict[int, list[Title]]:
-    """Return the titles that notes bear by what they say."""
-    titled = [text for text in texts if text.title]
-    return dict(zip((text.note for text in titled), reader.titles([text.title for text in titled]), strict=True))
-
-
-class _Parts(NamedTuple):
-    """The contents, summaries and titles of notes in one row, with a break between one and the next."""
-
-    stems: list[str]
-    owners: list[int]
-    """The place of the note that each part is of."""
-
-    @classmethod
-    def of(
-        cls,
-        reader: Reader,
-        texts: Sequence[Text],
-        given: Mapping[int, Sequence[Title]],
-        told: KnownWords | None = None,
-    ) -> _Parts:
-        """Read what may name a title: a note's own title is left out where it holds no other."""
-        parts, owners = [], []
-        for place, (note, title, summary, content) in enumerate(texts):
-            if title:
-                own = given[note]
-                alone = told and len(own) == 1 and own[0].text == title and told.names_no_other(own[0].stems)
-                if not alone:
-                    parts.append(title)
-                    owners.append(place)
-            if summary:
-                parts.append(summary)
-                owners.append(place)
-            parts.append(content)
-            owners.append(place)
-        return cls(reader.stems(parts), owners)
 
 
 def _write_titles(
@@ -229,7 +189,6 @@ def _write_titles(
 
 def _seek(
     connection: apsw.Connection,
-    reader: Reader,
     namespace: int,
     titles: Mapping[int, Title],
     told: KnownWords | None,
@@ -253,10 +212,14 @@ def _seek(
             "SELECT key, title, summary, content FROM notes WHERE key IN (SELECT value FROM json_each(?))",
             (json.dumps(sorted({note for notes in few.values() for note in notes})),),
         )
-        spelled = {row[0]: _spelled(reader, Text(*row)) for row in texts}
+        lines = {row[0]: spelled(Text(*row)) for row in texts}
         _write(
             connection,
-            [(key, note, _stands_in(group[key].words, spelled[note])) for key, notes in few.items() for note in notes],
+            [
+                Mention(key, note, stands_in(group[key].words, lines[note]))
+                for key, notes in few.items()
+                for note in notes
+            ],
         )
 
 
@@ -265,62 +228,10 @@ def _phrase(title: Title) -> str:
     return f'{{title summary content}} : "{quoted}"'
 
 
-def _spelled(reader: Reader, text: Text) -> str:
-    """Return the words of a note as one line, with a space on both sides of each."""
-    return f" {' '.join(reader.words(text[1:]))} "
-
-
-def _stands_in(words: str, spelled: str) -> int:
-    return int(f" {words} " in spelled)
-
-
-def _named_in(
-    connection: apsw.Connection, reader: Reader, namespace: int, texts: Sequence[Text]
-) -> list[tuple[int, int, int]]:
+def _named_in(connection: apsw.Connection, namespace: int, texts: Sequence[Text]) -> list[Mention]:
     """Find the titles that texts name, without known words."""
-    given = _given(reader, texts)
-    return _named(connection, reader, namespace, texts, given, _Parts.of(reader, texts, given))
-
-
-def _named(
-    connection: apsw.Connection,
-    reader: Reader,
-    namespace: int,
-    texts: Sequence[Text],
-    given: Mapping[int, Sequence[Title]],
-    parts: _Parts,
-    told: KnownWords | None = None,
-) -> list[tuple[int, int, int]]:
-    """Find the titles that texts name and their notes do not bear: title, note, and whether by the very words."""
-    stems = parts.stems
-    words = set(stems)
-    titles, longer = _titles_at(connection, namespace, words if told is None else told.add_and_tell(words))
-    telling = titles.keys() | longer
-    spots = [at for at, stem in enumerate(stems) if stem in telling] if telling else []
-    found = [(at, stems[at]) for at in spots if stems[at] in titles]
-    starts = [at for at in spots if stems[at] in longer]
-    for depth in range(2, MOST_WORDS + 1):
-        runs = [(at, " ".join(stems[at : at + depth])) for at in starts if at + depth <= len(stems)]
-        if not runs:
-            break
-        spans = {run for _, run in runs}
-        there, longer = _titles_at(connection, namespace, spans if told is None else told.may_begin(spans))
-        titles |= there
-        found += [each for each in runs if each[1] in there]
-        starts = [at for at, run in runs if run in longer] if longer else []
-    breaks = [at for at, stem in enumerate(stems) if stem == BREAK] if found else []
-    named: dict[int, set[tuple[int, str]]] = {}
-    for at, run in found:
-        place = parts.owners[bisect(breaks, at)]
-        own = [title.words for title in given.get(texts[place].note, ())]
-        for title in titles[run]:
-            if title[1] not in own:
-                named.setdefault(place, set()).add(title)
-    rows = []
-    for place, each in named.items():
-        spelled = _spelled(reader, texts[place])
-        rows += [(key, texts[place].note, _stands_in(words, spelled)) for key, words in each]
-    return rows
+    given = given_titles(texts)
+    return named_titles(partial(_titles_at, connection, namespace), texts, given, Parts.of(texts, given))
 
 
 def _titles_at(
@@ -353,7 +264,7 @@ def _titles_at(
     return titles, longer
 
 
-def _write_named(connection: apsw.Connection, rows: Sequence[tuple[int, int, int]]) -> None:
+def _write_named(connection: apsw.Connection, rows: Sequence[Mention]) -> None:
     """Write mentions, and mark the titles that have too many by now."""
     _write(connection, rows)
     crowded = connection.execute(
@@ -363,7 +274,7 @@ def _write_named(connection: apsw.Connection, rows: Sequence[tuple[int, int, int
     _mark(connection, [key for (key,) in crowded])
 
 
-def _write(connection: apsw.Connection, rows: Sequence[tuple[int, int, int]]) -> None:
+def _write(connection: apsw.Connection, rows: Sequence[Mention]) -> None:
     connection.executemany("INSERT INTO mentions (title, note, exact) VALUES (?, ?, ?)", rows)
 
 

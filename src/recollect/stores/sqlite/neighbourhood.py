@@ -8,27 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
 
 import apsw
 
 from recollect.stores.base import Edge
+from recollect.stores.entities import MOST_SHARING
+from recollect.stores.mentions import MOST_BEARERS
+from recollect.stores.rows import folded_name
 from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.entities import MOST_SHARING
-from recollect.stores.sqlite.mentions import MOST_BEARERS
-from recollect.stores.sqlite.rows import fetch, folded_name
+from recollect.stores.sqlite.fetching import fetch
+from recollect.stores.steps import BESIDE, DERIVED, FEW_LINKS, Step, gathered, links_among
 
-__all__ = ["Step", "edges", "steps"]
-
-
-class Step(NamedTuple):
-    """An edge between the rows of two notes."""
-
-    source: int
-    target: int
-    kind: str
-    direction: Literal["out", "in"]
-    distance: int = 1
+__all__ = ["edges", "steps"]
 
 
 def edges(
@@ -65,11 +56,10 @@ def steps(
     asked = dict.fromkeys(notes)
     if not asked:
         return []
-    around: dict[int, dict[Step, None]] = {note: {} for note in asked}
     listed = _listed(asked)
-    links = None if kinds is None else json.dumps(sorted(set(kinds) - _DERIVED))
+    links = None if kinds is None else json.dumps(sorted(set(kinds) - DERIVED))
     searches: list[Iterator[Step]] = []
-    if kinds is None or not _BESIDE.isdisjoint(kinds):
+    if kinds is None or not BESIDE.isdisjoint(kinds):
         searches.append(_beside(connection, listed, reach))
     if links is not None and (few := _few(connection, namespace, links)) is not None:
         searches.append(_among(connection, namespace, asked, few))
@@ -79,11 +69,7 @@ def steps(
         searches.append(_mentions(connection, listed))
     if kinds is None or "entity" in kinds:
         searches.append(_shared(connection, listed))
-    for found in searches:
-        for step in found:
-            if step.source != step.target and (kinds is None or step.kind in kinds):
-                around[step.source][step] = None
-    taken = [step for each in around.values() for step in each]
+    taken = gathered(asked, searches, kinds)
     return _seen(connection, taken) if expiry.hidden(connection) else taken
 
 
@@ -98,17 +84,10 @@ def _seen(connection: apsw.Connection, taken: list[Step]) -> list[Step]:
     return [step for step in taken if step.target in seen]
 
 
-_FEW = 200
-"""How many links of a kind are looked through one by one."""
-_BESIDE = frozenset(("previous", "next"))
-_DERIVED = _BESIDE | {"mention", "entity"}
-"""What is no link, and what no link may be taken for."""
-
-
 def _there(connection: apsw.Connection, namespace: int, kinds: Collection[str]) -> bool:
     """Return whether there can be a connection of these kinds at all."""
-    links = json.dumps(sorted(set(kinds) - _DERIVED))
-    return not _DERIVED.isdisjoint(kinds) or bool(
+    links = json.dumps(sorted(set(kinds) - DERIVED))
+    return not DERIVED.isdisjoint(kinds) or bool(
         connection.execute(
             "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = ? AND kind IN (SELECT value FROM json_each(?)))",
             (namespace, links),
@@ -143,23 +122,16 @@ def _few(connection: apsw.Connection, namespace: int, kinds: str) -> list[tuple[
         connection,
         "SELECT source, kind, target FROM json_each(?) AS asked "
         "CROSS JOIN links ON namespace = ? AND kind = asked.value LIMIT ?",
-        (kinds, namespace, _FEW + 1),
+        (kinds, namespace, FEW_LINKS + 1),
     )
-    return rows if len(rows) <= _FEW else None
+    return rows if len(rows) <= FEW_LINKS else None
 
 
 def _among(
     connection: apsw.Connection, namespace: int, asked: Collection[int], links: Sequence[tuple[int, str, str]]
 ) -> Iterator[Step]:
     """Find among a few links those from the notes, and those to them."""
-    meant = _resolved(connection, namespace, {target for *_, target in links})
-    ends = [(source, meant[target], kind) for source, kind, target in links if target in meant]
-    for source, target, kind in sorted(ends):
-        if source in asked:
-            yield Step(source, target, kind, "out")
-    for source, target, kind in sorted(ends):
-        if target in asked:
-            yield Step(target, source, kind, "in")
+    yield from links_among(asked, links, _resolved(connection, namespace, {target for *_, target in links}))
 
 
 def _from(connection: apsw.Connection, namespace: int, listed: str, kinds: str | None) -> Iterator[Step]:

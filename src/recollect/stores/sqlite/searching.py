@@ -11,11 +11,11 @@ import numpy as np
 
 from recollect.model import Candidate, Filters
 from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.embedding import rows_of
 from recollect.stores.sqlite.filtering import condition
-from recollect.stores.sqlite.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite.vectors import VectorIndex, nearness
+from recollect.stores.sqlite.vectors import VectorIndex
+from recollect.stores.units import nearness, rows_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector

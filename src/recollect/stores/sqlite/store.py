@@ -7,39 +7,46 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from recollect import clock
-from recollect.errors import ArgumentError, NoteNotFoundError, StoreError
+from recollect.errors import NoteNotFoundError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
 from recollect.query import Query, render_fts5, render_fts5_exclusion
 from recollect.query.expressions import Reading
-from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, StoreStats
-from recollect.stores.sqlite import checking, embedding, expiry, names, neighbourhood, searching, vocabulary
+from recollect.stores.backups import appearing
+from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, Shelf, StoreStats
+from recollect.stores.batches import Batch
+from recollect.stores.known_words import KnownWords
+from recollect.stores.names import NameIndex
+from recollect.stores.revisions import Kept
+from recollect.stores.rows import to_microseconds
+from recollect.stores.sqlite import checking, embedding, expiry, names, neighbourhood, revisions, searching, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.counting import NoteCounts
-from recollect.stores.sqlite.embedding import active_model, unit_query
+from recollect.stores.sqlite.embedding import active_model
+from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
-from recollect.stores.sqlite.known_words import KnownWords
-from recollect.stores.sqlite.revisions import Kept
-from recollect.stores.sqlite.rows import fetch, to_microseconds
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.shelving import SHELVES_AT_ONCE, shelves_behind, write_shelves
 from recollect.stores.sqlite.tables import (
     delete_notes,
     linked_note,
     namespace_key,
     notes_of,
     place_of,
+    places_of,
     touch_notes,
     write_links,
 )
 from recollect.stores.sqlite.vectors import VectorIndex
-from recollect.stores.sqlite.writing import Batch
+from recollect.stores.sqlite.writing import Transaction, write_plan
+from recollect.stores.suggestions import similar_words, unknown_words
+from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -72,11 +79,11 @@ class SQLiteStore:
         """Open the file; without ``read_only`` it is created where it is missing."""
         self._connections = Connections(path, read_only=read_only)
         self._indexes: dict[tuple[int, int], VectorIndex] = {}
-        self._names: dict[bool, Kept[names.NameIndex]] = {
-            titles: Kept(partial(names.index_names, titles=titles)) for titles in (False, True)
+        self._names: dict[bool, Kept[apsw.Connection, NameIndex]] = {
+            titles: Kept(partial(names.index_names, titles=titles), revisions) for titles in (False, True)
         }
-        self._vocabularies = Kept(vocabulary.index_vocabulary)
-        self._counts = Kept(NoteCounts.begun)
+        self._vocabularies = Kept(vocabulary.index_vocabulary, revisions)
+        self._counts = Kept(NoteCounts.begun, revisions)
         self._lock = threading.Lock()
         self._known_words = KnownWords()
 
@@ -102,9 +109,10 @@ class SQLiteStore:
     ) -> list[Note]:
         """Store what the drafts say and return the notes as they are now."""
         with self._writing() as connection:
-            batch = Batch(connection, self._known_words, create=create)
+            batch = Batch(Transaction(connection), create=create)
             batch.add(drafts)
-            return batch.write(model, vectors or {})
+            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+            return batch.notes()
 
     def write_documents(
         self,
@@ -117,16 +125,16 @@ class SQLiteStore:
     ) -> Written:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing() as connection:
-            batch = Batch(connection, self._known_words, adopt=adopt)
+            batch = Batch(Transaction(connection), adopt=adopt)
             written = batch.add_documents(documents, namespace)
-            batch.write(model, vectors or {})
+            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
         return written
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""
         with self._reading() as connection:
             home = namespace_key(connection, namespace)
-            places = [None if home is None else place_of(connection, home, key) for key in keys]
+            places = [None] * len(keys) if home is None else places_of(connection, home, keys)
             found = notes_of(connection, [place for place in places if place is not None])
         return [None if place is None else found[place] for place in places]
 
@@ -136,7 +144,7 @@ class SQLiteStore:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0
-            places = {place_of(connection, home, key) for key in keys} - {None}
+            places = {*places_of(connection, home, keys)} - {None}
             delete_notes(connection, home, [place for place in places if place is not None])
         return len(places)
 
@@ -188,8 +196,9 @@ class SQLiteStore:
         """Return the model that the store is searched with, and its vectors of these notes as they are here."""
         with self._reading() as connection:
             active = active_model(connection)
-            vectors = [embedding.vector_of(connection, active, note) if active else None for note in notes]
-        return (active[1] if active else None), vectors
+            if active is None:
+                return None, [None] * len(notes)
+            return active[1], embedding.vectors_of(connection, active, notes)
 
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
@@ -290,11 +299,11 @@ class SQLiteStore:
         """Return for each word that no note holds the words that notes hold and that are spelt most like it."""
         with self._reading() as connection:
             home = namespace_key(connection, namespace)
-            if home is None or not vocabulary.unknown_words(connection, home, words):
+            if home is None or not unknown_words(vocabulary.WordIndex(connection, home), words):
                 return {}
             vocabulary.open_vocabulary(connection, home)
             known = self._vocabularies.at(connection, home)
-            return vocabulary.similar_words(connection, known, home, words)
+            return similar_words(vocabulary.WordIndex(connection, home), known, words)
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
         """Add a link to a note."""
@@ -353,6 +362,22 @@ class SQLiteStore:
                 removed += len(keys)
         return removed
 
+    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+        """Walk over the documents in the order in which they came."""
+        last = 0
+        while True:
+            with self._reading() as connection:
+                found = shelves_behind(connection, last, SHELVES_AT_ONCE, namespace)
+            if not found:
+                return
+            yield from found.values()
+            last = max(found)
+
+    def shelve(self, shelves: Sequence[Shelf]) -> None:
+        """Let documents have these fingerprints and just these notes."""
+        with self._writing() as connection:
+            write_shelves(connection, shelves)
+
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""
         with self._reading() as connection:
@@ -401,19 +426,8 @@ class SQLiteStore:
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
-        try:
-            if target.exists() and (not overwrite or target.samefile(self._connections.path)):
-                raise ArgumentError("target", f"{target} exists; choose another name")
-            if any(target.with_name(target.name + end).exists() for end in ("-wal", "-journal")):
-                raise ArgumentError("target", f"{target} is in use, or was not closed; choose another name")
-            partial = target.with_name(f"{target.name}.{urandom(4).hex()}.partial")
-            try:
-                self._connections.backup(partial)
-                partial.replace(target)
-            finally:
-                partial.unlink(missing_ok=True)
-        except (OSError, UnicodeError) as error:
-            raise StoreError(f"{str(target)!a} cannot be written: {error}") from error
+        with appearing(target, overwrite=overwrite, source=self._connections.path) as unfinished:
+            self._connections.backup(unfinished)
 
     def close(self) -> None:
         """Let go of the file."""

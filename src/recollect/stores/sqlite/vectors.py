@@ -18,32 +18,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError
+from recollect.stores.units import nearness
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["VectorIndex", "View", "nearness"]
+__all__ = ["VectorIndex", "View"]
 
 BLOCK_ROWS = 8192
 READ_ROWS = 1024
 ROUNDING = 4e-6
 """More than float32 can be wrong by in the product of two vectors of unit length and a few thousand numbers."""
-
-
-def nearness(rows: NDArray[Any], query: NDArray[np.float64]) -> float:
-    """Return how near the nearest of a note's rows is to a query, computed as everywhere in the store.
-
-    >>> nearness(np.array([[1, 0], [0.6, 0.8]], dtype=np.float32), np.array([0.0, 1.0])).__round__(3)
-    0.8
-    """
-    return float((rows.astype(np.float64) * query).sum(axis=1).max())
 
 
 class View(NamedTuple):

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import apsw
-
 __all__ = ["KnownWords"]
 
 BUCKETS = 2**22
@@ -23,37 +21,36 @@ _HELD, _BEGINS, _TITLE, _SEVERAL = 1, 2, 4, 8
 class KnownWords:
     """The words of the namespace that was written to last, in buckets; one writer uses it at a time.
 
-    It holds as long as nobody else writes to the file: SQLite counts what other connections commit.
+    It holds as long as nobody else writes there. Who asks says which state of which namespace is meant, by anything
+    that is equal as long as that is so.
+
+    >>> known = KnownWords()
+    >>> known.begin("as it was", words=["green"], titles=["tea"])
+    >>> known.knows("as it was"), known.knows("as it is")
+    (True, False)
+    >>> known.may_hold([(1, "green tea"), (2, "black tea")])
+    {1}
     """
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self._of: tuple[apsw.Connection, int, int] | None = None
+        self._state: object = None
         self._marks = bytearray()
 
-    def knows(self, connection: apsw.Connection, namespace: int) -> bool:
-        """Return whether it holds every word of the namespace, as the connection's transaction sees it."""
-        return self._of == (connection, namespace, connection.pragma("data_version"))
+    def knows(self, state: object) -> bool:
+        """Return whether it holds every word of the namespace in this state."""
+        return self._state is not None and self._state == state
 
-    def begin(self, connection: apsw.Connection, namespace: int) -> None:
-        """Hold the words of a namespace from now on, which has none yet."""
-        self._of = (connection, namespace, connection.pragma("data_version"))
+    def begin(self, state: object, words: Iterable[str] = (), titles: Iterable[str] = ()) -> None:
+        """Hold the words of a namespace from now on, which are those of its notes, and the stems of its titles."""
+        self._state = state
         self._marks = bytearray(BUCKETS)
-
-    def read(self, connection: apsw.Connection, namespace: int) -> None:
-        """Hold the words that the namespace's word index and titles hold."""
-        self.begin(connection, namespace)
-        name = f"temp.vocabulary_{namespace}"
-        connection.execute(f"CREATE VIRTUAL TABLE {name} USING fts5vocab (main, words_{namespace}, row)")
-        self.add_and_tell(term for (term,) in connection.execute(f"SELECT term FROM {name}"))  # noqa: S608 (our own)
-        connection.execute(f"DROP TABLE {name}")
-        self.add_titles(
-            stems for (stems,) in connection.execute("SELECT stems FROM titles WHERE namespace = ?", (namespace,))
-        )
+        self.add_and_tell(words)
+        self.add_titles(titles)
 
     def forget(self) -> None:
         """Know nothing any more."""
-        self._of = None
+        self._state = None
         self._marks = bytearray()
 
     def add_titles(self, titles: Iterable[str]) -> None:

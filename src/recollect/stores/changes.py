@@ -8,7 +8,7 @@ from os import urandom
 from typing import TYPE_CHECKING, Any
 
 from recollect.model import Draft, EmbeddingText, Link, embedding_text
-from recollect.stores.sqlite.rows import NoteRow, folded_name, to_microseconds
+from recollect.stores.rows import NoteRow, folded_name, to_microseconds
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -76,11 +76,9 @@ WHOLE_NOTE: Draft = {
 def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
     """Return ``row`` with the fields that ``draft`` holds."""
     given: dict[str, Any] = {name: draft[name] for name in _PLAIN if name in draft}
-    for name in ("created_at", "updated_at", "last_accessed_at"):
+    for name in ("created_at", "updated_at", "last_accessed_at", "expires_at"):
         if name in draft:
-            given[name] = to_microseconds(draft[name])
-    if "expires_at" in draft:
-        given["expires_at"] = None if draft["expires_at"] is None else to_microseconds(draft["expires_at"])
+            given[name] = None if draft[name] is None else to_microseconds(draft[name])
     if draft.get("id"):
         given["id"] = draft["id"]
     if draft.get("path"):

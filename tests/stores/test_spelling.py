@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.sqlite.spelling import Spellings, by_length, distance, within
+from recollect.stores.spelling import Spellings, by_length, distance, within
 
 word = st.text("abcé日", min_size=1, max_size=9)
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import apsw
-
 from recollect.model import Candidate, Link, Note
 from recollect.nesting import with_room
 
@@ -18,7 +16,6 @@ __all__ = [
     "COLUMNS",
     "NoteRow",
     "candidate_of",
-    "fetch",
     "folded_name",
     "from_microseconds",
     "note_of",
@@ -30,7 +27,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class NoteRow(NamedTuple):
-    """A row of the table ``notes``."""
+    """A note as a row of a table; its namespace and document are the keys of theirs."""
 
     key: int
     namespace: int
@@ -54,11 +51,6 @@ class NoteRow(NamedTuple):
 
 COLUMNS = ", ".join(NoteRow._fields)
 CANDIDATE_COLUMNS = "id, path, title, summary, content, created_at, last_accessed_at, importance, session, position"
-
-
-def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Return all rows of a query."""
-    return connection.execute(sql, tuple(values)).fetchall()
 
 
 def to_microseconds(moment: datetime) -> int:

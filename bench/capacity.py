@@ -1,0 +1,133 @@
+"""How far each store goes: a model fitted to 10,000 and 100,000 notes, held against what a million were found to take.
+
+``python -m bench.capacity`` prints two tables in Markdown: the check, and the model from 10⁴ to 10⁹ notes. The points
+are what ``python -m bench stores --notes N --save bench/measured/stores.json`` wrote.
+
+What is modelled, and why so:
+
+- Disk, and memory of client and server: a line, since every note brings its own words and vector.
+- Searching by words: a line. Both engines that rank by lists read the whole list of each word, and lists grow with the
+  notes that hold the word.
+- Searching by vectors: a line where every vector is compared (SQLite, Milvus Lite, PostgreSQL without an index); with
+  HNSW, as the logarithm of the number of notes.
+- Loading: the rate at 100,000 notes, since no index is rebuilt on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["check_table", "model_table", "predicted"]
+
+MEASURED = Path(__file__).parent / "measured" / "stores.json"
+FITTED = (10_000, 100_000)
+CHECKED = 1_000_000
+SIZES = tuple(10**power for power in range(4, 10))
+INDEXED = 20_000
+"""From how many notes on PostgreSQL has an index for vectors."""
+
+Points = Mapping[int, Mapping[str, Mapping[str, float]]]
+
+NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL", "milvus": "Milvus Lite"}
+FIGURES = {
+    "disk_mb": "disk",
+    "client_mb": "memory of the client",
+    "server_mb": "memory of the server",
+    "search_text_p50_ms": "words, p50",
+    "search_vectors_p50_ms": "vectors, p50",
+    "notes_per_second": "loading",
+}
+
+
+def predicted(points: Points, engine: str, figure: str, notes: int) -> float | None:
+    """Return what the model says of an engine at a size; ``None`` for what was not measured.
+
+    >>> at = {10_000: {"sqlite": {"disk_mb": 20.0}}, 100_000: {"sqlite": {"disk_mb": 110.0}}}
+    >>> predicted(at, "sqlite", "disk_mb", 1_000_000)
+    1010.0
+    """
+    few, many = (points[size].get(engine, {}).get(figure) for size in FITTED)
+    if few is None or many is None:
+        return None
+    if figure == "notes_per_second":
+        return many
+    if engine == "postgres" and figure == "search_vectors_p50_ms" and notes > INDEXED:
+        return many * math.log(notes) / math.log(FITTED[1])
+    slope = (many - few) / (FITTED[1] - FITTED[0])
+    return max(0.0, few + slope * (notes - FITTED[0]))
+
+
+def check_table(points: Points) -> str:
+    """Return what the model says of a million notes beside what was measured."""
+    rows = ["| at 10⁶ notes | model | measured | measured / model |", "|---|---|---|---|"]
+    for engine, measured in points.get(CHECKED, {}).items():
+        for figure, name in FIGURES.items():
+            model = predicted(points, engine, figure, CHECKED)
+            if model is None or figure not in measured:
+                continue
+            found = measured[figure]
+            rows.append(
+                f"| {NAMES[engine]}, {name} | {_shown(figure, model)} | {_shown(figure, found)} | {found / model:.2f} |"
+            )
+    return "\n".join(rows)
+
+
+def model_table(points: Points, engine: str) -> str:
+    """Return what the model says of one engine at every size, or, in bold, what was measured."""
+    figures = [figure for figure in FIGURES if predicted(points, engine, figure, SIZES[0]) is not None]
+    rows = [
+        f"| {NAMES[engine]}: notes | {' | '.join(FIGURES[figure] for figure in figures)} | time to load |",
+        "|---" * (len(figures) + 2) + "|",
+    ]
+    for place, notes in enumerate(SIZES, start=4):
+        measured = points.get(notes, {}).get(engine, {})
+        told = {figure: predicted(points, engine, figure, notes) or 0.0 for figure in figures} | dict(measured)
+        cells = [
+            f"**{_shown(figure, told[figure])}**" if figure in measured else _shown(figure, told[figure])
+            for figure in figures
+        ]
+        loading = _time(notes / told["notes_per_second"])
+        rows.append(f"| 10{'⁴⁵⁶⁷⁸⁹'[place - 4]} | {' | '.join(cells)} | {loading} |")
+    return "\n".join(rows)
+
+
+def _shown(figure: str, value: float) -> str:
+    if figure.endswith("_mb"):
+        for unit, size in (("TB", 1e6), ("GB", 1e3)):
+            if value >= size:
+                return f"{value / size:.3g} {unit}"
+        return f"{value:.3g} MB"
+    if figure.endswith("_ms"):
+        return f"{value / 1000:.3g} s" if value >= 1000 else f"{value:.3g} ms"
+    return f"{value:,.0f} notes/s"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def load_points(path: Path = MEASURED) -> Points:
+    """Read what was measured, by the number of notes."""
+    told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return {int(notes): figures for notes, figures in told["points"].items()}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the tables; return the exit code."""
+    points = load_points(Path(arguments[0]) if arguments else MEASURED)
+    print(check_table(points))
+    for engine in points[FITTED[1]]:
+        print(f"\n{model_table(points, engine)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

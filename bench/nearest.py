@@ -1,0 +1,101 @@
+"""What PostgreSQL's index of vectors finds, and how fast: ``python -m bench.nearest [--notes 100000] [--json]``.
+
+The vectors are made up: they lie around topics, and topics share directions, as those of texts do. What is nearest is
+found by looking at all, here and on the server; what the index leads to is compared with that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import closing
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.stores.postgres.server import Server
+
+from recollect.model import Filters, draft_of
+from recollect.stores.postgres import vector_index
+from recollect.stores.postgres.store import PostgresStore
+
+DIMENSION = 384
+TOPICS = 400
+SHARED = 60
+DEPTHS = (10, 60)
+BATCH = 2000
+
+Vectors = NDArray[np.float32]
+
+
+def vectors(count: int, queries: int, seed: int = 1) -> tuple[Vectors, Vectors]:
+    """Return vectors of notes, and of queries about the same topics."""
+    chance = np.random.default_rng(seed)
+    directions = chance.standard_normal((SHARED, DIMENSION), dtype=np.float32)
+    topics = chance.standard_normal((TOPICS, SHARED), dtype=np.float32) @ directions / np.float32(SHARED**0.5)
+    rows = topics[chance.integers(0, TOPICS, count + queries)]
+    rows += np.float32(0.8) * chance.standard_normal(rows.shape, dtype=np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows[:count], rows[count:]
+
+
+def measure(count: int, queries: int) -> dict[str, float]:
+    """Return the figures."""
+    held, asked = vectors(count, queries)
+    truth = [np.argsort(-(held @ query), kind="stable")[: max(DEPTHS)].tolist() for query in asked]
+    server = Server(durable=True)
+    try:
+        server.start()
+        server.prepare()
+        with closing(PostgresStore(server.address(server.create()))) as store:
+            for start in range(0, count, BATCH):
+                some = held[start : start + BATCH]
+                notes = [{"id": str(place), "content": "", "vector": row} for place, row in enumerate(some, start)]
+                store.write([draft_of(note) for note in notes])
+            vector_index.LARGEST_EXACT, most = count, vector_index.LARGEST_EXACT
+            figures = _searched(store, asked, truth, "exact")
+            vector_index.LARGEST_EXACT = min(most, count - 1)
+            started = perf_counter()
+            store._vector_indexes.ensure()
+            figures["index_seconds"] = perf_counter() - started
+            return figures | _searched(store, asked, truth, "index")
+    finally:
+        server.remove()
+
+
+def _searched(store: PostgresStore, asked: Vectors, truth: list[list[int]], how: str) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for depth in DEPTHS:
+        taken, recall = [], []
+        for query, nearest in zip(asked, truth, strict=True):
+            started = perf_counter()
+            found = store.search_vectors(query, depth, namespace="default", filters=Filters())
+            taken.append(1000 * (perf_counter() - started))
+            recall.append(len({int(each.id) for each in found} & set(nearest[:depth])) / depth)
+        figures |= {
+            f"{how}_recall@{depth}": float(np.mean(recall)),
+            f"{how}_worst_recall@{depth}": min(recall),
+            f"{how}_p50_ms@{depth}": float(np.percentile(taken, 50)),
+            f"{how}_p95_ms@{depth}": float(np.percentile(taken, 95)),
+        }
+    return figures
+
+
+def main() -> int:
+    reader = argparse.ArgumentParser(prog="python -m bench.nearest", description="PostgreSQL's index of vectors.")
+    reader.add_argument("--notes", type=int, default=100_000)
+    reader.add_argument("--queries", type=int, default=100)
+    reader.add_argument("--json", action="store_true", help="print the figures as JSON")
+    given = reader.parse_args()
+    figures = measure(given.notes, given.queries)
+    if given.json:
+        print(json.dumps(figures, indent=2))
+    else:
+        for name, figure in figures.items():
+            print(f"{name:<24} {figure:>10.3f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

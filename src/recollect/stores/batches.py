@@ -1,0 +1,292 @@
+"""One batch of drafts: what it does to the notes that exist, and which begin.
+
+First all is read and decided, then a plan says what to write. A batch that lacks vectors, or holds a draft that cannot
+be stored, is given up with its transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Link, Note, Written
+from recollect.stores.base import Model, VectorsMissingError, digest
+from recollect.stores.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of
+from recollect.stores.rows import NoteRow, note_of
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+
+__all__ = ["Batch", "NewVector", "Plan", "Tables"]
+
+
+class Tables(Protocol):
+    """What a batch asks of the transaction that it is written in."""
+
+    def namespace(self, name: str) -> int:
+        """Return the key of a namespace, which begins here if it is new."""
+
+    def notes(self, namespace: int, ids: Sequence[str], paths: Sequence[str]) -> Sequence[NoteRow]:
+        """Return the notes with one of these ids, then those with one of these paths; a note may come twice."""
+
+    def links(self, notes: Sequence[int]) -> Mapping[int, tuple[Link, ...]]:
+        """Return the links of the notes that have any."""
+
+    def new_key(self) -> int:
+        """Return the key of a note that begins, higher than those before."""
+
+    def document(self, namespace: int, document: Document) -> int:
+        """Return the key of a document, which begins here if it is new, and has this fingerprint from now on."""
+
+    def notes_of(self, document: int) -> Collection[int]:
+        """Return the notes that a document has."""
+
+    def owner(self, document: int | None) -> tuple[str, str] | None:
+        """Return the root and the name of a document."""
+
+    def model(self) -> Model | None:
+        """Return the model that the store is searched with."""
+
+    def embedded(self, notes: Sequence[int], model: Model) -> Collection[int]:
+        """Return those of the notes that have a vector of ``model``."""
+
+
+class NewVector(NamedTuple):
+    """A vector to write in place of those of the same note and model."""
+
+    note: int
+    namespace: int
+    digest: bytes
+    """That of the text which it stands for."""
+    vector: Vector
+
+
+class Plan(NamedTuple):
+    """What is to be written for a batch, in this order."""
+
+    gone: Mapping[int, Sequence[int]]
+    """The notes to delete, by namespace."""
+    changes: Sequence[Change]
+    """The notes that begin or change, by namespace, then key."""
+    model: Model | None
+    """Whose vectors these are, where that is known."""
+    vectors: Sequence[NewVector]
+
+    @property
+    def links(self) -> dict[int, tuple[Link, ...]]:
+        """The links of the notes that have others than before."""
+        return {change.new.key: change.links for change in self.changes if change.links != change.old_links}
+
+    @property
+    def stale(self) -> list[int]:
+        """The notes whose vectors, of whatever model, stand for another text."""
+        return [change.new.key for change in self.changes if change.old and change.text_changed]
+
+
+class Batch:
+    """Drafts on their way into a store."""
+
+    def __init__(self, tables: Tables, *, create: bool = True, adopt: bool = False) -> None:
+        """Begin an empty batch in a transaction.
+
+        Without ``create`` it may only change notes; with ``adopt``, documents take over notes at their paths.
+        """
+        self._tables = tables
+        self._create = create
+        self._adopt = adopt
+        self._moves: dict[tuple[str, str], str] = {}
+        """Where the drafts of this batch put notes that they name by id."""
+        self._now = time.time_ns() // 1000
+        self._blank = blank_row(self._now)
+        self._namespaces: dict[str, int] = {}
+        self._in_order: list[Change] = []
+        """One for each draft; drafts of the same note share theirs."""
+        self._by_key: dict[int, Change] = {}
+        self._by_id: dict[tuple[int, str], Change] = {}
+        self._by_path: dict[tuple[int, str], Change] = {}
+        self._free: set[int] = set()
+        """Notes that their documents gave up in this batch."""
+        self._gone: dict[int, list[int]] = {}
+
+    def add(self, drafts: Sequence[Draft]) -> None:
+        """Decide what the drafts do to the notes that exist, or begin."""
+        self._read_existing(drafts)
+        for draft in drafts:
+            self._decide(draft)
+
+    def add_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+        """Decide what documents do, the notes that they no longer have included, and return how many are which.
+
+        A note may move from one of them to another, whichever comes first.
+        """
+        home = self._namespace(namespace)
+        latest = {(document.root, document.name): document for document in documents}
+        drafts = {
+            self._tables.document(home, document): [{**draft, "namespace": namespace} for draft in document.drafts]
+            for document in latest.values()
+        }
+        had = {note: document for document in drafts for note in self._tables.notes_of(document)}
+        self._read_existing([draft for each in drafts.values() for draft in each])
+        named = {
+            (change.new.key, document)
+            for document, each in drafts.items()
+            for change in map(self._named_by, each)
+            if change
+        }
+        self._free = {note for note, document in had.items() if (note, document) not in named}
+        changes = [self._decide(draft, document) for document, each in drafts.items() for draft in each]
+        gone = had.keys() - {change.new.key for change in changes}
+        self._gone = {home: sorted(gone)}
+        added = sum(change.old is None for change in changes)
+        updated = sum(change.old is not None and change.matters for change in changes)
+        return Written(added, updated, len(changes) - added - updated, len(gone))
+
+    def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
+        """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""
+        wanted = self._missing_vectors(model, vectors)
+        if wanted:
+            self._check_dimension(model)
+        changes = sorted(
+            (change for change in self._by_key.values() if change.matters), key=attrgetter("new.namespace", "new.key")
+        )
+        return Plan(self._gone, changes, model, wanted)
+
+    def notes(self) -> list[Note]:
+        """Return the notes as they are then, in the order of their drafts."""
+        return [note_of(change.new, change.namespace, change.links) for change in self._in_order]
+
+    def _check_dimension(self, model: Model | None) -> None:
+        """Refuse vectors of a model that has changed its dimension: they would never be found beside the others."""
+        active = self._tables.model()
+        if model and active and active.name == model.name and active != model:
+            raise ArgumentError(
+                "embedder",
+                f"makes vectors of {model.dimension} numbers; those of {model.name} in this memory have "
+                f"{active.dimension}; reindex, or give it another name",
+            )
+
+    def _missing_vectors(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> list[NewVector]:
+        """Return the vectors to write."""
+        wanted = []
+        missing: dict[EmbeddingText, None] = {}
+        old = [change.new.key for change in self._by_key.values() if change.old]
+        embedded = self._tables.embedded(old, model) if model is not None and old else ()
+        for change in self._by_key.values():
+            vector = change.vector
+            text = text_of(change.new)
+            mark = digest(text)
+            if vector is None:
+                if model is None or (change.new.key in embedded and not change.text_changed):
+                    continue
+                vector = vectors.get(mark)
+                if vector is None:
+                    missing[text] = None
+                    continue
+            wanted.append(NewVector(change.new.key, change.new.namespace, mark, vector))
+        if missing:
+            raise VectorsMissingError(list(missing))
+        return wanted
+
+    def _namespace(self, name: str) -> int:
+        if name not in self._namespaces:
+            self._namespaces[name] = self._tables.namespace(name)
+        return self._namespaces[name]
+
+    def _read_existing(self, drafts: Sequence[Draft]) -> None:
+        """Read the notes that the drafts name by id or path."""
+        asked: dict[str, tuple[list[str], list[str]]] = {}
+        for draft in drafts:
+            home = draft.get("namespace", DEFAULT_NAMESPACE)
+            ids, paths = asked.setdefault(home, ([], []))
+            if draft.get("id") and draft.get("path"):
+                self._moves[home, draft["id"]] = draft["path"]
+            if draft.get("id"):
+                ids.append(draft["id"])
+            if draft.get("path"):
+                paths.append(draft["path"])
+        for name, (ids, paths) in asked.items():
+            rows = self._tables.notes(self._namespace(name), ids, paths)
+            fresh = {row.key: row for row in rows if row.key not in self._by_key}
+            links = self._tables.links(list(fresh))
+            for key, row in fresh.items():
+                self._remember(Change(row, row, name, links.get(key, ()), links.get(key, ())))
+
+    def _remember(self, change: Change) -> None:
+        self._by_key[change.new.key] = change
+        self._by_id[change.new.namespace, change.new.id] = change
+        if change.new.path:
+            self._by_path[change.new.namespace, change.new.path] = change
+
+    def _forget_names(self, change: Change) -> None:
+        del self._by_id[change.new.namespace, change.new.id]
+        place = change.new.namespace, change.new.path or ""
+        if self._by_path.get(place) is change:  # another may have taken it
+            del self._by_path[place]
+
+    def _decide(self, draft: Draft, document: int | None = None) -> Change:
+        """Merge a draft into the note that it names, or begin a note; a document's draft replaces all of it."""
+        change = self._named_by(draft) or self._begin(draft)
+        row = change.new
+        if document is not None:
+            if change.old is not None:
+                self._check_owner(row, document, draft)
+            row = row._replace(document=document)
+            draft = {**WHOLE_NOTE, **draft}
+        merged = merged_row(row, draft)
+        links = draft.get("links", change.links)
+        if change.old and "updated_at" not in draft and (merged != row or links != change.links):
+            merged = merged._replace(updated_at=self._now)
+        vector = draft.get("vector")
+        if vector is None and change.vector is not None and text_of(merged) == text_of(row):
+            vector = change.vector
+        if change.new.key in self._by_key:
+            self._forget_names(change)
+        change.new, change.links, change.vector = merged, links, vector
+        self._remember(change)
+        self._in_order.append(change)
+        return change
+
+    def _named_by(self, draft: Draft) -> Change | None:
+        """Return the note that a draft means: the one with its id, or else the one with its path."""
+        namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
+        with_id = self._by_id.get((namespace, draft.get("id", "")))
+        with_path = self._by_path.get((namespace, draft.get("path", "")))
+        if with_id and with_path and with_id is not with_path:
+            if self._moves.get((with_path.namespace, with_path.new.id), draft["path"]) != draft["path"]:
+                return with_id  # the other is on its way to another path
+            raise ArgumentError(
+                "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
+            )
+        if draft.get("id") and not self._create:
+            return with_id  # the path is where the note should go, not the note that is meant
+        return with_id or with_path
+
+    def _begin(self, draft: Draft) -> Change:
+        if not self._create:
+            raise NoteNotFoundError(f"there is no note {draft.get('id') or draft.get('path')!r}")
+        if "content" not in draft:
+            raise ArgumentError("content", f"is needed for a new note{_named(draft)}")
+        name = draft.get("namespace", DEFAULT_NAMESPACE)
+        note_id = draft.get("id") or new_id(self._now)
+        row = NoteRow._make((self._tables.new_key(), self._namespace(name), note_id, *self._blank[3:]))
+        return Change(None, row, name, (), ())
+
+    def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
+        """Refuse to write over a note that is not this document's, unless it says the same or that is wanted."""
+        taken = row.document != document and row.key not in self._free and row.content != draft.get("content")
+        if not taken or self._adopt:
+            return
+        owner = self._tables.owner(row.document)
+        origin = "/".join(owner) if owner else "another hand"
+        raise IngestError(
+            f"{row.path} is the path of a note from {origin}; ingest with a prefix, or adopt the notes that are there"
+        )
+
+
+def _named(draft: Draft) -> str:
+    """Return how an error message calls the note of a draft."""
+    name = draft.get("path") or draft.get("id")
+    return f"; {name!r} is not there yet" if name else ""

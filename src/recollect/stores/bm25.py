@@ -1,0 +1,183 @@
+"""BM25 as FTS5 computes it, to the last bit, over the notes in which each leaf of a query tree stands.
+
+A leaf of the query tree counts in a note what its words count there, summed over all fields, f. With N notes in the
+namespace, of which n match the leaf, T words in all of them and D in the note::
+
+    idf = ln((N - n + 0.5) / (n + 0.5)), or 0.000001 where that is not positive
+    score = sum over leaves: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * D / (T / N)))
+
+A leaf adds to a note only where all that is above it in the tree matches. (FTS5 also counts some leaves of an
+alternative that does not match as a whole; that is not copied.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from recollect.query.expressions import Expression, Match, render
+from recollect.query.tree import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Occurrences", "Scores", "leaves_of", "matching_notes", "score_notes"]
+
+_K1, _B = 1.2, 0.75
+_LEAST_IDF = 1e-6
+_SPARSE = 16
+
+
+class Occurrences(NamedTuple):
+    """The notes in which a leaf stands, by rising keys, of those that are looked at."""
+
+    notes: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    """What its words count in each."""
+    tokens: NDArray[np.float64]
+    """How many words each note has."""
+    holding: int
+    """In how many notes of the namespace it stands."""
+
+
+class Scores(NamedTuple):
+    """The notes that match, by rising keys, and what they score."""
+
+    notes: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    def best(self, limit: int) -> Scores:
+        """Return the best so many, and all that are as good as the last of them, the best first, then by key.
+
+        >>> Scores(np.array([3, 5, 8, 9]), np.array([1.0, 2.0, 1.0, 0.5])).best(2).notes.tolist()
+        [5, 3, 8]
+        """
+        notes, scores = self
+        if len(notes) > limit:
+            edge = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            notes, scores = notes[scores >= edge], scores[scores >= edge]
+        order = np.lexsort((notes, -scores))
+        return Scores(notes[order], scores[order])
+
+
+def leaves_of(node: Expression) -> list[Match]:
+    """Return the leaves of a tree in their order; one that stands there twice comes twice.
+
+    >>> from recollect.query import expression, parse
+    >>> [leaf.text for leaf in leaves_of(expression(parse("green tea NOT sugar")))]
+    ['green', 'tea', 'sugar']
+    """
+    leaves = _Leaves()
+    render(node, leaves)
+    return leaves.found
+
+
+def matching_notes(node: Expression, lists: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the notes that match ``node``, by rising keys; ``lists`` has those of each leaf of :func:`leaves_of`.
+
+    >>> from recollect.query import expression, parse
+    >>> matching_notes(expression(parse("tea NOT sugar")), [np.array([3, 8]), np.array([5, 8])]).tolist()
+    [3]
+    """
+    return render(node, _Matching(lists)).notes
+
+
+def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, tokens: int) -> Scores:
+    """Return the notes that match ``node``, with their BM25.
+
+    ``lists`` has one for each leaf of :func:`leaves_of`; the namespace has so many notes, with so many words.
+
+    >>> from recollect.query import expression, parse
+    >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), holding=2)
+    >>> score_notes(expression(parse("tea")), [tea], notes=10, tokens=40).scores.round(2).tolist()
+    [2.4, 1.22]
+    """
+    matching = render(node, _Matching([each.notes for each in lists]))
+    scores = np.zeros(len(matching.notes))
+    # Leaf by leaf, in the order of the tree: the same sums in another order have other last bits.
+    for place, counted in matching.counted:
+        if not len(counted):
+            continue
+        held, weights, lengths, holding = lists[place]
+        if len(counted) < len(held):
+            at = np.searchsorted(held, counted)
+            weights, lengths = weights[at], lengths[at]
+        parts = (weights * (_K1 + 1.0)) / (weights + _K1 * (1 - _B + _B * lengths / (tokens / notes)))
+        scores[np.searchsorted(matching.notes, counted)] += _idf(notes, holding) * parts
+    return Scores(matching.notes, scores)
+
+
+def _idf(notes: int, holding: int) -> float:
+    idf = math.log((notes - holding + 0.5) / (holding + 0.5))
+    return idf if idf > 0 else _LEAST_IDF
+
+
+class _Leaves:
+    """Collects the leaves of a tree in their order."""
+
+    def __init__(self) -> None:
+        self.found: list[Match] = []
+
+    def match(self, kind: Kind, text: str) -> None:
+        self.found.append(Match(kind, text))
+
+    def any_of(self, parts: Sequence[None]) -> None:
+        """Collect nothing but leaves."""
+
+    def all_of(self, parts: Sequence[None]) -> None:
+        """Collect nothing but leaves."""
+
+    def without(self, wanted: None, excluded: None) -> None:
+        """Collect nothing but leaves."""
+
+
+class _Matches(NamedTuple):
+    """The notes that a node matches, and for each leaf that counts, by its place, those in which it does."""
+
+    notes: NDArray[np.int64]
+    counted: list[tuple[int, NDArray[np.int64]]]
+
+    def within(self, notes: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+        return [(place, np.intersect1d(counted, notes, assume_unique=True)) for place, counted in self.counted]
+
+
+class _Matching:
+    """Renders a tree to the notes that match it; leaves come in the order in which :class:`_Leaves` found them."""
+
+    def __init__(self, leaves: Sequence[NDArray[np.int64]]) -> None:
+        self._leaves = leaves
+        self._next = 0
+
+    def match(self, kind: Kind, text: str) -> _Matches:  # noqa: ARG002 (what they say was read already)
+        place, self._next = self._next, self._next + 1
+        return _Matches(self._leaves[place], [(place, self._leaves[place])])
+
+    def any_of(self, parts: Sequence[_Matches]) -> _Matches:
+        notes = _union([part.notes for part in parts])
+        return _Matches(notes, [leaf for part in parts for leaf in part.counted])
+
+    def all_of(self, parts: Sequence[_Matches]) -> _Matches:
+        notes = parts[0].notes
+        for part in parts[1:]:
+            notes = np.intersect1d(notes, part.notes, assume_unique=True)
+        return _Matches(notes, [leaf for part in parts for leaf in part.within(notes)])
+
+    def without(self, wanted: _Matches, excluded: _Matches) -> _Matches:
+        notes = np.setdiff1d(wanted.notes, excluded.notes, assume_unique=True)
+        return _Matches(notes, wanted.within(notes))
+
+
+def _union(keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return all keys, each once, in their order."""
+    every = np.concatenate(keys)
+    if not len(every):
+        return every
+    first, last = int(every.min()), int(every.max())
+    if last - first >= _SPARSE * len(every):
+        return np.unique(every)
+    there = np.zeros(last - first + 1, np.bool_)  # where keys are dense, a mark for each is quicker than sorting them
+    there[every - first] = True
+    return np.flatnonzero(there) + first

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import copying as library
+from recollect.cli import pace
+from recollect.stores import copying, open_store
+from recollect.stores.sqlite.store import SQLiteStore
+from tests.cli.conftest import Run
+
+TELLING = "from recollect.cli import main, pace; pace.EVERY_SECONDS = 0.0; main()"
+SAME = "verified 3 notes: all are the same, and so are {} of {} searches by words, 0 of 0 by vectors\n"
+
+
+def test_a_memory_is_copied_and_compared(run: Run, filled: Path) -> None:
+    result = run("copy", str(filled), "two.db")
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines(keepends=True)
+    assert first.startswith("copied to two.db in 0.")
+    assert first.endswith(" notes a second: notes 3 added, 0 unchanged; documents 0\n")
+    assert second == SAME.format(3, 3)
+    with recollect.open("two.db", embedder=None) as copy, recollect.open(filled, embedder=None) as source:
+        assert list(copy.notes()) == list(source.notes())
+
+
+def test_a_complete_copy_needs_nothing(run: Run, filled: Path) -> None:
+    assert run("copy", str(filled), "two.db", "-q").output == ""
+    result = run("copy", str(filled), "two.db")
+    assert result.output == f"nothing to copy: two.db holds all 3 notes of {filled}\n" + SAME.format(3, 3)
+    assert run("copy", str(filled), "two.db", "--no-verify").stdout.count("\n") == 1
+
+
+def test_it_tells_as_json(run: Run, filled: Path) -> None:
+    told = json.loads(run("copy", str(filled), "two.db", "--json", "--sample", "1").stdout)
+    assert (told["source"], told["target"]) == (str(filled), "two.db")
+    assert told["copied"]["added"] == 3
+    assert told["verified"]["same"] is True
+    assert told["verified"]["searches"]["words"]["asked"] == 1
+    assert json.loads(run("copy", str(filled), "two.db", "--json", "--no-verify").stdout)["verified"] is None
+
+
+def test_other_notes_in_the_target(run: Run, filled: Path) -> None:
+    run("add", "mine", "--id", "mine", "--db", "two.db")
+    result = run("copy", str(filled), "two.db")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"error: target: two.db holds 1 note, such as 'mine', that {filled} has not; choose an empty target, "
+        "or merge to keep them, or mirror to delete them\n"
+    )
+    result = run("copy", str(filled), "two.db", "--merge")
+    assert result.stdout.splitlines()[0].endswith("notes 3 added, 1 kept, 0 unchanged; documents 0")
+    assert result.stdout.splitlines()[1] == "verified 3 notes: all are the same"
+    result = run("copy", str(filled), "two.db", "--mirror")
+    assert result.stdout.splitlines()[0].endswith("notes 1 removed, 3 unchanged; documents 0")
+
+
+def test_namespaces(run: Run, filled: Path) -> None:
+    for name in ("work", "home"):
+        run("add", "x", "--namespace", name, "--db", str(filled))
+    result = run("copy", str(filled), "two.db", "--namespace", "work", "--namespace", "home")
+    assert "notes 2 added" in result.stdout
+    with recollect.open("two.db", embedder=None) as copy:
+        assert set(copy.stats().store.notes) == {"work", "home"}
+    assert run("copy", str(filled), "two.db", "--namespace", "nowhere").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nowhere.db", "two.db"], "there is no memory at nowhere.db; see recollect copy --help"),
+        (["{}", "{}"], "is the source itself; choose another"),
+        (["{}", "two.db", "--merge", "--mirror"], "--merge keeps what --mirror deletes; give one of them; see"),
+        (["{}", "redis://two"], "target: no store is known for 'redis://two'"),
+        (["redis://one", "{}"], "source: no store is known for 'redis://one'"),
+        (["{}", "two.db", "--batch", "0"], "Invalid value for '--batch'"),
+    ],
+)
+def test_wrong_use(run: Run, filled: Path, arguments: list[str], problem: str) -> None:
+    result = run("copy", *(argument.format(filled) for argument in arguments))
+    assert result.exit_code == 2
+    assert problem in result.stderr
+    assert not Path("nowhere.db").exists()
+
+
+def test_passwords_are_not_shown(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = "postgresql://ines:secret@host:5432/db?password=secret"
+    monkeypatch.setattr(
+        library, "open_store", lambda name, **more: open_store("two.db" if name == address else name, **more)
+    )
+    told = [run("copy", *pair) for pair in ((str(filled), address), (address, "three.db"), (address, "three.db"))]
+    assert all(result.exit_code == 0 and "secret" not in result.output for result in told)
+    told.append(run("copy", address, "three.db", "--json"))
+    assert json.loads(told[-1].stdout)["source"] == "postgresql://ines@host:5432/db"
+
+
+def test_a_source_that_cannot_be_read(run: Run) -> None:
+    Path("one.db").write_text("no store" * 1000)
+    result = run("copy", "one.db", "two.db")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: one.db is not an SQLite database; choose another file")
+    assert not Path("two.db").exists()
+
+
+def test_what_differs_is_named(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = copying._Copying.copy_documents
+
+    def tamper(self: Any) -> None:
+        usual(self)
+        self._target.write([{"id": "n1", "content": "Prefers black tea."}])
+        self._target.write([{"id": f"extra{number}", "content": "x"} for number in range(11)])
+
+    monkeypatch.setattr(copying._Copying, "copy_documents", tamper)
+    result = run("copy", str(filled), "two.db")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[1:3] == [
+        "differs: note n1 in default: content, updated_at",
+        "differs: note extra0 in default: extra",
+    ]
+    assert lines[-1] == "differs: 2 more"
+    advice = f"run the same command again if {filled} was written to meanwhile"
+    assert result.stderr == f"error: two.db differs from {filled} in 12 places; {advice}\n"
+    assert run("copy", str(filled), "two.db", "--json", "--mirror").exit_code == 1
+
+
+def test_notes_that_come_in_another_order(run: Run, filled: Path) -> None:
+    assert run("copy", str(filled), "two.db").exit_code == 0
+    assert run("delete", "n1", "--db", "two.db").exit_code == 0
+    result = run("copy", str(filled), "two.db")
+    assert result.exit_code == 1
+    assert "differs: note n1 in default: order\n" in result.stdout
+    advice = "all notes are there, and an empty target would have them in the same order"
+    assert result.stderr == f"error: two.db differs from {filled} in 1 place; {advice}\n"
+
+
+def test_a_model_that_differs_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with recollect.open("one.db", embedder=None) as memory:
+        memory.add("tea", vector=[1, 0])
+    usual = copying._Copying.copy_documents
+
+    def tamper(self: Any) -> None:
+        usual(self)
+        other = recollect.stores.base.Model("other", 3)
+        self._target.embed(other, [(each, [1, 0, 0]) for each in self._target.pending(other, 9)])
+        self._target.activate(other)
+
+    monkeypatch.setattr(copying._Copying, "copy_documents", tamper)
+    assert "differs: other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
+
+
+def test_searches_that_differ(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = SQLiteStore.search_text
+    monkeypatch.setattr(
+        SQLiteStore, "search_text", lambda self, *args, **more: usual(self, *args, **more) if self.read_only else []
+    )
+    result = run("copy", str(filled), "two.db")
+    assert result.exit_code == 1
+    found = "the same are only 0 of 3 searches by words, 0 of 0 by vectors"
+    assert result.stderr == f"error: two.db does not find what {filled} finds: {found}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(recollect.StoreError("the server is gone"), 1), (KeyboardInterrupt(), 130)]
+)
+def test_a_failure_says_how_far_it_came(
+    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    usual, calls = SQLiteStore.write, 0
+
+    def write(self: SQLiteStore, *args: Any, **more: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise error
+        return usual(self, *args, **more)
+
+    monkeypatch.setattr(SQLiteStore, "write", write)
+    result = run("copy", str(filled), "two.db", "--batch", "1")
+    assert result.exit_code == code
+    said = str(error) or "interrupted"
+    assert result.stderr == f"error: {said}; 2 of 3 notes are in two.db, and the same command goes on from there\n"
+    result = run("copy", str(filled), "two.db")
+    assert "notes 1 added, 2 unchanged" in result.stdout
+
+
+def test_an_interrupt_before_the_first_note(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(copying._Copying, "copy_notes", interrupt)
+    result = run("copy", str(filled), "two.db")
+    assert result.exit_code == 130
+    assert result.stderr == "error: interrupted; nothing was copied yet, and the same command goes on from there\n"
+
+
+def test_a_file_sees_a_line_now_and_then(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "EVERY_SECONDS", 0.0)
+    lines = run("copy", str(filled), "two.db", "--batch", "2").stderr.splitlines()
+    assert lines[:2] == ["looking at what is there: 0 of 0", "copying notes: 0 of 3"]
+    assert lines[2].startswith("copying notes: 2 of 3, ")
+    assert lines[2].endswith(" s left")
+    parts = ["copying documents", *["comparing notes"] * 2, *["comparing searches"] * 4]
+    assert [line.partition(":")[0] for line in lines[4:]] == parts
+    assert run("copy", str(filled), "two.db", "-q").stderr == ""
+
+
+def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
+    with recollect.open("one.db", embedder=None) as memory:
+        memory.add_many(f"note {number}" for number in range(3000))
+    command = [sys.executable, "-c", TELLING, "copy", "one.db", "two.db", "--batch", "10"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as child:
+        assert child.stderr
+        assert any(line.startswith("copying notes: 10 of 3,000") for line in child.stderr)
+        child.send_signal(signal.SIGINT)
+        said = child.stderr.read()
+    assert child.returncode == 130
+    assert "Traceback" not in said
+    assert said.splitlines()[-1].startswith("error: interrupted; ")
+    assert said.endswith(" of 3,000 notes are in two.db, and the same command goes on from there\n")
+    report = recollect.copy("one.db", tmp_path / "two.db")
+    assert report.copied.unchanged >= 10
+    assert report.verified
+    assert report.verified.same

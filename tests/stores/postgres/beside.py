@@ -1,0 +1,104 @@
+"""The same notes in FTS5 and in a PostgreSQL database, for tests that hold one against the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import apsw
+from hypothesis import strategies as st
+
+from recollect.query import Query, expand_aliases, normalise, parse
+from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match
+from recollect.stores.postgres.connections import Transaction
+from recollect.stores.postgres.indexing import TextChange, index_notes
+from recollect.stores.postgres.text import escaped
+from tests.generated import query_text
+
+__all__ = ["NAMESPACE", "NOTES", "expressions", "fts5", "path_and_rest", "queries", "store_words"]
+
+NAMESPACE = 7
+
+_WORDS = (
+    "tea green teas brewing brew café cafe o'neil node.js nodejs 2026-04-04 running run runs it's foo:* (bar) 'quoted' "
+    "back\\slash semi;colon a&b c|d !x <-> \U0001f375 日本 İstanbul ß STRASSE x\u0301y 42 ERR_42 AND OR NOT"
+).split()
+
+
+def _notes() -> list[list[str]]:
+    """Return notes of five fields in which each word stands beside many others, in every field."""
+    notes = []
+    for number in range(150):
+        steps, lengths = number % 5 + 1, [(number * step) % 6 for step in (1, 2, 3, 5, 7)]
+        words = [[_WORDS[(number * 7 + place * steps) % len(_WORDS)] for place in range(length)] for length in lengths]
+        notes.append([" ".join(field) for field in words])
+    notes.append(["", "z" * 40_000 + " tail", "", "", "y" * 2500])
+    return notes
+
+
+NOTES = _notes()
+
+
+def fts5(notes: Sequence[Sequence[str]] = NOTES) -> apsw.Connection:
+    """Return a connection whose table ``w`` holds the notes as the SQLite store's index does."""
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE w USING fts5 (a, b, c, d, e, tokenize = 'porter unicode61')")
+    connection.executemany(
+        "INSERT INTO w (rowid, a, b, c, d, e) VALUES (?, ?, ?, ?, ?, ?)",
+        [(key, *map(normalise, path_and_rest(key, fields))) for key, fields in enumerate(notes, start=1)],
+    )
+    return connection
+
+
+def store_words(transaction: Transaction, notes: Mapping[int, Sequence[str]], *, fresh: bool = True) -> None:
+    """Write notes with their words and postings, as a store does."""
+    (namespace,) = transaction.namespaces.values()
+    for key, fields in notes.items():
+        transaction.connection.execute(
+            "INSERT INTO notes (key, namespace, id, importance, created_at, updated_at, metadata, "
+            "path, title, summary, tags, content) VALUES (%s, %s, %s, 0.5, 0, 0, '{}', %s, %s, %s, %s, %s)",
+            [key, namespace, str(key), path_and_rest(key, fields)[0] or None, *map(escaped, fields[1:])],
+        )
+    changes = [TextChange(key, None, path_and_rest(key, fields)) for key, fields in notes.items()]
+    index_notes(transaction.connection, namespace, changes, fresh=min(notes) if fresh else None)
+
+
+def path_and_rest(key: int, fields: Sequence[str]) -> list[str]:
+    """Return the fields with the note's key in the path, of which no two may be the same."""
+    return [f"{fields[0]} {key}" if fields[0] else "", *fields[1:]]
+
+
+_leaf = st.builds(
+    Match,
+    st.sampled_from(["term", "phrase", "prefix"]),
+    st.one_of(
+        st.sampled_from(["tea", "brew", "cafe", "run", "no", "2026 04", "?!", "y" * 2500, "y" * 900, "o'neil", "日"]),
+        st.lists(st.sampled_from(_WORDS), max_size=3).map(" ".join),
+    ),
+)
+expressions: st.SearchStrategy[Expression] = st.recursive(
+    _leaf,
+    lambda parts: st.one_of(
+        st.lists(parts, min_size=1, max_size=4).map(lambda nodes: AnyOf(tuple(nodes))),
+        st.lists(parts, min_size=1, max_size=3).map(lambda nodes: AllOf(tuple(nodes))),
+        st.builds(Except, parts, parts),
+    ),
+    max_leaves=8,
+)
+"""Any tree, whether or not a query could be read as it."""
+
+_pieces = [
+    *_WORDS,
+    *"NOT AND OR \" * tea* bre* nod* 202* ' \\ ':* \x00 | & ! '' :: %s $1 \ud800".split(" "),
+    "y" * 990 + "*",
+]
+_pieces += ['"green tea"', '"tea green', '"run running"*', '"o\'neil"']
+
+
+def _query(text: str, aliases: bool) -> Query:
+    return expand_aliases(parse(text), {"tea": ["green brew", "cafe"], "run": ["42"]}) if aliases else parse(text)
+
+
+queries = st.builds(
+    _query, st.one_of(st.lists(st.sampled_from(_pieces), max_size=8).map(" ".join), query_text), st.booleans()
+)
+"""Queries whose words the notes hold, and such as try to break out of their quotes."""

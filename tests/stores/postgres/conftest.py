@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import pytest
+
+from recollect.stores.postgres.connections import Connections
+from tests.stores.postgres.server import Server
+
+Opener = Callable[..., Connections]
+
+
+@pytest.fixture
+def opened(database: str) -> Iterator[Opener]:
+    """Open the database of the test, as often as it likes."""
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(closing(Connections(database, **options)))
+
+
+@pytest.fixture
+def connections(opened: Opener) -> Connections:
+    return opened()
+
+
+@pytest.fixture(scope="module")
+def fragile() -> Iterator[Server]:
+    """Start a server that tests may kill."""
+    server = Server()
+    try:
+        server.start()
+        server.prepare()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def ask(postgres: Server, database: str) -> Callable[[str], list[tuple[Any, ...]]]:
+    """Run a statement in the database of the test as the superuser, for whom there are no walls."""
+    name = database.rpartition("?")[0].rpartition("/")[2]
+    return lambda statement: postgres.execute(statement, database=name)

@@ -1,0 +1,407 @@
+"""Transactions for reading and writing, and what comes of them when others, or the server, are in the way."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg_pool import ConnectionPool
+
+from recollect.errors import (
+    ArgumentError,
+    StoreBusyError,
+    StoreError,
+    StoreReadOnlyError,
+    StoreVersionError,
+)
+from recollect.stores.postgres.connections import Connections, Transaction
+from tests.hands import Clock
+from tests.stores.postgres.conftest import Opener
+from tests.stores.postgres.server import ROLE, Server
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+def setting(name: str) -> Callable[[Transaction], str]:
+    def work(transaction: Transaction) -> str:
+        row = transaction.connection.execute("SELECT current_setting(%s)", [name]).fetchone()
+        assert row is not None
+        return str(row[0])
+
+    return work
+
+
+def names(transaction: Transaction) -> list[str]:
+    return [name for (name,) in transaction.connection.execute("SELECT name FROM namespaces ORDER BY name")]
+
+
+def cut(transaction: Transaction, ask: Ask) -> Transaction:
+    ask(f"SELECT pg_terminate_backend({transaction.connection.info.backend_pid}, 5000)")
+    return transaction
+
+
+class TestReading:
+    def test_a_transaction_says_where_and_when_it_is(self, connections: Connections, hands: Clock) -> None:
+        with connections.write(["tea", "work"], create=True) as transaction:
+            keys = dict(transaction.namespaces)
+        now = str(int(hands.now().timestamp()) * 1_000_000 + hands.now().microsecond)
+        assert connections.read(lambda t: t.namespaces, namespace="tea") == {"tea": keys["tea"]}
+        assert connections.read(setting("recollect.namespaces"), namespace="tea") == str(keys["tea"])
+        assert connections.read(setting("recollect.namespaces"), namespace="unknown") == ""
+        assert connections.read(setting("recollect.namespaces"), namespace=None) == "*"
+        assert connections.read(setting("recollect.now"), namespace="tea") == now
+        assert connections.read(setting("statement_timeout"), namespace="tea") == "1min"
+        assert connections.read(setting("statement_timeout"), namespace="tea", statement_timeout=0) == "0"
+
+    def test_nothing_is_left_in_the_connection_for_who_borrows_it_next(self, opened: Opener) -> None:
+        connections = opened(pool_size=1)
+        with connections.write(["tea"], create=True) as transaction:
+            first = transaction.connection
+        connections.read(names, namespace="tea")
+        left = first.execute("SELECT current_setting('recollect.namespaces'), current_setting('recollect.now')")
+        assert left.fetchall() == [("", "")]
+
+    def test_it_sees_one_moment(self, connections: Connections) -> None:
+        def twice(transaction: Transaction) -> tuple[list[str], list[str]]:
+            before = names(transaction)
+            with connections.write(["tea"], create=True):
+                pass
+            return before, names(transaction)
+
+        assert connections.read(twice, namespace=None) == ([], [])
+        assert connections.read(names, namespace=None) == ["tea"]
+
+    def test_it_cannot_write(self, connections: Connections) -> None:
+        with pytest.raises(StoreReadOnlyError, match="cannot be written to"):
+            connections.read(lambda t: t.connection.execute("DELETE FROM notes"), namespace=None)
+
+    def test_a_search_that_takes_too_long_is_stopped(self, opened: Opener) -> None:
+        connections = opened(statement_timeout=0.05)
+        with pytest.raises(StoreError, match="took too long and was stopped; ask for less, or raise statement_timeout"):
+            connections.read(lambda t: t.connection.execute("SELECT pg_sleep(20)"), namespace=None)
+
+    def test_an_error_of_our_own_passes(self, connections: Connections) -> None:
+        def work(_: Transaction) -> None:
+            raise LookupError("ours")
+
+        with pytest.raises(LookupError, match="ours"):
+            connections.read(work, namespace=None)
+        assert connections.read(names, namespace=None) == []
+
+
+class TestWriting:
+    def test_it_happens_as_a_whole_or_not_at_all(self, connections: Connections) -> None:
+        with pytest.raises(LookupError), connections.write(["tea"], create=True):
+            raise LookupError
+        assert connections.read(names, namespace=None) == []
+
+    def test_a_namespace_begins_only_where_that_is_asked_for(self, connections: Connections) -> None:
+        with connections.write(["tea"]) as transaction:
+            assert transaction.namespaces == {}
+        with connections.write(["tea", "work"], create=True) as transaction:
+            keys = dict(transaction.namespaces)
+        with connections.write(["work", "tea", "more"], create=True) as transaction:
+            assert transaction.namespaces == keys | {"more": max(keys.values()) + 1}  # no key was used up
+            listed = setting("recollect.namespaces")(transaction)
+        assert sorted(map(int, listed.split(","))) == sorted(transaction.namespaces.values())
+
+    def test_all_namespaces_are_seen_and_none_is_locked(self, connections: Connections) -> None:
+        with connections.write(["tea"], create=True):
+            pass
+        with connections.write(["tea"]), connections.write(None) as transaction:
+            assert setting("recollect.namespaces")(transaction) == "*"
+            assert transaction.namespaces == {}
+
+    def test_writers_of_one_namespace_wait_for_each_other(self, connections: Connections) -> None:
+        with connections.write(["tea", "work"], create=True):
+            pass
+        with connections.write(["tea"]):
+            for patience in (0, 0.05):
+                with (
+                    pytest.raises(StoreBusyError, match="kept busy by others; nothing was written; try again"),
+                    connections.write(["work", "tea"], patience=patience),
+                ):
+                    pass
+            with connections.write(["work"]), connections.write(["tea"], lock=False) as transaction:
+                assert set(transaction.namespaces) == {"tea"}
+
+    def test_whoever_comes_second_sees_what_the_first_has_written(self, connections: Connections) -> None:
+        with connections.write(["tea"], create=True):
+            pass
+
+        def count_on(_: int) -> None:
+            with connections.write(["tea"]) as transaction:
+                row = transaction.connection.execute("SELECT revision FROM namespaces").fetchone()
+                assert row is not None
+                transaction.connection.execute("UPDATE namespaces SET revision = %s", [row[0] + 1])
+
+        with ThreadPoolExecutor(4) as crew:
+            list(crew.map(count_on, range(40)))
+        found = connections.read(
+            lambda t: t.connection.execute("SELECT revision FROM namespaces").fetchall(), namespace=None
+        )
+        assert found == [(40,)]
+
+    def test_many_who_want_several_never_wait_in_a_circle(self, connections: Connections) -> None:
+        def both(number: int) -> None:
+            wanted = ["tea", "work", f"new {number % 5}"]
+            with connections.write(wanted[:: (-1) ** number], create=True) as transaction:
+                assert set(transaction.namespaces) == set(wanted)
+
+        with ThreadPoolExecutor(6) as crew:
+            list(crew.map(both, range(60)))
+        assert len(connections.read(names, namespace=None)) == 7
+
+    def test_what_was_opened_for_reading_is_not_written_to(self, opened: Opener) -> None:
+        opened()
+        reader = opened(read_only=True)
+        assert reader.read(names, namespace=None) == []
+        with pytest.raises(StoreReadOnlyError, match="opened with read_only=True"), reader.write(["tea"]):
+            pass
+
+    def test_an_error_that_was_swallowed_is_no_commit(self, connections: Connections) -> None:
+        with (
+            pytest.raises(StoreError, match="refused a part of a change; nothing was written"),
+            connections.write(["tea"], create=True) as transaction,
+            pytest.raises(psycopg.Error),
+        ):
+            transaction.connection.execute("SELECT 1 / 0")
+        assert connections.read(names, namespace=None) == []
+
+    def test_what_fails_at_the_commit_is_told(self, connections: Connections) -> None:
+        twice = "CREATE TEMP TABLE t (x int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO t VALUES (1), (1)"
+        with pytest.raises(StoreError, match="duplicate key"), connections.write(["tea"], create=True) as transaction:
+            transaction.connection.execute(twice)
+        assert connections.read(names, namespace=None) == []
+
+    def test_a_newer_program_has_changed_the_tables_meanwhile(self, connections: Connections, ask: Ask) -> None:
+        ask("UPDATE recollect.schema_version SET version = 999")
+        with pytest.raises(StoreVersionError, match="its schema is 999"), connections.write(["tea"]):
+            pass
+        with pytest.raises(StoreVersionError, match="upgrade recollect"):
+            connections.read(names, namespace="tea")
+
+
+class TestFaults:
+    def test_a_read_that_is_cut_is_repeated_once(self, connections: Connections, ask: Ask) -> None:
+        seen: list[int] = []
+
+        def work(transaction: Transaction) -> list[str]:
+            seen.append(transaction.connection.info.backend_pid)
+            if len(seen) == 1:
+                cut(transaction, ask)
+            return names(transaction)
+
+        assert connections.read(work, namespace=None) == []
+        assert len(set(seen)) == 2
+
+    def test_one_that_is_cut_twice_is_an_error(self, connections: Connections, ask: Ask) -> None:
+        def work(transaction: Transaction) -> list[str]:
+            cut(transaction, ask)
+            return names(transaction)
+
+        with pytest.raises(StoreError, match="cut the connection, and once more when the search was repeated"):
+            connections.read(work, namespace=None)
+        assert connections.read(names, namespace=None) == []
+
+    def test_a_write_that_is_cut_is_not_repeated(self, connections: Connections, ask: Ask) -> None:
+        with (
+            pytest.raises(StoreError, match="cannot be reached"),
+            connections.write(["tea"], create=True) as transaction,
+        ):
+            names(cut(transaction, ask))
+        assert connections.read(names, namespace=None) == []
+
+    def test_a_commit_that_is_cut_may_have_happened(self, connections: Connections, ask: Ask) -> None:
+        with (
+            pytest.raises(StoreError, match="a whole or not at all; look which before you repeat it"),
+            connections.write(["tea"], create=True) as transaction,
+        ):
+            cut(transaction, ask)
+
+    def test_all_connections_in_use_is_worth_waiting_for_and_then_an_error(self, opened: Opener) -> None:
+        connections = opened(pool_size=1, pool_timeout=2)
+        with (
+            connections.write(["tea"], create=True),
+            pytest.raises(StoreBusyError, match="all 1 connections were in use for 2 seconds; raise pool_size"),
+        ):
+            connections.read(names, namespace=None)
+        patient = opened(pool_size=1, pool_timeout=30)
+        inside, leave = threading.Event(), threading.Event()
+
+        def hold(_: Transaction) -> None:
+            inside.set()
+            leave.wait(30)
+
+        with ThreadPoolExecutor(2) as crew:
+            held = crew.submit(patient.read, hold, namespace=None)
+            inside.wait(30)
+            waiting = crew.submit(patient.read, names, namespace=None)
+            threading.Timer(1.2, leave.set).start()  # longer than one look
+            assert waiting.result(30) == ["tea"]
+            held.result(30)
+
+    def test_a_server_that_has_no_connection_at_once_is_busy(self, opened: Opener) -> None:
+        connections = opened(pool_timeout=0)
+        with pytest.raises(StoreBusyError, match="gave no connection within 0 seconds; try again"):
+            connections.read(names, namespace=None)
+
+    def test_a_restart_is_not_noticed(self, fragile: Server) -> None:
+        with closing(Connections(fragile.address(fragile.create()))) as connections:
+            with connections.write(["tea"], create=True):
+                pass
+            fragile.restart()
+            assert connections.read(names, namespace=None) == ["tea"]
+            fragile.kill()
+            fragile.start()
+            with connections.write(["work"], create=True):
+                pass
+            assert connections.read(names, namespace=None) == ["tea", "work"]
+
+    def test_a_server_that_is_away_is_waited_for_and_then_an_error(self, fragile: Server) -> None:
+        address = fragile.address(fragile.create())
+        with closing(Connections(address, pool_timeout=3)) as hasty, closing(Connections(address)) as patient:
+            hasty.read(names, namespace=None)
+            fragile.stop()
+            with pytest.raises(StoreError, match="cannot be reached; check that the server runs"):
+                hasty.read(names, namespace=None)
+            with pytest.raises(StoreError, match="cannot be reached; check that the server runs"):
+                Connections(address)
+            with ThreadPoolExecutor(1) as crew:
+                waiting = crew.submit(patient.read, names, namespace=None)
+                threading.Event().wait(1.5)  # longer than the pool itself would try
+                fragile.start()
+                assert waiting.result(30) == []
+            assert hasty.read(names, namespace=None) == []
+
+    def test_a_server_that_stays_away_is_waited_for_once(
+        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looks = 0
+        getconn = ConnectionPool.getconn
+
+        def counted(pool: ConnectionPool[Any], timeout: float | None = None) -> Any:
+            nonlocal looks
+            looks += 1
+            return getconn(pool, timeout)
+
+        monkeypatch.setattr(ConnectionPool, "getconn", counted)
+        with closing(Connections(fragile.address(fragile.create()), pool_timeout=2.5)) as connections:
+            fragile.stop()
+            seen = []
+            for _ in range(2):
+                looks = 0
+                with pytest.raises(StoreError, match="cannot be reached"):
+                    connections.read(names, namespace=None)
+                seen.append(looks)
+            fragile.start()
+            assert seen[0] > seen[1] == 1
+            assert connections.read(names, namespace=None) == []
+            fragile.stop()
+            looks = 0
+            with pytest.raises(StoreError, match="cannot be reached"):
+                connections.read(names, namespace=None)
+            fragile.start()
+            assert looks > 1
+
+
+class TestClosing:
+    def test_a_closed_one_says_so(self, opened: Opener) -> None:
+        connections = opened()
+        connections.read(names, namespace=None)
+        connections.close()
+        connections.close()
+        with pytest.raises(StoreError, match="is closed; open it again to use it"):
+            connections.read(names, namespace=None)
+
+    def test_who_waits_when_it_closes_is_told(self, opened: Opener) -> None:
+        connections = opened(pool_size=1)
+        with ThreadPoolExecutor(1) as crew, connections.write(["tea"], create=True):
+            waiting = crew.submit(connections.read, names, namespace=None)
+            threading.Event().wait(0.2)
+            connections.close()
+            with pytest.raises(StoreError, match="is closed; open it again to use it"):
+                waiting.result(30)
+        with pytest.raises(StoreError, match="is closed"), connections.write(["tea"]):
+            pass
+
+    def test_a_child_process_has_connections_of_its_own(self, connections: Connections) -> None:
+        def backend(transaction: Transaction) -> int:
+            return transaction.connection.info.backend_pid
+
+        mine = connections.read(backend, namespace=None)
+        reading, writing = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of threads, which the pool has
+            child = os.fork()
+        if child == 0:  # pragma: no cover (another process)
+            try:
+                os.write(writing, str(connections.read(backend, namespace=None)).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as answer:
+            theirs = int(answer.read())
+        os.waitpid(child, 0)
+        assert theirs != mine
+        assert connections.read(backend, namespace=None) == mine
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "postgresql://ines:hu@zq@host/db",
+            "postgresql://ines:hu/zq@host/db",
+            "postgresql://ines:hu%zq@host/db",
+            "postgresql://ines@host:huzq/db",
+        ],
+    )
+    def test_what_is_no_address_is_not_repeated(self, address: str) -> None:
+        with pytest.raises(ArgumentError, match="target: is no address of a PostgreSQL database") as caught:
+            Connections(address)
+        assert "zq" not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+    def test_no_message_shows_the_password(self, postgres: Server) -> None:
+        with pytest.raises(StoreError, match="/missing") as caught:
+            Connections(f"postgresql://recollect:hush@/missing?host={postgres.home}")
+        assert "hush" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("user", "database", "advice"),
+        [
+            (ROLE, "missing", "check the names of the database and of the user"),
+            ("nobody", "postgres", "check the names of the database and of the user"),
+            ("closed", "postgres", "check the names of the database and of the user"),
+        ],
+    )
+    def test_who_is_not_let_in_is_told_what_to_check(
+        self, postgres: Server, user: str, database: str, advice: str
+    ) -> None:
+        if user == "closed":
+            postgres.execute("CREATE ROLE closed NOLOGIN")
+        with pytest.raises(StoreError, match=f"does not let this role in; {advice}"):
+            Connections(postgres.address(database, user))
+
+    def test_a_server_without_a_connection_left_is_busy(self, postgres: Server) -> None:
+        postgres.execute(f"CREATE DATABASE crowded OWNER {ROLE} CONNECTION LIMIT 0")
+        with pytest.raises(StoreBusyError, match="has no connection left; raise max_connections"):
+            Connections(postgres.address("crowded"))
+
+    def test_a_server_of_the_network_is_named_by_host_and_port(self) -> None:
+        with pytest.raises(StoreError, match=r"^postgresql://ines@localhost:1/db cannot be reached"):
+            Connections("postgresql://ines:hush@localhost:1/db")
+
+
+def test_the_clock_is_ours(connections: Connections, hands: Clock) -> None:
+    now = int(connections.read(setting("recollect.now"), namespace=None))
+    assert datetime.fromtimestamp(now / 1_000_000, UTC) == hands.now()

@@ -1,0 +1,175 @@
+"""Servers that die, connections that are cut, pools that are empty: what was acknowledged is there, nothing in half."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from recollect.errors import StoreBusyError, StoreError
+from recollect.model import Candidate, Filters, Link
+from recollect.query import parse
+from recollect.stores.postgres.store import PostgresStore
+from tests.stores.postgres.server import Server
+
+BATCH = 10
+HOME = "default"
+
+
+@pytest.fixture(scope="module")
+def durable() -> Iterator[Server]:
+    server = Server(durable=True)
+    try:
+        server.start()
+        server.prepare()
+        yield server
+    finally:
+        server.remove()
+
+
+def search(store: PostgresStore) -> list[Candidate]:
+    return store.search_text(parse("tea"), 10, namespace=HOME, filters=Filters())
+
+
+def whole(store: PostgresStore) -> bool:
+    return not any(finding.problem for finding in store.check())
+
+
+@pytest.mark.parametrize("after", [1, 5, 12])
+def test_a_killed_server_keeps_what_it_acknowledged(durable: Server, after: int) -> None:
+    acknowledged: list[str] = []
+    enough = threading.Event()
+
+    def write(store: PostgresStore) -> None:
+        for batch in range(1_000):
+            drafts = [
+                {
+                    "path": f"{batch}/{number}",
+                    "content": "a cup of green tea",
+                    "title": f"Tea number {batch} {number}",
+                    "links": (Link("related", "0/0"),),
+                    "metadata": {"entities": ["tea"]},
+                    "vector": [batch, number, 1.0],
+                }
+                for number in range(BATCH)
+            ]
+            acknowledged.extend(note.path for note in store.write(drafts))
+            if batch == after:
+                enough.set()
+
+    def kill() -> None:
+        enough.wait(60)
+        durable.kill()
+
+    with closing(PostgresStore(durable.address(durable.create()), pool_timeout=5)) as store:
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.raises(StoreError):
+            write(store)
+        killer.join()
+        durable.start()
+        there = [note.path for note in store.notes()]
+        # The batch whose commit was cut may have been written, as a whole.
+        assert len(there) in (len(acknowledged), len(acknowledged) + BATCH)
+        assert there[: len(acknowledged)] == acknowledged
+        assert len(acknowledged) > after * BATCH
+        assert store.stats().links == sum(store.stats().vectors.values()) == len(there)
+        assert whole(store)
+
+
+class Cut:
+    """A search that waits for a table which somebody keeps to himself, and whose connection can be cut."""
+
+    def __init__(self, ask: Callable[[str], list[tuple[Any, ...]]], search: Future[list[Candidate]]) -> None:
+        self._ask = ask
+        self._search = search
+
+    def cut(self) -> None:
+        """Cut its connection once it waits."""
+        waiting = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'recollect' "
+            "AND datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        while not self._ask(waiting):
+            assert not self._search.done()
+
+
+@pytest.fixture
+def waiting(
+    postgres: Server, database: str, ask: Callable[[str], list[tuple[Any, ...]]]
+) -> Callable[[PostgresStore], Any]:
+    name = database.rpartition("?")[0].rpartition("/")[2]
+
+    @contextmanager
+    def wait(store: PostgresStore) -> Iterator[tuple[Cut, Future[list[Candidate]]]]:
+        with ThreadPoolExecutor(1) as crew, psycopg.connect(postgres.address(name, "postgres")) as other:
+            other.execute("LOCK TABLE recollect.postings IN ACCESS EXCLUSIVE MODE")
+            asked = crew.submit(search, store)
+            yield Cut(ask, asked), asked
+
+    return wait
+
+
+def test_a_search_whose_connection_is_cut_is_done_once_more(
+    database: str, waiting: Callable[[PostgresStore], Any]
+) -> None:
+    with closing(PostgresStore(database)) as store:
+        store.write([{"path": "tea.md", "content": "green tea"}])
+        with waiting(store) as (other, found):
+            other.cut()
+        assert [each.path for each in found.result(60)] == ["tea.md"]
+
+
+def test_one_that_is_cut_again_says_so(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
+    with closing(PostgresStore(database)) as store:
+        store.write([{"path": "tea.md", "content": "green tea"}])
+        with waiting(store) as (other, found):
+            other.cut()
+            other.cut()
+            with pytest.raises(StoreError, match="cut the connection, and once more when the search was repeated"):
+                found.result(60)
+        assert [each.path for each in search(store)] == ["tea.md"]
+
+
+def test_all_connections_in_use_is_worth_waiting_for_and_then_an_error(
+    database: str, waiting: Callable[[PostgresStore], Any]
+) -> None:
+    address = f"{database}&pool_size=1"
+    with closing(PostgresStore.at(f"{address}&pool_timeout=1")) as hasty, closing(PostgresStore.at(address)) as patient:
+        hasty.write([{"path": "tea.md", "content": "green tea"}])
+        with (
+            waiting(hasty) as (_, found),
+            pytest.raises(StoreBusyError, match="all 1 connections were in use for 1 seconds; raise pool_size"),
+        ):
+            list(hasty.notes())
+        assert len(found.result(60)) == 1
+        with ThreadPoolExecutor(1) as crew, waiting(patient):
+            walk = crew.submit(list, patient.notes())
+        assert len(walk.result(60)) == 1
+
+
+def test_a_restart_is_not_noticed(fragile: Server) -> None:
+    with closing(PostgresStore(fragile.address(fragile.create()))) as store:
+        store.write([{"path": "tea.md", "content": "green tea", "vector": [1.0, 0.0]}])
+        fragile.restart()
+        assert len(search(store)) == 1
+        fragile.restart()
+        assert len(store.write([{"path": "pot.md", "content": "tea pot", "vector": [0.0, 1.0]}])) == 1
+        fragile.kill()
+        fragile.start()
+        assert len(search(store)) == 2
+        assert whole(store)
+
+
+def test_what_takes_too_long_is_stopped_and_says_by_what(
+    database: str, waiting: Callable[[PostgresStore], Any]
+) -> None:
+    with closing(PostgresStore.at(f"{database}&statement_timeout=0.2")) as store:
+        store.write([{"content": "green tea"}])
+        with waiting(store) as (_, found), pytest.raises(StoreError, match="took too long .* raise statement_timeout"):
+            found.result(60)

@@ -1,0 +1,257 @@
+"""Mentions and entities are the same whatever came first, cost no more than they should, and leave nothing behind."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from recollect.stores import known_words
+from recollect.stores.base import Store
+from recollect.stores.known_words import KnownWords
+from recollect.stores.postgres import mentions
+from recollect.stores.postgres.mentions import RememberedWords
+from recollect.stores.postgres.store import PostgresStore
+from tests.stores import naming
+from tests.stores.engines import ENGINES
+from tests.stores.sqlite.test_mentions import histories, play
+
+HOME = "default"
+CASES = settings().max_examples
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[PostgresStore]:
+    with closing(PostgresStore(database)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def trip(store: PostgresStore) -> PostgresStore:
+    store.write(
+        [
+            {"id": "kyoto", "title": "Kyoto", "content": "A city of temples.", "metadata": {"entities": ["Japan"]}},
+            {"id": "trip", "title": "Our trip", "content": "Kyoto in spring.", "metadata": {"entities": ["japan"]}},
+            {"id": "plan", "title": "Plan", "content": "Our trip to Kyoto, our trips to Osaka."},
+        ]
+    )
+    return store
+
+
+def edges(store: Store, kind: str = "mention", direction: str = "out") -> set[tuple[str, str]]:
+    found = store.edges([note.id for note in store.notes()], namespace=HOME)
+    return {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == (kind, direction)}
+
+
+def problems(store: Store) -> dict[str, str]:
+    return {finding.part: finding.problem for finding in store.check() if finding.problem}
+
+
+class Scratch:
+    """A store of its own for each case."""
+
+    def __enter__(self) -> Any:
+        self.folder = Path(mkdtemp())
+        self.store = ENGINES["postgres"](self.folder)
+        return self.store
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+        shutil.rmtree(self.folder)
+
+
+@pytest.mark.parametrize("worth_reading", [1, 10**6])
+def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
+    monkeypatch.setattr(mentions, "WORTH_READING", worth_reading)
+    monkeypatch.setattr(mentions, "SOUGHT_TITLES", 2)
+    monkeypatch.setattr(known_words, "BUCKETS", 64)
+
+    @settings(max_examples=CASES // 10)
+    @given(histories)
+    def law(history: list[list[Any]]) -> None:
+        with Scratch() as store:
+            there = play(store, history)
+            assert edges(store) == naming.mentions(there)
+            assert edges(store, direction="in") == {(named, namer) for namer, named in naming.mentions(there)}
+            assert edges(store, "entity") == naming.sharing(there)
+            assert problems(store) == {}
+            assert not any(finding.problem for finding in store.repair())
+            assert edges(store) == naming.mentions(there)
+            store.delete("abcd", namespace=HOME)
+            left = store._connections.read(
+                lambda at: [
+                    at.connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 (names of our own)
+                    for table in ("titles", "titled", "mentions", "entities", "words", "postings", "names")
+                ],
+                namespace=None,
+            )
+            assert left == [(0,)] * 7
+
+    law()
+
+
+def test_a_title_that_too_many_name_says_nothing(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
+) -> None:
+    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
+    store.write([{"id": f"{n}", "content": "in Kyoto"} for n in range(3)])
+    assert len(edges(store)) == 3
+    store.write([{"id": "late", "content": "to Kyoto"}])
+    assert edges(store) == set()
+    assert ask("SELECT * FROM recollect.mentions") == []
+    store.delete(["late"], namespace=HOME)
+    assert edges(store) == set()  # until it is counted again
+    assert problems(store) == {}
+    store.repair()
+    assert len(edges(store)) == 3
+    store.write([{"id": "late", "content": "to Kyoto"}])
+    store.delete(["city"], namespace=HOME)
+    store.delete(["late"], namespace=HOME)
+    store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
+    assert len(edges(store)) == 3  # the title left with its last note
+
+
+def test_a_title_that_too_many_name_when_it_comes_says_nothing(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
+) -> None:
+    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
+    store.write([{"id": f"{n} more", "path": f"run/{n}", "tags": ("there it runs",), "content": "x"} for n in range(9)])
+    store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])
+    assert edges(store) == set()
+    assert ask("SELECT words FROM recollect.titles WHERE common") == [("running",)]
+
+
+def test_a_book_is_read_where_its_words_are_not_all_at_their_places(store: PostgresStore, ask: Ask) -> None:
+    pages = " ".join(f"page {n} of it" for n in range(6_000))
+    store.write([{"id": "book", "content": f"{pages} then green tea in Kyoto"}])
+    store.write([{"id": "tags", "content": pages, "tags": ("green tea", "kyoto")}])
+    assert ask("SELECT whole FROM recollect.words") == [(False,), (False,)]
+    store.write(
+        [{"id": title, "title": title, "content": "x"} for title in ("Green tea", "Kyoto", "Tea green", "Osaka")]
+    )
+    assert edges(store) == {("book", "Green tea"), ("book", "Kyoto")}
+    assert problems(store) == {}
+
+
+DAMAGES = {
+    "a title that changed": ("UPDATE notes SET title = 'Kettles' WHERE id = 'kyoto'", "mentions of 'default'"),
+    "a title of no note": (
+        "INSERT INTO titles (namespace, stems, words) SELECT key, 'old jar', 'old jar' FROM namespaces",
+        "mentions of 'default'",
+    ),
+    "a title that is missing": (
+        "DELETE FROM titled USING notes WHERE note = key AND id = 'kyoto'",
+        "mentions of 'default'",
+    ),
+    "mentions that are missing": (
+        "DELETE FROM mentions USING notes WHERE note = key AND id = 'trip'",
+        "mentions of 'default'",
+    ),
+    "mentions that are wrong": (
+        "INSERT INTO mentions SELECT t.key, n.key, true FROM titles AS t, notes AS n "
+        "WHERE words = 'plan' AND id = 'trip'",
+        "mentions of 'default'",
+    ),
+    "mentions that are not counted": ("UPDATE titles SET namers = 7", "mentions of 'default'"),
+    "entities that are missing": (
+        "DELETE FROM entities USING notes WHERE note = key AND id = 'kyoto'",
+        "entities of 'default'",
+    ),
+    "entities that are wrong": (
+        "INSERT INTO entities SELECT key, namespace, mark('kyoto') FROM notes WHERE id = 'plan'",
+        "entities of 'default'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_found_and_put_right(trip: PostgresStore, ask: Ask, name: str) -> None:
+    statement, part = DAMAGES[name]
+    ask(f"SET search_path = recollect; {statement}")
+    assert part in problems(trip)
+    assert not any(finding.problem for finding in trip.repair())
+    if name != "a title that changed":
+        assert edges(trip) == {("trip", "kyoto"), ("plan", "trip"), ("plan", "kyoto")}
+    assert edges(trip, "entity") == {("trip", "kyoto"), ("kyoto", "trip")}
+
+
+def titles_sought(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
+    asked: list[Any] = []
+    original = mentions._phrase
+
+    def counted(namespace: int, title: Any) -> Any:
+        asked.append(title)
+        return original(namespace, title)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mentions, "_phrase", counted)
+        store.write(notes)
+    return len(asked)
+
+
+def test_titles_of_new_words_are_not_sought(
+    store: PostgresStore, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def days(start: int, count: int) -> list[dict[str, Any]]:
+        return [{"id": f"{n}", "title": f"Day {n}", "content": "x"} for n in range(start, start + count)]
+
+    few = 10  # words may fall into one bucket
+    assert titles_sought(store, monkeypatch, days(0, 100)) == 0  # there was nothing before
+    assert titles_sought(store, monkeypatch, days(100, 100)) < few
+    with closing(PostgresStore(database)) as other:
+        assert titles_sought(other, monkeypatch, days(200, 100)) == 100  # it has not read what is there
+        assert titles_sought(other, monkeypatch, days(300, 300)) < few  # but does where that is worth it
+    assert titles_sought(store, monkeypatch, days(600, 100)) == 100  # another has written
+    assert titles_sought(store, monkeypatch, [{"title": "Day 250", "content": "x"}]) == 0  # no new title
+    store.write([{"id": "log", "content": "of day 4711 and 4712"}])
+    assert 2 <= titles_sought(store, monkeypatch, days(4000, 1000)) < few
+    assert titles_sought(store, monkeypatch, [{"title": "Elsewhere", "content": "x", "namespace": "b"}]) == 0
+    assert titles_sought(store, monkeypatch, days(9000, 100)) < few  # several namespaces are remembered
+    with pytest.raises(ValueError, match="content: is needed"):
+        store.write([*days(9100, 1), {"title": "x"}])
+    assert titles_sought(store, monkeypatch, days(9200, 100)) < few  # nothing was taken yet
+    assert edges(store) == {("log", "4711")}
+
+
+def test_a_title_of_one_very_long_word_is_sought(store: PostgresStore) -> None:
+    word = "𝄞𐐨" * 140  # letters of four bytes
+    store.write([{"id": "first", "title": "Begun", "content": f"to {word} and back"}])
+    store.write([{"id": "second", "title": word, "content": "x"}])
+    assert edges(store) == naming.mentions(
+        {note.id: {"title": note.title, "content": note.content} for note in store.notes()}
+    )
+    assert problems(store) == {}
+
+
+def test_the_words_of_the_last_few_namespaces_are_remembered() -> None:
+    remembered = RememberedWords()
+    for namespace in range(6):
+        remembered.keep({namespace: (namespace, KnownWords())})
+    assert [remembered.take(namespace, namespace) is not None for namespace in range(6)] == [False] * 2 + [True] * 4
+    remembered.keep({7: (1, KnownWords())})
+    assert remembered.take(7, 2) is None
+    assert remembered.take(7, 1) is None
+
+
+@pytest.mark.filterwarnings("ignore:.*row level security does not count")
+@pytest.mark.parametrize("role", ["recollect", "postgres"])
+def test_a_title_is_not_sought_in_the_long_notes_of_another_namespace(database: str, role: str) -> None:
+    """Such a note is looked at for what its words do not tell; for the superuser no policy stands before it."""
+    various = " ".join(f"word{number}" for number in range(1000))
+    with closing(PostgresStore(database)) as store:
+        store.write([{"namespace": "theirs", "id": "long", "content": f"{various}{' green tea' * 300}"}])
+    with closing(PostgresStore(database.replace("recollect@", f"{role}@"))) as store:
+        store.write([{"namespace": "ours", "id": "milk", "content": "Milk."}])
+        store.write([{"namespace": "ours", "id": "tea", "title": "Green tea", "content": "Hot."}])
+        assert store.edges(["tea"], namespace="ours") == []
+        assert problems(store) == {}

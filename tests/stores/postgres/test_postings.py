@@ -1,0 +1,135 @@
+"""Posting lists, changed block by block, hold what a plain dictionary would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.postings import MOST_IN_A_BLOCK, Posting, Postings, change_postings
+from tests.stores.postgres.server import Server
+
+
+@pytest.fixture(scope="module")
+def stored(postgres: Server) -> Iterator[Connections]:
+    name = postgres.create()
+    with closing(Connections(postgres.address(name))) as connections:
+        with connections.write(["tea"], create=True):
+            pass
+        yield connections
+    postgres.drop(name)
+
+
+@pytest.fixture
+def empty(stored: Connections) -> Connections:
+    with stored.write(["tea"]) as transaction:
+        transaction.connection.execute("DELETE FROM postings")
+    return stored
+
+
+def rows(transaction: Transaction) -> list[tuple[str, int, int, bytes]]:
+    found = transaction.connection.execute("SELECT term, block, count, list FROM postings ORDER BY term, block")
+    return [(term, block, count, held) for term, block, count, held in found]
+
+
+def held(transaction: Transaction) -> dict[str, list[Posting]]:
+    """Return all postings, after a look at the blocks: none is empty, too long or out of order."""
+    lists: dict[str, list[Posting]] = {}
+    for term, block, count, data in rows(transaction):
+        read = Postings.of_blocks([(block, data)])
+        postings = list(map(Posting, read.notes.tolist(), read.weights.tolist(), map(int, read.tokens.tolist())))
+        assert 0 < len(postings) == count <= MOST_IN_A_BLOCK
+        assert block <= postings[0].note
+        assert not lists.get(term) or lists[term][-1].note < block
+        assert postings == sorted(set(postings))
+        lists.setdefault(term, []).extend(postings)
+    return lists
+
+
+def change(
+    connections: Connections,
+    added: dict[str, list[Posting]],
+    removed: dict[str, list[int]] | None = None,
+    fresh: int | None = None,
+) -> None:
+    with connections.write(["tea"]) as transaction:
+        change_postings(transaction.connection, transaction.namespaces["tea"], added, removed or {}, fresh=fresh)
+
+
+def postings(*notes: int) -> list[Posting]:
+    return [Posting(note, float(note % 7 + 1), note % 90 + 1) for note in notes]
+
+
+def test_a_long_list_becomes_several_blocks(empty: Connections) -> None:
+    change(empty, {"tea": postings(*range(10, 510)), "cup": postings(11)}, fresh=10)
+    found = empty.read(rows, namespace="tea")
+    assert [(term, block, count) for term, block, count, _ in found] == [
+        ("cup", 11, 1),
+        ("tea", 10, 160),
+        ("tea", 170, 160),
+        ("tea", 330, 160),
+        ("tea", 490, 20),
+    ]
+    assert empty.read(held, namespace="tea")["tea"] == postings(*range(10, 510))
+
+
+def test_new_notes_go_behind_the_last_block(empty: Connections) -> None:
+    change(empty, {"tea": postings(*range(1, 200))}, fresh=1)
+    change(empty, {"tea": postings(*range(200, 300))}, fresh=200)
+    change(empty, {"tea": postings(*range(300, 400))}, fresh=300)
+    assert empty.read(held, namespace="tea") == {"tea": postings(*range(1, 400))}
+
+
+def test_keys_that_are_far_apart_are_in_blocks_of_their_own(empty: Connections) -> None:
+    far = [1, 2**32, 2**32 + 1, 2**40]
+    change(empty, {"tea": postings(*far)})
+    assert empty.read(held, namespace="tea") == {"tea": postings(*far)}
+    change(empty, {"tea": postings(2**41)}, fresh=2**41)
+    assert empty.read(held, namespace="tea") == {"tea": postings(*far, 2**41)}
+
+
+def test_a_list_without_notes_is_no_more(empty: Connections) -> None:
+    change(empty, {"tea": postings(1, 2)})
+    change(empty, {}, {"tea": [1, 2], "unknown": [1]})
+    assert empty.read(rows, namespace="tea") == []
+    change(empty, {}, {})
+
+
+def test_a_note_that_changed_has_its_new_weight(empty: Connections) -> None:
+    change(empty, {"tea": postings(1, 2, 3)})
+    change(empty, {"tea": [Posting(2, 50.0, 60)]}, {"tea": [2]})
+    assert empty.read(held, namespace="tea") == {"tea": [*postings(1), Posting(2, 50.0, 60), *postings(3)]}
+
+
+_notes = st.sets(st.integers(1, 900), max_size=300)
+_changes = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(["tea", "cup"]), _notes, max_size=2),
+        st.dictionaries(st.sampled_from(["tea", "cup"]), _notes, max_size=2),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=60)
+@given(_changes)
+def test_any_history_of_changes_leaves_what_it_says(
+    stored: Connections, changes: list[tuple[dict[str, set[int]], dict[str, set[int]]]]
+) -> None:
+    with stored.write(["tea"]) as transaction:
+        transaction.connection.execute("DELETE FROM postings")
+    model: dict[str, dict[int, Posting]] = {"tea": {}, "cup": {}}
+    for number, (added, removed) in enumerate(changes, start=1):
+        new = {term: [Posting(note, float(number), note) for note in notes] for term, notes in added.items() if notes}
+        change(stored, new, {term: list(notes) for term, notes in removed.items() if notes})
+        for term, notes in removed.items():
+            for note in notes:
+                model[term].pop(note, None)
+        for term, each in new.items():
+            model[term] |= {posting.note: posting for posting in each}
+    expected = {term: sorted(each.values()) for term, each in model.items() if each}
+    assert stored.read(held, namespace="tea") == expected

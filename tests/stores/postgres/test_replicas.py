@@ -1,0 +1,106 @@
+"""What PostgreSQL itself brings to a store: replicas, a second server that takes over, dumps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from recollect.errors import StoreError, StoreReadOnlyError
+from recollect.model import Filters, draft_of
+from recollect.query import parse
+from recollect.stores.base import Store
+from recollect.stores.postgres.store import PostgresStore
+from tests.stores.postgres.server import ROLE, Server
+
+HOME = "default"
+
+
+def put(store: Store, *texts: str) -> None:
+    store.write([draft_of(text) for text in texts])
+
+
+def found(store: Store, query: str) -> list[str]:
+    return [each.content for each in store.search_text(parse(query), 10, namespace=HOME, filters=Filters())]
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Server, Server, str]]:
+    """Start a server with a database, and a replica of it."""
+    first = Server()
+    second: Server | None = None
+    try:
+        first.start()
+        first.prepare()
+        name = first.create()
+        second = Server(copies=first)
+        second.start()
+        yield first, second, name
+    finally:
+        for server in (first, second):
+            if server is not None:
+                server.remove()
+
+
+def wait_for(replica: Server, first: Server) -> None:
+    """Wait until a replica has all that was committed."""
+    ((written,),) = first.execute("SELECT pg_current_wal_lsn()")
+    for _ in range(600):
+        ((there,),) = replica.execute(f"SELECT pg_last_wal_replay_lsn() >= '{written}'")
+        if there:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the replica does not follow")
+
+
+def test_a_replica_answers_searches_and_refuses_to_be_written(pair: tuple[Server, Server, str]) -> None:
+    first, replica, name = pair
+    store = PostgresStore(first.address(name))
+    put(store, "green tea", "black tea", "coffee")
+    wait_for(replica, first)
+    reader = PostgresStore(replica.address(name), read_only=True)
+    assert found(reader, "tea") == found(store, "tea")
+    assert len(found(reader, "tea")) == 2
+    put(store, "mint tea")
+    wait_for(replica, first)
+    assert "mint tea" in found(reader, "mint")
+    with pytest.raises(StoreReadOnlyError, match="was opened with read_only=True"):
+        put(reader, "rum")
+    with pytest.raises(StoreError, match="read_only=True"):
+        put(PostgresStore(replica.address(name)), "rum")
+    reader.close()
+    store.close()
+
+
+def test_a_second_server_takes_over(pair: tuple[Server, Server, str]) -> None:
+    first, second, name = pair
+    address = f"postgresql://{ROLE}@/{name}?host={first.home},{second.home}&target_session_attrs=read-write"
+    store = PostgresStore(address)
+    put(store, "green tea")
+    wait_for(second, first)
+    first.kill()
+    second.execute("SELECT pg_promote()")
+    assert found(store, "tea") == ["green tea"]
+    put(store, "black tea")
+    assert sorted(found(store, "tea")) == ["black tea", "green tea"]
+    store.close()
+
+
+def test_a_dump_becomes_a_store_again(postgres: Server, database: str) -> None:
+    store = PostgresStore(database)
+    put(store, "green tea", "black tea")
+    name = psycopg.conninfo.conninfo_to_dict(database)["dbname"]
+    dump = str(postgres.home / f"{name}.dump")
+    postgres.run("pg_dump", "-h", str(postgres.home), "-U", "postgres", "-Fc", "-f", dump, str(name))
+    other = postgres.create()
+    postgres.run("pg_restore", "-h", str(postgres.home), "-U", "postgres", "-d", other, dump)
+    restored = PostgresStore(postgres.address(other))
+    assert found(restored, "tea") == found(store, "tea")
+    put(restored, "mint tea")
+    assert len(found(restored, "tea")) == 3
+    assert not [each for each in restored.check() if each.problem]
+    restored.close()
+    store.close()
+    postgres.drop(other)

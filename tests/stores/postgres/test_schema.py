@@ -1,0 +1,250 @@
+"""A database becomes a store, once, whoever comes; and its walls hold whatever a query says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import psycopg
+import pytest
+
+from recollect.errors import RecollectWarning, StoreDamagedError, StoreError, StoreVersionError
+from recollect.stores.postgres import schema
+from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.definitions import TABLES, WALLED
+from tests.hands import HOUR, Clock
+from tests.stores.postgres.conftest import Opener
+from tests.stores.postgres.server import Server
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def bare(postgres: Server) -> Iterator[str]:
+    """Give the name of a database without extensions."""
+    name = postgres.create("template1")
+    yield name
+    postgres.drop(name)
+
+
+def insert_note(transaction: Transaction, name: str, *, expires_at: int | None = None) -> int:
+    (namespace,) = transaction.namespaces.values()
+    row = transaction.connection.execute(
+        "INSERT INTO notes (namespace, id, importance, created_at, updated_at, expires_at, tags, metadata, title, "
+        "summary, content) VALUES (%s, %s, 0.5, 0, 0, %s, '', '{}', '', '', '') RETURNING key",
+        [namespace, name, expires_at],
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def ids(transaction: Transaction, table: str = "notes") -> list[str]:
+    return [row[2] for row in transaction.connection.execute(f"TABLE {table} ORDER BY id")]
+
+
+class TestOpening:
+    def test_the_tables_are_created_once(self, opened: Opener, ask: Ask) -> None:
+        opened()
+        made = ask("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid")
+        opened()
+        assert ask("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid") == made
+        assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
+        listed = ask("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
+        assert {name for (name,) in listed} == {*TABLES, "schema_version"}
+
+    def test_many_open_a_new_store_at_the_same_moment(self, opened: Opener, ask: Ask) -> None:
+        with ThreadPoolExecutor(4) as crew:
+            list(crew.map(lambda _: opened(), range(4)))
+        assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
+
+    def test_a_schema_that_an_administrator_made_is_used(self, opened: Opener, ask: Ask) -> None:
+        ask("CREATE SCHEMA recollect AUTHORIZATION recollect")
+        opened()
+        assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
+
+    def test_extensions_may_lie_elsewhere(self, opened: Opener, ask: Ask) -> None:
+        ask('CREATE SCHEMA "add ons"; GRANT USAGE ON SCHEMA "add ons" TO recollect')
+        ask('ALTER EXTENSION vector SET SCHEMA "add ons"')
+        connections = opened()
+        connections.read(lambda t: t.connection.execute("SELECT '[1]'::halfvec, similarity('a', 'b')"), namespace=None)
+
+    def test_a_newer_store_is_left_alone(self, opened: Opener, ask: Ask) -> None:
+        opened()
+        ask("UPDATE recollect.schema_version SET version = 999")
+        with pytest.raises(StoreVersionError, match="its schema is 999, this one knows 1.; upgrade recollect"):
+            opened()
+
+    def test_one_that_lost_its_version_is_damaged(self, opened: Opener, ask: Ask) -> None:
+        opened()
+        ask("DELETE FROM recollect.schema_version")
+        with pytest.raises(StoreDamagedError, match="does not say which version"):
+            opened()
+
+    def test_one_that_lost_an_extension_is_damaged(self, opened: Opener, ask: Ask) -> None:
+        opened()
+        ask("DROP EXTENSION vector CASCADE")
+        with pytest.raises(StoreDamagedError, match="has lost the extension 'vector'; run CREATE EXTENSION vector"):
+            opened()
+
+    def test_a_schema_of_somebody_else_is_left_alone(self, opened: Opener, ask: Ask) -> None:
+        ask("CREATE SCHEMA recollect AUTHORIZATION recollect; CREATE TABLE recollect.memories ()")
+        with pytest.raises(StoreDamagedError, match="a schema 'recollect' that is no store's; choose another database"):
+            opened()
+
+    def test_a_new_store_cannot_be_opened_for_reading_alone(self, opened: Opener) -> None:
+        with pytest.raises(StoreError, match="^there is no memory at postgresql://.*; add a note to create one"):
+            opened(read_only=True)
+
+    def test_an_older_store_cannot_be_opened_for_reading_alone(
+        self, opened: Opener, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened()
+        monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
+        with pytest.raises(StoreError, match="older version; open it once without read_only=True"):
+            opened(read_only=True)
+
+    def test_who_may_not_add_an_extension_is_told_whom_to_ask(self, postgres: Server, bare: str) -> None:
+        with pytest.raises(StoreError, match="ask an administrator to run CREATE EXTENSION vector in this database"):
+            Connections(postgres.address(bare))
+
+    def test_a_server_without_pgvector_is_told_to_install_it(self, postgres: Server, bare: str) -> None:
+        postgres.execute(f"ALTER DATABASE {bare} SET extension_control_path = '/nowhere'")
+        with pytest.raises(StoreError, match="has no extension 'vector'; install pgvector on the server"):
+            Connections(postgres.address(bare))
+
+    def test_who_may_not_create_a_schema_is_told_what_to_ask_for(self, postgres: Server, bare: str) -> None:
+        postgres.execute(f"ALTER DATABASE {bare} OWNER TO postgres")
+        postgres.execute("CREATE EXTENSION vector; CREATE EXTENSION pg_trgm", database=bare)
+        with pytest.raises(StoreError, match="ask an administrator to run CREATE SCHEMA recollect AUTHORIZATION"):
+            Connections(postgres.address(bare))
+
+    def test_what_failed_leaves_nothing_behind(self, postgres: Server, bare: str) -> None:
+        with pytest.raises(StoreError):
+            Connections(postgres.address(bare))
+        assert postgres.execute("SELECT to_regnamespace('recollect')", database=bare) == [(None,)]
+
+    def test_a_database_that_cannot_hold_every_character_is_refused(self, postgres: Server) -> None:
+        postgres.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0 OWNER recollect")
+        with pytest.raises(StoreError, match="keeps text in LATIN1, .* create it with ENCODING 'UTF8'"):
+            Connections(postgres.address("latin"))
+        postgres.drop("latin")
+
+    def test_an_old_pgvector_is_refused(self, opened: Opener, ask: Ask) -> None:
+        ask("UPDATE pg_extension SET extversion = '0.6.2' WHERE extname = 'vector'")
+        with pytest.raises(StoreError, match="has pgvector 0.6.2; 0.7 is needed"):
+            opened()
+
+    def test_an_old_server_is_refused(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(schema, "_OLDEST_SERVER", 990000)  # an old server is nothing that tests can start
+        with pytest.raises(StoreError, match="version 15 or newer is needed"):
+            opened()
+
+    def test_a_superuser_is_warned_that_no_wall_stands(self, postgres: Server, opened: Opener, database: str) -> None:
+        opened()
+        with (
+            pytest.warns(RecollectWarning, match="opened by 'postgres', for whom row level security does not count"),
+            closing(Connections(database.replace("recollect@", "postgres@"))),
+        ):
+            pass
+        assert postgres.execute("SELECT rolsuper FROM pg_roles WHERE rolname = 'postgres'") == [(True,)]
+
+
+class TestWalls:
+    @pytest.fixture
+    def notes(self, connections: Connections) -> dict[str, int]:
+        keys = {}
+        for namespace in ("tea", "work"):
+            with connections.write([namespace], create=True) as transaction:
+                keys[namespace] = insert_note(transaction, f"of {namespace}")
+        return keys
+
+    @pytest.mark.usefixtures("notes")
+    def test_a_query_without_a_condition_sees_its_own_namespaces_alone(self, connections: Connections) -> None:
+        assert connections.read(ids, namespace="tea") == ["of tea"]
+        assert connections.read(ids, namespace="work") == ["of work"]
+        assert connections.read(ids, namespace="unknown") == []
+        assert connections.read(ids, namespace=None) == ["of tea", "of work"]
+        with connections.write(["tea", "work"]) as transaction:
+            assert ids(transaction) == ["of tea", "of work"]
+
+    @pytest.mark.usefixtures("notes")
+    def test_without_a_transaction_of_ours_nothing_is_seen(self, database: str) -> None:
+        with psycopg.connect(database) as connection:
+            assert connection.execute("SELECT id FROM recollect.notes").fetchall() == []
+
+    def test_nothing_is_written_to_another_namespace(self, connections: Connections, notes: dict[str, int]) -> None:
+        with connections.write(["work"]) as transaction:
+            elsewhere = dict(transaction.namespaces)
+        with connections.write(["tea"]) as transaction:
+            done = transaction.connection.execute("UPDATE notes SET title = 'x' WHERE key = %s", [notes["work"]])
+            assert done.rowcount == 0
+        with (
+            pytest.raises(StoreError, match="row-level security policy"),
+            connections.write(["tea"]) as transaction,
+        ):
+            insert_note(transaction._replace(namespaces=elsewhere), "smuggled")
+        assert connections.read(ids, namespace=None) == ["of tea", "of work"]
+
+    @pytest.mark.parametrize("table", WALLED)
+    def test_every_table_that_holds_text_has_one(self, opened: Opener, ask: Ask, table: str) -> None:
+        opened()
+        found = ask(
+            "SELECT relname, relrowsecurity, relforcerowsecurity, polname FROM pg_class JOIN pg_policy "
+            "ON polrelid = pg_class.oid WHERE relnamespace = 'recollect'::regnamespace"
+        )
+        assert (table, True, True, "wall") in found
+
+    def test_indexes_are_used_behind_them(self, connections: Connections) -> None:
+        def plan(statement: str) -> str:
+            def work(transaction: Transaction) -> str:
+                transaction.connection.execute("SET LOCAL enable_seqscan = off")
+                return "\n".join(line for (line,) in transaction.connection.execute(f"EXPLAIN {statement}"))
+
+            return connections.read(work, namespace="tea")
+
+        postings = plan("SELECT list FROM postings WHERE namespace = 7 AND term = ANY ('{a,b}')")
+        assert "Index Cond: ((namespace = 7) AND (term = ANY ('{a,b}'::text[])))" in postings
+        words = plan("SELECT n.id FROM words JOIN notes AS n ON n.key = note WHERE words @@ '''7 tea'''::tsquery")
+        assert "Bitmap Index Scan on words_by_word" in words
+        names = plan("SELECT note FROM names WHERE name % ANY ('{tea,pot}')")
+        assert "Bitmap Index Scan on names_by_trigram" in names
+
+
+def test_who_reads_the_living_does_not_see_what_has_expired(connections: Connections, hands: Clock) -> None:
+    noon = int(hands.now().timestamp()) * 1_000_000
+    with connections.write(["tea"], create=True) as transaction:
+        insert_note(transaction, "for ever")
+        insert_note(transaction, "until one", expires_at=noon + 3_600_000_000)
+    assert connections.read(lambda t: ids(t, "living"), namespace="tea") == ["for ever", "until one"]
+    hands.time += HOUR
+    assert connections.read(lambda t: ids(t, "living"), namespace="tea") == ["for ever"]
+    assert connections.read(lambda t: ids(t, "living"), namespace="work") == []
+    assert connections.read(ids, namespace="tea") == ["for ever", "until one"]
+
+
+def test_titles_count_who_names_them_and_go_with_the_last_note_that_bears_them(connections: Connections) -> None:
+    def titles(transaction: Transaction) -> list[tuple[Any, ...]]:
+        return transaction.connection.execute("SELECT words, namers FROM titles ORDER BY words").fetchall()
+
+    with connections.write(["tea"], create=True) as transaction:
+        (namespace,) = transaction.namespaces.values()
+        bearers = [insert_note(transaction, f"bearer {number}") for number in (1, 2)]
+        namers = [insert_note(transaction, f"namer {number}") for number in (1, 2, 3)]
+        row = transaction.connection.execute(
+            "INSERT INTO titles (namespace, stems, words) VALUES (%s, 'green tea', 'green tea') RETURNING key",
+            [namespace],
+        ).fetchone()
+        assert row is not None
+        values = [[(bearer, row[0]) for bearer in bearers], [(row[0], namer) for namer in namers]]
+        cursor = transaction.connection.cursor()
+        cursor.executemany("INSERT INTO titled (note, title) VALUES (%s, %s)", values[0])
+        cursor.executemany("INSERT INTO mentions (title, note, exact) VALUES (%s, %s, true)", values[1])
+        assert titles(transaction) == [("green tea", 3)]
+    with connections.write(["tea"]) as transaction:
+        transaction.connection.execute("DELETE FROM notes WHERE key = ANY (%s)", [[bearers[0], namers[0]]])
+        assert titles(transaction) == [("green tea", 2)]
+        transaction.connection.execute("DELETE FROM notes WHERE key = %s", [bearers[1]])
+        assert titles(transaction) == []
+        assert transaction.connection.execute("SELECT count(*) FROM mentions").fetchall() == [(0,)]

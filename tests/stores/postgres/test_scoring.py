@@ -1,0 +1,203 @@
+"""BM25 over posting lists is FTS5's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recollect.query import Query, expression, parse, render
+from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Reading
+from recollect.query.fts5 import _Fts5
+from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.postgres.connections import Connections
+from recollect.stores.postgres.scoring import Scores, score_notes
+from recollect.stores.postgres.tsquery import query_words
+from recollect.stores.tokens import stems_of
+from tests.generated import MANY
+from tests.stores.postgres.beside import NOTES, expressions, fts5, path_and_rest, queries, store_words
+from tests.stores.postgres.server import Server
+
+Search = Callable[[Expression], dict[int, float]]
+
+BOOK = " ".join(f"word{number}" for number in range(17_000)) + " green tea at the end, and tea " + "tea " * 300 + "cup"
+
+
+def as_dict(scores: Scores) -> dict[int, float]:
+    return dict(zip(scores.notes.tolist(), scores.scores.tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def stored(postgres: Server) -> Iterator[Connections]:
+    name = postgres.create()
+    with closing(Connections(postgres.address(name))) as connections:
+        notes = dict(enumerate([*NOTES, ["", "", "", "", BOOK]], start=1))
+        with connections.write(["other"], create=True) as transaction:
+            store_words(transaction, {1001: ["", "tea", "", "", "green tea"]})
+        for part in ({key: notes[key] for key in notes if key % 2 == odd} for odd in (0, 1)):
+            with connections.write(["tea"], create=True) as transaction:
+                store_words(transaction, part, fresh=False)
+        yield connections
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="module")
+def search(stored: Connections) -> Search:
+    def found(node: Expression) -> dict[int, float]:
+        return stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["tea"], node)), namespace="tea")
+
+    return found
+
+
+@pytest.fixture(scope="module")
+def beside() -> Search:
+    connection: apsw.Connection = fts5([*NOTES, ["", "", "", "", BOOK]])
+    weights = ", ".join(map(str, FIELD_WEIGHTS.values()))
+    statement = f"SELECT rowid, -bm25(w, {weights}) FROM w WHERE w MATCH ?"  # noqa: S608 (numbers of our own)
+
+    def found(node: Expression) -> dict[int, float]:
+        rows: list[Any] = connection.execute(statement, (render(node, _Fts5()),)).fetchall()
+        return dict(rows)
+
+    return found
+
+
+def is_scored_as_a_whole(node: Expression, *, below_a_choice: bool = False) -> bool:
+    """Return whether FTS5 counts only leaves that match with all above them.
+
+    It does where no alternative, and nothing that is excluded, has several conditions.
+    """
+    match node:
+        case Match():
+            return True
+        case AnyOf(parts):
+            return all(is_scored_as_a_whole(part, below_a_choice=True) for part in parts)
+        case AllOf(parts):
+            return not below_a_choice and all(is_scored_as_a_whole(part) for part in parts)
+        case Except(wanted, excluded):
+            whole = is_scored_as_a_whole(wanted) and is_scored_as_a_whole(excluded, below_a_choice=True)
+            return whole and not below_a_choice
+
+
+@settings(max_examples=MANY // 40)
+@given(expressions)
+@example(Match("phrase", "green tea"))
+@example(Match("phrase", "tea tea"))
+@example(Match("prefix", "word1"))
+@example(AnyOf((Match("term", "tea"), Match("term", "tea"), Match("term", "?!"))))
+def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expression) -> None:
+    found, expected = search(node), beside(node)
+    assert found.keys() == expected.keys()
+    if is_scored_as_a_whole(node):
+        assert found == expected
+
+
+@settings(max_examples=MANY // 40)
+@given(queries, st.sampled_from(["strict", "literal"]))
+def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, reading: Reading) -> None:
+    node = expression(query, reading)
+    if node is not None:
+        found, expected = search(node), beside(node)
+        assert found.keys() == expected.keys()
+        if is_scored_as_a_whole(node):
+            assert found == expected
+
+
+def reference(node: Expression) -> dict[int, float]:
+    """Return the scores as the formula says them, note by note."""
+    texts = [path_and_rest(key, fields) for key, fields in enumerate([*NOTES, ["", "", "", "", BOOK]], start=1)]
+    notes = {key: [stems_of(text) for text in fields] for key, fields in enumerate(texts, start=1)}
+    length = {key: sum(map(len, fields)) for key, fields in notes.items()}
+    average = sum(length.values()) / len(notes)
+
+    def leaf(match: Match) -> dict[int, float]:
+        words = query_words(match.text)
+        weights: dict[int, float] = {}
+        for key, fields in notes.items():
+            for field, weight in zip(fields, FIELD_WEIGHTS.values(), strict=True):
+                windows = [field[at : at + len(words)] for at in range(len(field) - len(words) + 1)] if words else []
+                for window in windows:
+                    last = window[-1].startswith(words[-1]) if match.kind == "prefix" else window[-1] == words[-1]
+                    if last and window[:-1] == words[:-1]:
+                        weights[key] = weights.get(key, 0.0) + weight
+        idf = max(math.log((len(notes) - len(weights) + 0.5) / (len(weights) + 0.5)), 1e-6)
+        return {key: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * length[key] / average)) for key, f in weights.items()}
+
+    def value(node: Expression) -> dict[int, float]:
+        match node:
+            case Match():
+                return leaf(node)
+            case AnyOf(parts):
+                found = list(map(value, parts))
+                return {key: sum(each.get(key, 0.0) for each in found) for key in set().union(*found)}
+            case AllOf(parts):
+                found = list(map(value, parts))
+                return {key: sum(each[key] for each in found) for key in set(found[0]).intersection(*found)}
+            case Except(wanted, excluded):
+                gone = value(excluded)
+                return {key: score for key, score in value(wanted).items() if key not in gone}
+
+    return value(node)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        AnyOf(
+            (Match("term", "brew"), AllOf((Match("term", "tea"), AnyOf((Match("term", "42"), Match("term", "run"))))))
+        ),
+        AnyOf((Match("prefix", "r"), Except(Match("term", "tea"), Match("term", "green")))),
+        AllOf((Match("phrase", "green tea"), AnyOf((Match("prefix", "bre"), Match("term", "cafe"))))),
+    ],
+)
+def test_a_leaf_counts_only_where_all_above_it_matches(search: Search, node: Expression) -> None:
+    assert search(node) == pytest.approx(reference(node), abs=1e-12)
+    assert search(node)
+
+
+def test_a_phrase_at_the_end_of_a_book_is_found(search: Search, beside: Search) -> None:
+    book = len(NOTES) + 1
+    for node in (Match("phrase", "tea at the end"), Match("prefix", "tea tea cu")):
+        assert set(search(node)) == {book}
+        assert search(node) == beside(node)
+
+
+def test_words_of_one_namespace_never_touch_the_scores_of_another(stored: Connections) -> None:
+    node = expression(parse('tea OR "green tea" OR gre*'))
+    assert node is not None
+    found = stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["other"], node)), namespace="other")
+    # One note, held by all three leaves: idf is 0.000001, f is 11, 1 and 1, and it is as long as the average.
+    expected = 1e-6 * 2.2 * (11 / (11 + 1.2) + 1 / (1 + 1.2) + 1 / (1 + 1.2))
+    assert found == {1001: pytest.approx(expected, rel=1e-12)}
+
+
+def test_nothing_is_found_in_an_empty_namespace(stored: Connections) -> None:
+    with stored.write(["empty"], create=True) as transaction:
+        (empty,) = transaction.namespaces.values()
+        scores = score_notes(transaction.connection, empty, AnyOf((Match("term", "tea"), Match("prefix", "t"))))
+    assert as_dict(scores) == {}
+
+
+def test_the_best_come_first_and_those_that_are_as_good_as_the_last_with_them(stored: Connections) -> None:
+    node = Match("term", "tea")
+    scores = stored.read(lambda t: score_notes(t.connection, t.namespaces["tea"], node), namespace="tea")
+    ranked = sorted(as_dict(scores).items(), key=lambda pair: (-pair[1], pair[0]))
+    best = list(as_dict(scores.best(5)).items())
+    assert best == ranked[: len(best)]
+    assert len(best) >= 5
+    assert best[-1][1] == ranked[4][1]
+    assert list(as_dict(scores.best(1_000)).items()) == ranked
+
+
+def test_keys_may_be_far_apart(stored: Connections) -> None:
+    with stored.write(["far"], create=True) as transaction:
+        store_words(transaction, {2_001: ["", "", "", "", "tea"], 10**12: ["", "", "", "", "cup of tea"]})
+        node = AnyOf((Match("term", "tea"), Match("term", "cup")))
+        scores = score_notes(transaction.connection, transaction.namespaces["far"], node)
+    assert scores.notes.tolist() == [2_001, 10**12]

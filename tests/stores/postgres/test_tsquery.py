@@ -1,0 +1,92 @@
+"""The tree as a tsquery finds what it finds as an FTS5 expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import apsw
+import psycopg
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from recollect.query import Query, expression, parse, render, render_fts5
+from recollect.query.expressions import AnyOf, Expression, Match, Reading
+from recollect.query.fts5 import _Fts5
+from recollect.stores.postgres.tsquery import render_tsquery
+from recollect.stores.postgres.words import read_words
+from tests.generated import MANY
+from tests.stores.postgres.beside import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
+from tests.stores.postgres.server import Server
+
+Search = Callable[[str | None], set[int]]
+
+
+@pytest.fixture(scope="module")
+def server_side(postgres: Server) -> Iterator[Search]:
+    with psycopg.connect(postgres.address("empty"), autocommit=True) as connection:
+        connection.execute("CREATE TEMP TABLE w (key int, words tsvector); CREATE INDEX ON w USING gin (words)")
+        connection.cursor().executemany(
+            "INSERT INTO w VALUES (%s, %s::tsvector)",
+            [
+                (key, read_words(path_and_rest(key, fields)).vector(NAMESPACE)[0])
+                for key, fields in enumerate(NOTES, start=1)
+            ],
+        )
+
+        def search(query: str | None) -> set[int]:
+            found = connection.execute("SELECT key FROM w WHERE words @@ %s::tsquery", [query])
+            return {key for (key,) in found}
+
+        yield search
+
+
+@pytest.fixture(scope="module")
+def beside() -> Search:
+    connection: apsw.Connection = fts5()
+    return lambda query: {key for (key,) in connection.execute("SELECT rowid FROM w WHERE w MATCH ?", (query,))}
+
+
+@settings(max_examples=MANY // 40, suppress_health_check=[HealthCheck.too_slow])
+@given(expressions)
+def test_any_tree_finds_the_same_notes_as_fts5(server_side: Search, beside: Search, node: Expression) -> None:
+    expected = beside(render(node, _Fts5()))
+    assert server_side(render_tsquery(node, NAMESPACE)) == expected
+
+
+@settings(max_examples=MANY // 40)
+@given(queries, st.sampled_from(["strict", "literal"]))
+@example(parse("tea NOT ?!"), "literal")
+@example(parse("tea AND ?!"), "literal")
+@example(parse("\x00"), "strict")
+def test_any_query_finds_the_same_notes_as_fts5(
+    server_side: Search, beside: Search, query: Query, reading: Reading
+) -> None:
+    node = expression(query, reading)
+    found = set() if node is None else server_side(render_tsquery(node, NAMESPACE))
+    asked = render_fts5(query, reading)
+    assert found == (beside(asked) if asked else set())
+
+
+@pytest.mark.usefixtures("server_side")
+def test_the_notes_are_found_at_all(beside: Search) -> None:
+    assert 0 < len(beside('"green tea" OR "brew" *')) < len(NOTES)
+
+
+def test_another_namespace_finds_nothing(server_side: Search) -> None:
+    node = expression(parse("tea OR gre*"))
+    assert node is not None
+    assert server_side(render_tsquery(node, NAMESPACE))
+    assert server_side(render_tsquery(node, 70)) == set()
+    assert server_side(render_tsquery(node, 1)) == set()
+
+
+@pytest.mark.parametrize("number", [20_000, 50_000])
+def test_tens_of_thousands_of_words_are_not_too_deep(server_side: Search, number: int) -> None:
+    node = AnyOf(tuple(Match("term", f"w{place}") for place in range(number)) + (Match("term", "tea"),))
+    assert server_side(render_tsquery(node, NAMESPACE)) == server_side(render_tsquery(Match("term", "tea"), NAMESPACE))
+
+
+def test_of_a_long_prefix_the_beginning_counts(server_side: Search) -> None:
+    assert server_side(render_tsquery(Match("prefix", "y" * 1500 + "x"), NAMESPACE)) == {len(NOTES)}
+    assert server_side(render_tsquery(Match("prefix", "y" * 900 + "x"), NAMESPACE)) == set()

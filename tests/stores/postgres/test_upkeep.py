@@ -1,0 +1,293 @@
+"""Damage to what is derived is found and put right; a backup is whole; what is due goes without waiting."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.errors import ArgumentError, StoreBusyError, StoreError, StoreReadOnlyError
+from recollect.model import Document, Filters, Link, draft_of
+from recollect.query import parse
+from recollect.stores import open_store
+from recollect.stores.base import Model, Store
+from recollect.stores.batches import Batch, Plan
+from recollect.stores.postgres import checking
+from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.sqlite.store import SQLiteStore
+from tests.hands import HOUR, Clock
+
+HOME = "default"
+EVERYTHING = Filters()
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[PostgresStore]:
+    with closing(PostgresStore(database)) as opened:
+        opened.write(
+            [
+                {"content": f"tea {n}", "title": "jar", "path": f"{n}.md", "vector": np.eye(8, dtype=np.float32)[n]}
+                for n in range(8)
+            ]
+        )
+        yield opened
+
+
+def problems(store: Store) -> dict[str, str]:
+    return {finding.part: finding.problem for finding in store.check() if finding.problem}
+
+
+WORDS, VECTORS = "words of 'default'", "vectors"
+DAMAGES = {
+    "words that are missing": ("DELETE FROM words WHERE note = SECOND", WORDS),
+    "words that are wrong": ("UPDATE notes SET content = 'changed behind our back' WHERE key = SECOND", WORDS),
+    "a vector of words that is none": ("UPDATE words SET words = '' WHERE note = SECOND", WORDS),
+    "words that are not whole": ("UPDATE words SET whole = false WHERE note = SECOND", WORDS),
+    "postings that are missing": ("DELETE FROM postings WHERE term = 'tea'", WORDS),
+    "postings of no note": (
+        "INSERT INTO postings SELECT namespace, 'pot', block, count, list FROM postings WHERE term = 'tea'",
+        WORDS,
+    ),
+    "postings that are miscounted": ("UPDATE postings SET count = 7 WHERE term = 'tea'", WORDS),
+    "postings that are not in order": ("UPDATE postings SET list = list || list, count = 16 WHERE term = 'tea'", WORDS),
+    "notes that are miscounted": ("UPDATE namespaces SET notes = 7", WORDS),
+    "words that are miscounted": ("UPDATE namespaces SET tokens = 7", WORDS),
+    "names that are missing": ("DELETE FROM names WHERE note = SECOND", "names of 'default'"),
+    "a cut vector": ("UPDATE vectors SET vector = '\\x00' WHERE note = SECOND", VECTORS),
+    "a vector of another text": ("UPDATE vectors SET digest = '\\x00' WHERE note = SECOND", VECTORS),
+    "a vector in another namespace": (
+        "WITH new AS (INSERT INTO namespaces (name) VALUES ('b') RETURNING key) "
+        "UPDATE vectors SET namespace = new.key FROM new WHERE note = SECOND",
+        VECTORS,
+    ),
+    "many vectors": ("UPDATE vectors SET digest = '\\x00'", VECTORS),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_found_and_put_right(store: PostgresStore, ask: Ask, name: str) -> None:
+    statement, part = DAMAGES[name]
+    second = "(SELECT key FROM notes WHERE path = '2.md')"
+    ask(f"SET search_path = recollect; {statement.replace('SECOND', second)}")
+    assert part in problems(store)
+    repaired = {finding.part: finding.problem for finding in store.repair()}
+    assert not any(repaired.values())
+    assert problems(store) == {}
+    assert len(list(store.notes())) == 8
+    assert len(store.search_text(parse("jar"), 20, namespace=HOME, filters=EVERYTHING)) == 8
+
+
+def test_many_problems_are_told_in_few_words(store: PostgresStore, ask: Ask) -> None:
+    ask("UPDATE recollect.vectors SET digest = '\\x00'")
+    assert problems(store)["vectors"].endswith(" and 5 more")
+
+
+def test_what_was_dropped_for_its_damage_can_be_embedded_again(store: PostgresStore, ask: Ask) -> None:
+    ask("UPDATE recollect.vectors SET vector = '\\x00'")
+    store.repair()
+    assert len(store.pending(Model("given", 8), 20)) == 8
+
+
+def test_a_missing_table_is_told_and_cannot_be_put_right(store: PostgresStore, ask: Ask) -> None:
+    ask("DROP TABLE recollect.entities")
+    (finding,) = store.check()
+    assert finding == ("tables", "the table entities is missing", False)
+
+
+def test_a_long_store_is_looked_at_in_parts(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
+    monkeypatch.setattr(checking, "READ_NOTES", 3)
+    monkeypatch.setattr(checking, "READ_BLOCKS", 2)
+    assert problems(store) == {}
+    store.repair()
+    assert problems(store) == {}
+    ask("DELETE FROM recollect.postings WHERE term = '7'")
+    assert "the postings of note" in problems(store)[WORDS]
+
+
+def test_a_backup_is_all_there_is_at_one_moment(store: PostgresStore, tmp_path: Path) -> None:
+    note = {"id": "a", "path": "a", "content": "x \0 y", "links": (Link("related", "1.md"),), "importance": 0.9}
+    store.write([{**note, "metadata": {"n": [1, 1e16]}, "namespace": "alice", "vector": [[1.0] * 8, [2.0] * 8]}])
+    drafts = [draft_of({"path": f"b#{n}", "content": f"b {n}", "tags": ["x"]}) for n in range(3)]
+    store.write_documents([Document("/vault", "b.md", "7", drafts), Document("/vault", "c", "8", [])], namespace="bob")
+    store.write([{"content": "later"}, {"content": "gone", "expires_at": datetime(2020, 1, 1, tzinfo=UTC)}])
+    target = tmp_path / "copy.db"
+    store.backup(target)
+    kept = list(store.notes())
+    store.write([{"content": "later still"}])
+    with closing(open_store(target)) as copy:
+        assert list(copy.notes()) == kept
+        assert copy.model == store.model
+        for one, other in zip(store.vectors_of(kept)[1], copy.vectors_of(kept)[1], strict=True):
+            assert (one is None and other is None) or np.array_equal(one, other)  # type: ignore[arg-type]
+        assert copy.documents("/vault", namespace="bob") == {"b.md": "7", "c": "8"}
+        assert copy.remove_documents("/vault", ["b.md"], namespace="bob") == 3
+        assert problems(copy) == {}
+
+
+def test_a_backup_of_a_store_without_vectors(database: str, tmp_path: Path) -> None:
+    with closing(PostgresStore(database)) as store:
+        store.write([{"content": "tea"}])
+        store.backup(tmp_path / "copy.db")
+    with closing(SQLiteStore(tmp_path / "copy.db")) as copy:
+        assert [note.content for note in copy.notes()] == ["tea"]
+        assert copy.model is None
+
+
+def test_a_backup_that_cannot_be_written_says_so(store: PostgresStore, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="nowhere does not exist; create it first"):
+        store.backup(tmp_path / "nowhere" / "copy.db")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match=r"folder' cannot be written: "):
+        store.backup(tmp_path / "folder", overwrite=True)
+    (tmp_path / "copy.db-wal").write_bytes(b"what a crash left behind")
+    with pytest.raises(ArgumentError, match="is in use, or was not closed; choose another name"):
+        store.backup(tmp_path / "copy.db")
+    assert not [path.name for path in tmp_path.iterdir() if "partial" in path.name]
+
+
+class TestExpiry:
+    def test_who_reads_loses_sight_of_a_note_when_its_time_comes(self, store: PostgresStore, hands: Clock) -> None:
+        store.write([{"id": "fair", "content": "xylophones", "expires_at": hands.now() + HOUR}])
+        assert len(store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING)) == 1
+        hands.time += HOUR
+        assert store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING) == []
+        assert store.get(["fair"], namespace=HOME) == [None]
+
+    def test_it_waits_for_nobody(self, store: PostgresStore, hands: Clock) -> None:
+        store.write([{"id": "fair", "content": "x", "expires_at": hands.now() + HOUR}])
+        hands.time += HOUR
+        with store._connections.write([HOME]), ThreadPoolExecutor(1) as crew:
+            with pytest.raises(StoreBusyError, match="is kept busy by others"):
+                crew.submit(store.expire, hands.now()).result(30)
+            assert crew.submit(store.expire, hands.now() - HOUR).result(30) == 0
+        assert store.expire(hands.now()) == 1
+
+    def test_others_go_on_in_other_namespaces(self, store: PostgresStore, hands: Clock) -> None:
+        store.write([{"id": "fair", "content": "x", "expires_at": hands.now() + HOUR, "namespace": "alice"}])
+        hands.time += HOUR
+        with store._connections.write([HOME]):
+            assert store.expire(hands.now()) == 1
+
+    def test_what_is_opened_for_reading_deletes_nothing(
+        self, store: PostgresStore, database: str, hands: Clock
+    ) -> None:
+        store.write([{"id": "fair", "content": "x", "expires_at": hands.now() + HOUR}])
+        hands.time += HOUR
+        with closing(PostgresStore(database, read_only=True)) as reader:
+            assert reader.read_only
+            assert reader.expire(hands.now()) == 0
+            with pytest.raises(StoreReadOnlyError):
+                reader.write([{"content": "x"}])
+            assert len(list(reader.notes())) == 8
+            assert problems(reader) == {}
+        assert store.expire(hands.now()) == 1
+
+
+class TestTouching:
+    def test_it_does_not_wait_for_who_writes_to_the_namespace(self, store: PostgresStore) -> None:
+        (note,) = store.get(["1.md"], namespace=HOME)
+        assert note is not None
+        with store._connections.write([HOME]):
+            assert store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME) == 1
+
+    def test_it_does_not_wait_long_for_who_changes_the_note(self, store: PostgresStore) -> None:
+        (note,) = store.get(["1.md"], namespace=HOME)
+        assert note is not None
+        with store._connections.write([HOME]) as at:
+            at.connection.execute("UPDATE notes SET importance = 0.7 WHERE id = %s", [note.id])
+            with pytest.raises(StoreBusyError, match="is kept busy by others"):
+                store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME)
+
+    def test_who_writes_meanwhile_does_not_undo_it(self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        (note,) = store.get(["1.md"], namespace=HOME)
+        assert note is not None
+        moment = datetime(2026, 4, 18, tzinfo=UTC)
+        plan = Batch.plan
+
+        def touched(batch: Batch, *given: Any) -> Plan:
+            assert store.touch({note.id: moment}, namespace=HOME) == 1  # when the batch has read the note
+            return plan(batch, *given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Batch, "plan", touched)
+            store.write([{"path": "1.md", "content": "green tea"}])
+        (after,) = store.get(["1.md"], namespace=HOME)
+        assert after is not None
+        assert (after.content, after.last_accessed_at) == ("green tea", moment)
+        earlier = moment - timedelta(days=1)
+        store.write([draft_of({"path": "1.md", "last_accessed_at": earlier})])
+        (after,) = store.get(["1.md"], namespace=HOME)
+        assert after is not None
+        assert after.last_accessed_at == earlier
+
+
+class TestModels:
+    def test_a_new_model_waits_for_who_writes_and_nobody_writes_past_it(self, store: PostgresStore) -> None:
+        other = Model("other", 2)
+        vector = np.array([1, 0], np.float32)
+        assert store.embed(other, [(each, vector) for each in store.pending(other, 20)]) == 8
+        inside, go_on = threading.Event(), threading.Event()
+
+        def write() -> None:
+            with store._connections.write([HOME]):
+                inside.set()
+                go_on.wait(30)
+
+        with ThreadPoolExecutor(2) as crew:
+            writing = crew.submit(write)
+            inside.wait(30)
+            activating = crew.submit(store.activate, other)
+            assert store.model == Model("given", 8)
+            go_on.set()
+            assert activating.result(30)
+            writing.result(30)
+        assert store.model == other
+        assert len(store.search_vectors(vector, 20, namespace=HOME, filters=EVERYTHING)) == 8
+
+    def test_two_who_bring_the_first_vectors_agree_on_a_model(self, database: str) -> None:
+        with closing(PostgresStore(database)) as store:
+
+            def write(namespace: str) -> None:
+                store.write([{"content": "x", "vector": [1.0, 2.0], "namespace": namespace}])
+
+            for _ in range(3):
+                with ThreadPoolExecutor(4) as crew:
+                    list(crew.map(write, "abcd"))
+            assert store.stats().vectors == {"given": 12}
+
+    def test_vectors_that_are_too_wide_for_an_index_are_kept(self, database: str) -> None:
+        wide = np.zeros((2, 16_001), np.float32)
+        wide[0, 0] = wide[1, 16_000] = 1
+        with closing(PostgresStore(database)) as store:
+            store.write([{"path": str(n), "content": str(n), "vector": row} for n, row in enumerate(wide)])
+            found = store.search_vectors(wide[1], 2, namespace=HOME, filters=EVERYTHING)
+            assert [(each.path, each.score) for each in found] == [("1", 1.0), ("0", 0.0)]
+            assert problems(store) == {}
+
+    def test_half_precision_is_kept_as_such(self, database: str) -> None:
+        model = Model("half", 3, "float16")
+        with closing(PostgresStore(database)) as store:
+            store.write([{"content": "x", "vector": [3.0, 4.0, 0.0]}], model=model)
+            assert store.model == model
+            (note,) = store.notes()
+            _, (vector,) = store.vectors_of([note])
+            assert vector is not None
+            assert vector.tolist() == np.array([0.6, 0.8, 0], np.float16).astype(np.float32).tolist()
+            assert problems(store) == {}
+
+
+def test_a_moment_is_the_same_for_all_that_a_write_does(store: PostgresStore, hands: Clock) -> None:
+    store.write([{"path": "due", "content": "x", "expires_at": hands.now() + timedelta(microseconds=1)}])
+    hands.time += timedelta(microseconds=1)
+    (note,) = store.write([{"path": "due", "content": "y"}])
+    assert note.expires_at is None
+    assert problems(store) == {}

@@ -1,0 +1,156 @@
+"""What drafts do to notes is decided without an engine: here the notes lie in a dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+import numpy as np
+import pytest
+
+from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
+from recollect.model import Document, Draft, Link, Written, embedding_text
+from recollect.stores.base import Model, VectorsMissingError, digest
+from recollect.stores.batches import Batch, Plan, Tables
+from recollect.stores.rows import NoteRow
+
+TINY = Model("tiny", 2)
+VECTOR = np.array([1, 0], dtype=np.float32)
+
+
+class Held:
+    """Notes by their keys, and what batches ask about them."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, NoteRow] = {}
+        self.linked: dict[int, tuple[Link, ...]] = {}
+        self.vectors: dict[int, Model | None] = {}
+        self.homes: dict[str, int] = {}
+        self.papers: dict[tuple[int, str, str], int] = {}
+        self.active: Model | None = None
+        self.keys = count(1)
+
+    def namespace(self, name: str) -> int:
+        return self.homes.setdefault(name, len(self.homes) + 1)
+
+    def notes(self, namespace: int, ids: Sequence[str], paths: Sequence[str]) -> list[NoteRow]:
+        here = [row for row in self.rows.values() if row.namespace == namespace]
+        return [row for row in here if row.id in ids] + [row for row in here if row.path in paths]
+
+    def links(self, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+        return {note: self.linked[note] for note in notes if note in self.linked}
+
+    def new_key(self) -> int:
+        return next(self.keys)
+
+    def document(self, namespace: int, document: Document) -> int:
+        return self.papers.setdefault((namespace, document.root, document.name), len(self.papers) + 1)
+
+    def notes_of(self, document: int) -> list[int]:
+        return [row.key for row in self.rows.values() if row.document == document]
+
+    def owner(self, document: int | None) -> tuple[str, str] | None:
+        return next(((root, name) for (_, root, name), key in self.papers.items() if key == document), None)
+
+    def model(self) -> Model | None:
+        return self.active
+
+    def embedded(self, notes: Sequence[int], model: Model) -> set[int]:
+        return {note for note in notes if self.vectors.get(note) == model}
+
+    def take(self, plan: Plan) -> None:
+        for note in [note for notes in plan.gone.values() for note in notes]:
+            del self.rows[note]
+        self.rows.update((change.new.key, change.new) for change in plan.changes)
+        self.linked.update(plan.links)
+        for note in plan.stale:
+            self.vectors.pop(note, None)
+        self.vectors.update((each.note, plan.model) for each in plan.vectors)
+
+
+def write(held: Held, *drafts: Draft, model: Model | None = None, create: bool = True) -> Plan:
+    tables: Tables = held
+    batch = Batch(tables, create=create)
+    batch.add(drafts)
+    texts = [embedding_text("", "", draft.get("content", "")) for draft in drafts]
+    plan = batch.plan(model, {digest(text): VECTOR for text in texts})
+    held.take(plan)
+    assert [note.id for note in batch.notes()] == [
+        draft.get("id", note.id) for draft, note in zip(drafts, batch.notes(), strict=True)
+    ]
+    return plan
+
+
+def read(held: Held, root: str, *documents: tuple[str, Sequence[Draft]], adopt: bool = False) -> Written:
+    batch = Batch(held, adopt=adopt)
+    written = batch.add_documents([Document(root, name, "1", drafts) for name, drafts in documents], "default")
+    held.take(batch.plan(None, {}))
+    return written
+
+
+def test_notes_begin_and_change() -> None:
+    held = Held()
+    plan = write(held, {"id": "a", "content": "tea"}, {"id": "b", "content": "milk", "namespace": "alice"})
+    assert [(change.old, change.new.key, change.new.namespace) for change in plan.changes] == [
+        (None, 1, 1),
+        (None, 2, 2),
+    ]
+    again = write(held, {"id": "a", "content": "tea"}, {"id": "b", "title": "Milk", "namespace": "alice"})
+    assert [(change.new.key, change.new.title, change.new.content) for change in again.changes] == [(2, "Milk", "milk")]
+    assert again.stale == [2]
+
+
+def test_changes_come_by_namespace_then_key() -> None:
+    held = Held()
+    plan = write(held, *({"id": f"{n}", "content": "x", "namespace": "ab"[n % 2]} for n in range(4)))
+    assert [(change.new.namespace, change.new.key) for change in plan.changes] == [(1, 1), (1, 3), (2, 2), (2, 4)]
+
+
+def test_two_notes_exchange_their_paths() -> None:
+    held = Held()
+    write(held, {"id": "a", "path": "one", "content": "x"}, {"id": "b", "path": "two", "content": "y"})
+    plan = write(held, {"id": "a", "path": "two"}, {"id": "b", "path": "one"})
+    assert [(change.new.id, change.new.path, change.renamed) for change in plan.changes] == [
+        ("a", "two", True),
+        ("b", "one", True),
+    ]
+    with pytest.raises(ArgumentError, match="'one' is the path of another note, 'b'"):
+        write(held, {"id": "a", "path": "one"})
+
+
+def test_links_are_written_where_they_are_others() -> None:
+    held = Held()
+    link = Link("related", "b")
+    assert write(held, {"id": "a", "content": "x", "links": (link,)}, {"id": "b", "content": "y"}).links == {1: (link,)}
+    assert write(held, {"id": "a", "links": (link,)}).changes == []
+    assert write(held, {"id": "a", "links": ()}).links == {1: ()}
+
+
+def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
+    held = Held()
+    plan = write(held, {"id": "a", "content": "tea"}, model=TINY)
+    assert [(each.note, each.digest) for each in plan.vectors] == [(1, digest(embedding_text("", "", "tea")))]
+    assert write(held, {"id": "a", "importance": 1.0, "content": "tea"}, model=TINY).vectors == []
+    with pytest.raises(VectorsMissingError) as lacking:
+        write(held, {"id": "a", "title": "Tea"}, model=TINY)
+    assert list(lacking.value.texts) == [embedding_text("Tea", "", "tea")]
+    held.active = TINY
+    with pytest.raises(ArgumentError, match="makes vectors of 3 numbers; those of tiny in this memory have 2"):
+        write(held, {"id": "a", "content": "milk"}, model=Model("tiny", 3))
+
+
+def test_only_notes_that_are_there_can_be_changed() -> None:
+    with pytest.raises(NoteNotFoundError, match="there is no note 'a'"):
+        write(Held(), {"id": "a", "content": "x"}, create=False)
+
+
+def test_documents_replace_their_notes() -> None:
+    held = Held()
+    drafts: list[Draft] = [{"path": "a#1", "content": "x"}, {"path": "a#2", "content": "y"}]
+    assert read(held, "/notes", ("a", drafts)) == Written(added=2)
+    assert read(held, "/notes", ("a", drafts[:1]), ("b", [{"path": "b", "content": "z"}])) == Written(1, 0, 1, 1)
+    assert sorted(row.path or "" for row in held.rows.values()) == ["a#1", "b"]
+    assert read(held, "/notes", ("a", [])) == Written(removed=1)
+    with pytest.raises(IngestError, match="b is the path of a note from /notes/b"):
+        read(held, "/other", ("b", [{"path": "b", "content": "another"}]))
+    assert read(held, "/other", ("b", [{"path": "b", "content": "another"}]), adopt=True) == Written(updated=1)

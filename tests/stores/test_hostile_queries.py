@@ -1,0 +1,144 @@
+"""Whatever is typed is a query: no engine takes a part of it for its own language, and all find the same notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from recollect.errors import ArgumentError
+from recollect.model import Candidate, Filters, draft_of
+from recollect.query import Query, expand_aliases, parse
+from recollect.query.expressions import Reading
+from recollect.stores.base import Store
+from tests.generated import MANY, query_text
+from tests.stores.engines import ENGINES
+
+HOME = "o'home; DROP"
+EVERYTHING = Filters()
+READINGS: Sequence[Reading] = ("strict", "literal")
+
+_NOTES: list[dict[str, Any]] = [
+    {"content": "foo bar", "path": "foo.md"},
+    {"content": "Kubernetes, foo", "title": 'Kube\'s "bar"'},
+    {"content": "node.js 2026-04-18 and 2026/04/04", "tags": ["'; --", "%s"], "metadata": {"'": "$1", "%": ["\\"]}},
+    {"content": "日本語 🥑 😀 हिन्दी عربى", "title": "Ωμέγα", "session": "don't"},
+    {"content": "straße ﬁ ΣΣ İstanbul \0 \x1a", "summary": "C++ ERR_42 a@b.c"},
+    {"content": "the bar to foo: NOT AND OR NEAR(", "path": "a'b/%s \\ {0}.md"},
+    {"content": "x" * 3000 + " foofoo", "id": "$1"},
+    {"content": ""},
+]
+
+VECTORS = np.eye(len(_NOTES), dtype=np.float32)
+
+
+def filled(store: Store) -> Store:
+    notes = [
+        draft_of({"id": f"n{place}", "namespace": HOME, "vector": vector} | note)
+        for place, (note, vector) in enumerate(zip(_NOTES, VECTORS, strict=True))
+    ]
+    store.write(notes)
+    return store
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Store]]:
+    """Give the same notes in a store of every engine: making up a query takes as long as searching for it."""
+    with ExitStack() as stack:
+        yield {
+            name: filled(stack.enter_context(closing(engine(tmp_path_factory.mktemp(name)))))
+            for name, engine in ENGINES.items()
+        }
+
+
+def all_the_same(answers: Mapping[str, Any]) -> bool:
+    """Return whether every engine answers as SQLite does; where not, say so."""
+    expected = answers["sqlite"]
+    assert answers == dict.fromkeys(answers, expected)
+    return bool(expected)
+
+
+def ids(found: Sequence[Candidate]) -> set[str]:
+    return {candidate.id for candidate in found}
+
+
+@settings(max_examples=MANY)
+@given(query_text, st.sampled_from(READINGS))
+@example("foo' | bar\\", "strict")
+@example("'; DROP TABLE notes; --", "literal")
+def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, reading: Reading) -> None:
+    query = parse(text)
+    all_the_same(
+        {
+            name: ids(store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, reading=reading))
+            for name, store in stores.items()
+        }
+    )
+
+
+def everything_else(store: Store, query: Query, words: Sequence[str], filters: Filters) -> list[Any]:
+    """Ask whatever can be asked with a person's words, but for the search by words."""
+    every = [note.id for note in store.notes(namespace=HOME)]
+    named = [
+        store.search_names([query.raw, *words], 5, namespace=HOME, filters=filters, titles=titles, without=query)
+        for titles in (False, True)
+    ]
+    return [
+        [(candidate.id, candidate.score) for found in named for candidate in found],
+        store.similar_words(words, namespace=HOME),
+        store.note_counts([query, *map(parse, words)], namespace=HOME),
+        [candidate.id for candidate in store.candidates(every, namespace=HOME, filters=EVERYTHING, without=query)],
+        ids(store.search_vectors(VECTORS[0], 20, namespace=HOME, filters=filters, without=query)),
+        ids(store.search_text(query, 20, namespace=HOME, filters=filters)),
+        store.candidates(words, namespace=HOME, filters=filters),
+        [note and note.id for note in store.get(words, namespace=HOME)],
+        store.edges([*words, *every[:3]], namespace=HOME, kinds=words),
+        store.documents(words[0], namespace=HOME),
+        store.search_text(query, 20, namespace=words[0], filters=filters),
+    ]
+
+
+_FILTERED = ("nothing", "path", "tag", "session", "metadata")
+
+
+@settings(max_examples=MANY // 40)
+@given(query_text, st.lists(query_text, min_size=1, max_size=3), st.sampled_from(_FILTERED))
+@example("NOT foo", ["$1", "'", "ku be%"], "metadata")
+def test_whatever_is_typed_elsewhere_is_looked_for(
+    stores: dict[str, Store], text: str, words: list[str], filtered: str
+) -> None:
+    try:
+        filters = filters_of(filtered, words[0])
+    except ArgumentError:
+        assume(False)
+    words = [word.encode(errors="replace").decode() for word in words]
+    query = expand_aliases(parse(text), {"foo": words})
+    assert all_the_same({name: everything_else(store, query, words, filters) for name, store in stores.items()})
+
+
+def filters_of(kind: str, text: str) -> Filters:
+    match kind:
+        case "path":
+            return Filters(path_prefix=text)
+        case "tag":
+            return Filters(tags=(text,))
+        case "session":
+            return Filters(session=text)
+        case "metadata":
+            return Filters(metadata={text: [text, {text: text}], "'": text})
+        case _:
+            return EVERYTHING
+
+
+@pytest.mark.parametrize("joint", [" ", " AND ", " NOT ", '" "', " OR NOT "])
+def test_a_query_as_long_as_they_come_is_searched(stores: dict[str, Store], joint: str) -> None:
+    query = parse(joint.join(f"w{number}" for number in range(12_000))[:100_000])
+    for store in stores.values():
+        for reading in READINGS:
+            assert store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, reading=reading) == []
+        assert store.candidates(["$1"], namespace=HOME, filters=EVERYTHING, without=query)
