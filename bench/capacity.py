@@ -122,7 +122,11 @@ def load_points(path: Path = MEASURED) -> Points:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the tables; return the exit code."""
-    points = load_points(Path(arguments[0]) if arguments else MEASURED)
+    path = Path(arguments[0]) if arguments else MEASURED
+    if not path.exists():
+        print(f"there is no {path}; python -m bench stores --notes N --save {path} writes it", file=sys.stderr)
+        return 2
+    points = load_points(path)
     print(check_table(points))
     for engine in points[FITTED[1]]:
         print(f"\n{model_table(points, engine)}")

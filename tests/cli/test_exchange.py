@@ -75,6 +75,8 @@ def test_targets_that_cannot_be(run: Run, command: str) -> None:
     Path("folder").mkdir()
     assert "'folder' is a directory" in error_of(run(command, "folder"), 2)
     assert error_of(run(command, "no/such/file"), 2).startswith("the folder no/such does not exist; create it first")
+    told = error_of(run(command, "postgresql://ines:hush@db/notes"), 2)
+    assert told.startswith("this command writes a file; recollect copy writes to a server")
 
 
 def test_an_import_from_a_pipe(run: Run) -> None:

@@ -249,6 +249,15 @@ def test_a_guest_leaves_when_something_goes_wrong(tmp_path: Path, monkeypatch: p
         assert sum(memory.stats().store.notes.values()) == 0
 
 
+def test_a_store_of_another_model_takes_no_guests(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        memory.add("Prefers green tea.", vector=[1.0, 0.0])
+    with pytest.raises(ArgumentError, match="store: is searched with 'given', not with 'letters'; name an"):
+        evaluate(load_dataset(KITCHEN), ["default"], embedder=Letters(), cache=tmp_path, store=tmp_path / "home.db")
+    with recollect.open(tmp_path / "home.db", embedder=None, read_only=True) as memory:
+        assert memory.stats().store.vectors == {"given": 1}
+
+
 def test_a_store_is_for_notes_of_a_dataset(tmp_path: Path) -> None:
     with (
         recollect.open(tmp_path / "m.db", embedder=None) as memory,

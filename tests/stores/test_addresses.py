@@ -20,12 +20,23 @@ from recollect.stores.addresses import is_address, without_secrets
         ("postgresql:///notes?sslpassword=secret&token=secret", "postgresql:///notes"),
         ("milvus://root:secret@db:19530/notes?token=secret&secure=true", "milvus://root@db:19530/notes?secure=true"),
         ("milvus:///home/me@work/notes.db", "milvus:///home/me@work/notes.db"),
+        ("postgresql://ines@db/b?password=hush@hush", "postgresql://ines@db/b"),
+        (
+            "postgresql://ines@db:5433/b?password=hush@hush&sslmode=require",
+            "postgresql://ines@db:5433/b?sslmode=require",
+        ),
+        ("postgresql://db:5433/b?password=hush@hush", "postgresql://db:5433/b"),
+        ("postgresql://ines:hu?sh@db/b?sslmode=require", "postgresql://ines@db/b?sslmode=require"),
+        ("postgresql://ines:hu?a=sh@db/b?sslmode=require", "postgresql://ines"),
+        ("postgresql://[::1]:5433/b", "postgresql://[::1]:5433/b"),
+        ("postgresql:ines:hush@db/b", "postgresql:ines@db/b"),
+        ("milvus:notes.db", "milvus:notes.db"),
     ],
 )
 def test_an_address_is_shown_without_its_secrets(given: str, shown: str) -> None:
     assert without_secrets(given) == shown
 
 
-@pytest.mark.parametrize("target", ["memory.db", "C:/notes.db", "a b://c", "://x", "folder/x://y"])
+@pytest.mark.parametrize("target", ["memory.db", "C:/notes.db", "a b://c", "://x", "folder/x://y", "./milvus:notes.db"])
 def test_what_names_a_file(target: str) -> None:
     assert not is_address(target)

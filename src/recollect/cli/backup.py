@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from recollect.cli import opening, options, terminal
@@ -30,7 +28,7 @@ def command(
     Others may go on reading and writing meanwhile. TARGET appears when it is complete.
     """
     with opening.open_for_reading(db) as memory:
-        path = opening.free_target(Path(target).expanduser(), force=force)
+        path = opening.free_target(target, force=force)
         memory.backup(path, overwrite=force)
     size = path.stat().st_size
     if as_json:

@@ -42,7 +42,7 @@ def command(
         if target == "-":
             _write(sys.stdout.buffer, lines)
             return
-        path = opening.free_target(Path(target), force=force)
+        path = opening.free_target(target, force=force)
         with _replacing(path) as file:
             count = _write(file, lines)
     terminal.say(f"exported {count} {'note' if count == 1 else 'notes'} to {path}")

@@ -49,8 +49,11 @@ def open_for_reading(
     return _open(db, embedder, aliases=aliases, reranker=reranker, read_only=is_address(db) or not _is_writable(db))
 
 
-def free_target(path: Path, *, force: bool) -> Path:
-    """Return ``path`` if a file can be written there, and does not replace another unless that is wanted."""
+def free_target(target: str, *, force: bool) -> Path:
+    """Return the path of a file that can be written, and does not replace another unless that is wanted."""
+    if is_address(target):
+        raise click.UsageError("this command writes a file; recollect copy writes to a server")
+    path = Path(target).expanduser()
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; choose another name, or overwrite it with --force")
     if not path.parent.is_dir():

@@ -81,10 +81,9 @@ def command(
     from recollect.evaluation.tuning import require_enough  # noqa: PLC0415 (brings numpy)
     from recollect.retrieval import preset_from  # noqa: PLC0415 (as above)
 
-    target = Path(out).expanduser()
-    if target.suffix != ".toml":
+    if Path(out).suffix != ".toml":
         raise click.UsageError(f"--out must end in .toml, as presets do, got {out}")
-    opening.free_target(target, force=force)
+    target = opening.free_target(out, force=force)
     start = preset_from(preset)
     dataset = evaluating.chosen_dataset(path, asked)
     require_enough(len(dataset.questions))

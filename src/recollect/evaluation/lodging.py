@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -18,6 +18,7 @@ from recollect.memory import Memory
 from recollect.model import DEFAULT_NAMESPACE, Note
 from recollect.opening import open as open_memory
 from recollect.progress import Progress
+from recollect.stores import open_store
 
 __all__ = ["UNDATED", "dated", "lodge", "open_collection"]
 
@@ -70,9 +71,15 @@ def lodge(
 
 def _open_home(store: str | PathLike[str], embedder: Embedder | None) -> Memory:
     try:
-        return open_memory(store, embedder=embedder, record_access=False)
+        with closing(open_store(store)) as home:
+            held = home.model
     except ArgumentError as error:
         raise ArgumentError("store" if error.argument == "target" else error.argument, error.problem) from None
+    if held and embedder and held.name != embedder.name:  # guests would be found by their words alone
+        raise ArgumentError(
+            "store", f"is searched with {held.name!r}, not with {embedder.name!r}; name an empty one, or that embedder"
+        )
+    return open_memory(store, embedder=embedder, record_access=False)
 
 
 def dated(collection: Collection) -> list[Note]:

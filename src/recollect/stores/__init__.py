@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ArgumentError, ArgumentTypeError, StoreError
-from recollect.stores.addresses import without_secrets
+from recollect.stores.addresses import is_address, without_secrets
 
 if TYPE_CHECKING:
     from recollect.stores.base import Store
@@ -58,6 +58,9 @@ def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store
                 "with postgresql:// or milvus://",
             )
         return OPENERS[scheme](name, read_only=read_only)
+    kind = name.partition(":")[0]
+    if is_address(name):  # of a known kind, and mistyped
+        raise ArgumentError("target", f"an address begins with {kind}://; for a file of this name, write ./{kind}:…")
     if name == ":memory:":
         raise ArgumentError("target", "a memory lives in a file; for a passing one, give a path in a temporary folder")
     if not name.strip() or "\0" in name:

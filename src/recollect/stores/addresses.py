@@ -6,7 +6,10 @@ import re
 
 __all__ = ["is_address", "without_secrets"]
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|(?:milvus|postgres|postgresql):")
+"""How an address begins; a known kind without its slashes is one that was mistyped, and no file."""
+_OPTION = re.compile(r"\w+=")
+_NO_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)
 _SECRET_OPTIONS = ("password", "sslpassword", "token")
 
 
@@ -22,18 +25,31 @@ def is_address(target: str) -> bool:
 def without_secrets(target: str) -> str:
     """Return a target without the password or token in it; a user's name stays.
 
+    A password may hold what should have been escaped: rather too much is left out than too little.
+
     >>> without_secrets("postgresql://ines:pa/s@s@db:5433/notes?password=pass&sslmode=require")
     'postgresql://ines@db:5433/notes?sslmode=require'
     """
     scheme = _SCHEME.match(target)
     if scheme is None:
         return target
-    # A password may hold what should have been escaped: all before the last @ is taken for it.
-    user, at, rest = target[scheme.end() :].rpartition("@")
-    if user.startswith("/"):  # no server, so no user either: the @ is a part of the path
-        user, at, rest = "", "", target[scheme.end() :]
-    name = user.partition(":")[0]
+    rest = target[scheme.end() :]
     place, _, options = rest.partition("?")
-    kept = [each for each in options.split("&") if each.partition("=")[0].lower() not in _SECRET_OPTIONS]
-    asked = f"?{'&'.join(kept)}" if any(kept) else ""
+    if options and not all(map(_OPTION.match, options.split("&"))):  # the ? is a password's
+        user, at, rest = rest.rpartition("@")
+        place, _, options = rest.partition("?")
+    else:
+        user, at, place = place.rpartition("@")
+    if user.startswith("/"):  # no server, so no user either: the @ is a part of the path
+        user, at, place = "", "", f"{user}@{place}"
+    if not at and "@" in options:  # what stands behind a colon is a port, or a password that has been cut in two
+        place = _NO_PORT.sub("", place)
+    name = user.partition(":")[0]
+    kept = [each for each in options.split("&") if each and not _is_secret(each)]
+    asked = f"?{'&'.join(kept)}" if kept else ""
     return f"{scheme[0]}{name}{at if name else ''}{place}{asked}"
+
+
+def _is_secret(option: str) -> bool:
+    name, _, value = option.partition("=")
+    return name.lower() in _SECRET_OPTIONS or "@" in value

@@ -1,0 +1,35 @@
+"""A target leads to the engine that its beginning names."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import ArgumentError
+from recollect.stores import open_store
+
+
+def test_every_kind_of_target_opens_its_store(tmp_path: Path, database: str) -> None:
+    targets = {
+        str(tmp_path / "memory.db"): "SQLite",
+        database: "PostgreSQL",
+        database.replace("postgresql://", "postgres://"): "PostgreSQL",
+        f"milvus://{tmp_path}/notes.db": "Milvus",
+    }
+    for target, engine in targets.items():
+        with closing(open_store(target)) as store:
+            assert store.stats().engine.startswith(engine)
+        with closing(open_store(target, read_only=True)) as store:
+            assert store.read_only
+
+
+@pytest.mark.parametrize("kind", ["milvus", "postgres", "postgresql"])
+def test_a_kind_without_its_slashes_is_no_file(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError) as caught:
+        open_store(f"{kind}:ines:hush@db/notes")
+    assert str(caught.value) == f"target: an address begins with {kind}://; for a file of this name, write ./{kind}:…"
+    open_store(f"./{kind}:notes.db").close()
+    assert [file.name for file in tmp_path.iterdir()] == [f"{kind}:notes.db"]
