@@ -167,6 +167,23 @@ class TestWriting:
         with pytest.raises(StoreReadOnlyError, match="opened with read_only=True"), reader.write(["tea"]):
             pass
 
+    def test_a_database_that_is_set_to_be_read_only_stays_as_it_is(
+        self, connections: Connections, opened: Opener, database: str, ask: Ask
+    ) -> None:
+        with connections.write(["tea"], create=True):
+            pass
+        name = database.rpartition("?")[0].rpartition("/")[2]
+        ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        fresh = opened()
+        for namespaces in (["tea"], ["new"], None):
+            with (
+                pytest.raises(StoreReadOnlyError, match="it is a replica, or set to be read only") as told,
+                fresh.write(namespaces, create=True) as transaction,
+            ):
+                transaction.connection.execute("DELETE FROM namespaces")
+            assert "\n" not in str(told.value)
+        assert fresh.read(names, namespace=None) == ["tea"]
+
     def test_an_error_that_was_swallowed_is_no_commit(self, connections: Connections) -> None:
         with (
             pytest.raises(StoreError, match="refused a part of a change; nothing was written"),

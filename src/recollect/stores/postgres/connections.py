@@ -131,7 +131,8 @@ class Connections:
 
         def begin(connection: Connection[TupleRow]) -> Transaction:
             with pipeline(connection):
-                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+                # Not READ WRITE: an administrator may have set the database to be read alone.
+                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 begun = self._settings(
                     connection, _EVERYWHERE if namespaces is None else "", statement_timeout, patience
                 )
