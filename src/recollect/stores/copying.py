@@ -117,7 +117,12 @@ def copy_store(
     copying.survey()
     copying.copy_notes()
     copying.copy_documents()
-    return Copied(**copying.counts, seconds=time.monotonic() - begun)
+    copied = Copied(**copying.counts, seconds=time.monotonic() - begun)
+    # Some stores make indexes behind the back of searches; who only copies and ends would leave them to others.
+    finish = getattr(target, "finish_indexes", None)
+    if finish is not None:
+        finish()
+    return copied
 
 
 class _Copying:

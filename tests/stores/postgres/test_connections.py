@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,14 +16,17 @@ import psycopg
 import pytest
 from psycopg_pool import ConnectionPool
 
+import recollect
 from recollect.errors import (
     ArgumentError,
     StoreBusyError,
     StoreError,
     StoreReadOnlyError,
+    StoreUnavailableError,
     StoreVersionError,
 )
-from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.server.http.settings import Settings
+from recollect.stores.postgres.connections import CONNECT_TIMEOUT, POOL_TIMEOUT, Connections, Transaction
 from tests.hands import Clock
 from tests.stores.postgres.conftest import Opener
 from tests.stores.postgres.server import ROLE, Server
@@ -167,6 +171,23 @@ class TestWriting:
         with pytest.raises(StoreReadOnlyError, match="opened with read_only=True"), reader.write(["tea"]):
             pass
 
+    def test_a_database_that_is_set_to_be_read_only_stays_as_it_is(
+        self, connections: Connections, opened: Opener, database: str, ask: Ask
+    ) -> None:
+        with connections.write(["tea"], create=True):
+            pass
+        name = database.rpartition("?")[0].rpartition("/")[2]
+        ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        fresh = opened()
+        for namespaces in (["tea"], ["new"], None):
+            with (
+                pytest.raises(StoreReadOnlyError, match="it is a replica, or set to be read only") as told,
+                fresh.write(namespaces, create=True) as transaction,
+            ):
+                transaction.connection.execute("DELETE FROM namespaces")
+            assert "\n" not in str(told.value)
+        assert fresh.read(names, namespace=None) == ["tea"]
+
     def test_an_error_that_was_swallowed_is_no_commit(self, connections: Connections) -> None:
         with (
             pytest.raises(StoreError, match="refused a part of a change; nothing was written"),
@@ -303,14 +324,83 @@ class TestFaults:
                     connections.read(names, namespace=None)
                 seen.append(looks)
             fragile.start()
-            assert seen[0] > seen[1] == 1
-            assert connections.read(names, namespace=None) == []
+            assert seen[0] > seen[1] == 0
+            assert connections.read(names, namespace=None) == []  # at once when it is back
             fragile.stop()
             looks = 0
             with pytest.raises(StoreError, match="cannot be reached"):
                 connections.read(names, namespace=None)
             fragile.start()
             assert looks > 1
+
+    def test_a_server_that_does_not_even_refuse_is_asked_once_for_all_steps_of_a_call(
+        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with closing(Connections(fragile.address(fragile.create()), pool_timeout=0.1)) as connections:
+            asked: list[bool] = []
+            silent = 1.5  # seconds
+
+            def connect(*_: object, **__: object) -> Any:
+                asked.append(True)
+                time.sleep(silent)
+                raise psycopg.errors.ConnectionTimeout("connection timeout expired")
+
+            fragile.stop()
+            with monkeypatch.context() as patch:
+                patch.setattr(psycopg, "connect", connect)
+                for _ in range(3):
+                    with pytest.raises(StoreUnavailableError, match="cannot be reached.*timeout expired"):
+                        connections.read(names, namespace=None)
+                assert len(asked) == 1
+                time.sleep(2 * silent)
+                with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+                    connections.read(names, namespace=None)
+                assert len(asked) == 2
+            fragile.start()
+
+    def test_one_that_is_back_and_full_is_worth_waiting_for(
+        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with closing(Connections(fragile.address(fragile.create()), pool_timeout=1)) as connections:
+            fragile.stop()
+            with pytest.raises(StoreUnavailableError):
+                connections.read(names, namespace=None)
+            fragile.start()
+
+            def full(*_: object, **__: object) -> Any:
+                raise psycopg.errors.TooManyConnections("too many clients already")
+
+            monkeypatch.setattr(psycopg, "connect", full)
+            assert connections.read(names, namespace=None) == []
+
+    def test_a_server_of_ours_has_time_left_to_say_that_this_one_is_away(self) -> None:
+        assert Settings().seconds > POOL_TIMEOUT + CONNECT_TIMEOUT
+        assert 2 * CONNECT_TIMEOUT <= POOL_TIMEOUT  # the second of two hosts is tried in time
+
+    def test_a_search_finds_out_once_that_the_server_is_away(
+        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waited = 0
+        no_connection = Connections._no_connection
+
+        def counted(connections: Connections) -> StoreError:
+            nonlocal waited
+            waited += 1
+            return no_connection(connections)
+
+        monkeypatch.setattr(Connections, "_no_connection", counted)
+        address = f"{fragile.address(fragile.create())}&pool_timeout=0.5"
+        with recollect.open(address, embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
+            memory.add("green tea")
+            fragile.stop()
+            for _ in range(2):
+                with pytest.raises(StoreUnavailableError, match="cannot be reached; check that the server runs"):
+                    memory.search("tea")
+            with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+                memory.add("black tea")
+            assert waited == 1
+            fragile.start()
+            assert [hit.content for hit in memory.search("tea")] == ["green tea"]
 
 
 class TestClosing:

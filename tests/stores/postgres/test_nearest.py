@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -32,6 +32,8 @@ from tests.stores.postgres.server import Server
 
 T = TypeVar("T")
 Vectors = NDArray[np.float32]
+
+InARow = Callable[[int, Filters], tuple[list[str], list[int]]]
 
 MANY = 25_000
 DIMENSION = 16
@@ -196,6 +198,55 @@ def test_no_index_is_asked_about_a_small_part_of_the_store(
     monkeypatch.setattr(vector_index, "SMALLEST_SHARE", 1.1)
     monkeypatch.delattr(nearest._Search, "by_index")
     assert found(indexed.nearest(vectors[7], 1)) == ["n8"]
+
+
+@pytest.fixture
+def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARow:
+    """Give a search of vectors, each a bit farther than the one before, that also says what the index was asked for."""
+    monkeypatch.setattr(vector_index, "LARGEST_EXACT", 20)
+    monkeypatch.setattr(index_trial, "BREADTHS", (20,))
+    angles = np.arange(100) / 100
+    rows = np.zeros((100, DIMENSION), np.float32)
+    rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
+    with connections.write(["big"], create=True) as transaction:
+        store_vectors(transaction, rows)
+    searches = Searches(connections)
+    searches.indexes.ensure()
+    led_to = nearest._Search._led_to
+
+    def search(limit: int, filters: Filters) -> tuple[list[str], list[int]]:
+        asked: list[int] = []
+
+        def told(search: nearest._Search, wanted: int) -> Any:
+            asked.append(wanted)
+            return led_to(search, wanted)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(nearest._Search, "_led_to", told)
+            return found(searches.nearest(rows[0], limit, filters)), asked
+
+    return search
+
+
+class TestWidening:
+    """Of what the index leads to, filters leave a part: how much more to ask for is known from how large it was."""
+
+    def test_it_is_asked_once_where_enough_pass(self, in_a_row: InARow) -> None:
+        assert in_a_row(6, Filters(tags=("third",))) == (["n3", "n6", "n9", "n12", "n15", "n18"], [20])
+
+    def test_it_is_asked_for_as_much_as_should_be_enough(self, in_a_row: InARow) -> None:
+        # Six of twenty pass: 2 * 20 * 10 / 6 should have twice as many as are wanted.
+        assert in_a_row(10, Filters(tags=("third",))) == ([f"n{3 * n}" for n in range(1, 11)], [20, 66])
+
+    def test_it_is_not_asked_for_more_than_it_gives_at_once(self, in_a_row: InARow) -> None:
+        # Two of 22 pass, then ten, which are all: 2 * 22 * 11 / 2, 2 * 242 * 11 / 10, and the next would be too much.
+        hits, asked = in_a_row(11, Filters(session="tenth"))
+        assert hits == [f"n{10 * n}" for n in range(1, 11)]
+        assert asked == [22, 242, 532]
+
+    def test_where_none_pass_that_is_all(self, in_a_row: InARow) -> None:
+        hits, asked = in_a_row(30, Filters(session="nowhere"))
+        assert (hits, asked) == ([], [60])
 
 
 def index_names(searches: Searches) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.model import Candidate, Filters, draft_of
-from recollect.query import Query, expression, parse
+from recollect.query import Query, expression, parse, trigrams
 from recollect.query.expressions import Reading
 from recollect.stores.base import Store
 from recollect.stores.postgres import counting, searching
@@ -175,12 +176,39 @@ _word = st.one_of(
 @example(["ёжъёжъ"], True, {})
 @example(["very"], True, {})
 @example([""], True, {})
+@example(["a" * 2000], True, {})
+@example(["Ω" * 2000, "webber"], True, {})
+@example(["node-" * 400 + "js"], True, {})
+@example(["very-" * 400 + "long"], True, {})
+@example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name can share
 def test_names_are_as_alike_as_in_sqlite(both: Both, words: list[str], titles: bool, filters: dict[str, Any]) -> None:
     ours, theirs = (
         ranked(store.search_names(words, 20, namespace=HOME, filters=Filters.of(filters), titles=titles))
         for store in both
     )
     assert ours == theirs
+
+
+@settings(max_examples=MANY // 20)
+@given(st.text("abé", min_size=1, max_size=80))
+def test_a_long_word_is_sought_by_a_short_one_of_the_same_trigrams(word: str) -> None:
+    short = stored_names._shortened(word)
+    assert trigrams(short) == trigrams(word)
+    assert (short[:2], short[-2:]) == (word[:2], word[-2:])
+    assert len(short) <= len(word)
+
+
+@pytest.mark.parametrize("letters", ["x", "xy", "0123456789"])
+def test_however_long_a_word_the_server_is_given_little(letters: str) -> None:
+    chance = Random(7)  # noqa: S311 (no secret)
+    (((short,),),) = [stored_names._sought([["".join(chance.choices(letters, k=100_000))]])]
+    assert len(short) < 100 * len(letters) ** 2
+
+
+def test_a_word_of_more_trigrams_than_names_have_is_not_sought_by_the_server() -> None:
+    other = ["".join(map(chr, range(0x4E00, 0x6000)))]
+    assert stored_names._sought([other, ["tea"]]) == [["tea"]]
+    assert stored_names._sought([other]) == []
 
 
 def test_names_that_are_not_those_of_a_note_are_noticed_and_rebuilt(postgres: Server) -> None:

@@ -38,9 +38,11 @@ PATIENCE = 60.0
 """Seconds to wait for other writers before giving up."""
 
 POOL_SIZE = 8
-POOL_TIMEOUT = 30.0
+POOL_TIMEOUT = 10.0
+"""Seconds: less than a server has for a request, so that it can say what is the matter."""
 STATEMENT_TIMEOUT = 60.0
-CONNECT_TIMEOUT = 10
+CONNECT_TIMEOUT = 5
+"""Seconds for each host: where the first of two is lost, there is time for the second before the pool gives up."""
 
 _LOOKS_AGAIN = 1.0  # seconds: the pool itself gives up on a server that is away, and does not notice that it is back
 _GIVES_UP = 0.5
@@ -55,6 +57,14 @@ class Transaction(NamedTuple):
     connection: Connection[TupleRow]
     namespaces: Mapping[str, int]
     """The keys of the namespaces that were asked for; one in which nothing was ever stored has none."""
+
+
+class _Away(NamedTuple):
+    """A server that was waited for in vain."""
+
+    why: StoreError
+    until: float
+    """When it is worth asking again."""
 
 
 class Connections:
@@ -131,7 +141,8 @@ class Connections:
 
         def begin(connection: Connection[TupleRow]) -> Transaction:
             with pipeline(connection):
-                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+                # Not READ WRITE: an administrator may have set the database to be read alone.
+                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 begun = self._settings(
                     connection, _EVERYWHERE if namespaces is None else "", statement_timeout, patience
                 )
@@ -169,7 +180,7 @@ class Connections:
         self._guard = threading.Lock()
         self._pool = None
         self._in_use = 0
-        self._away = False
+        self._away: _Away | None = None
         self._trust = Trust()
 
     def _read(
@@ -265,8 +276,8 @@ class Connections:
             return self._pool
 
     def _wait_for_connection(self, pool: ConnectionPool[Connection[TupleRow]]) -> Connection[TupleRow]:
-        # Who has just waited in vain for a server does not wait as long again at the next step of the same call.
-        end = time.monotonic() + (min(_LOOKS_AGAIN, self._pool_timeout) if self._away else self._pool_timeout)
+        self._refuse_while_away()
+        end = time.monotonic() + self._pool_timeout
         while True:
             try:
                 connection = pool.getconn(max(0.001, min(_LOOKS_AGAIN, end - time.monotonic())))
@@ -278,8 +289,20 @@ class Connections:
             else:
                 with self._guard:
                     self._in_use += 1
-                self._away = False
+                self._away = None
                 return connection
+
+    def _refuse_while_away(self) -> None:
+        """Raise an error at once if others have waited in vain for the server, and it still does not let us in.
+
+        A call has many steps: each of them would wait anew.
+        """
+        away = self._away
+        if away is None:
+            return
+        why = type(away.why)(*away.why.args) if time.monotonic() < away.until else self._refusal()
+        if why is not None and not isinstance(why, StoreBusyError):
+            raise why
 
     def _no_connection(self) -> StoreError:
         if self._in_use >= self.pool_size:
@@ -287,14 +310,23 @@ class Connections:
                 f"{self.location}: all {self.pool_size} connections were in use for {self._pool_timeout:g} seconds; "
                 "raise pool_size, or ask less at once"
             )
-        try:  # the pool knows that it has none; only the server says why
+        return self._refusal() or StoreBusyError(
+            f"{self.location} gave no connection within {self._pool_timeout:g} seconds; try again"
+        )
+
+    def _refusal(self) -> StoreError | None:
+        """Return why the server lets nobody in, if it does not; the pool knows only that it has no connection."""
+        begun = time.monotonic()
+        try:
             psycopg.connect(self._address).close()
         except psycopg.Error as error:
             why = failure(self.location, error, self._secret)
-            self._away = not isinstance(why, StoreBusyError)
+            now = time.monotonic()
+            # Who says no at once is asked again at once, so that it is back when it is; who says nothing costs time.
+            self._away = None if isinstance(why, StoreBusyError) else _Away(why, now + (now - begun))
             return why
-        self._away = False
-        return StoreBusyError(f"{self.location} gave no connection within {self._pool_timeout:g} seconds; try again")
+        self._away = None
+        return None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -41,7 +41,8 @@ _ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
     (
         (errors.ReadOnlySqlTransaction, errors.FeatureNotSupported),  # the second: "… during recovery"
         StoreReadOnlyError,
-        "cannot be written to, as a replica cannot; name the server that takes writes, or use read_only=True",
+        "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
+        "or use read_only=True",
     ),
     (
         (errors.InsufficientPrivilege,),

@@ -82,8 +82,9 @@ def search_names(
     asked = [spelt for word in dict.fromkeys(words) if (spelt := split_words(word))]
     if not asked:
         return []
-    connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(asked))])
-    given = [_stand_in(" ".join(spelt)) for spelt in asked]
+    sought = _sought(asked)
+    connection.execute("SELECT set_config('pg_trgm.similarity_threshold', %s, true)", [str(_threshold(sought))])
+    given = [_stand_in(" ".join(spelt)) for spelt in sought]
     like = connection.execute(_LIKE, [namespace, given, namespace]).fetchall()
     rows = connection.execute(_NAMED, [_alike(given, like), titles]).fetchall()
     if not rows:
@@ -106,6 +107,50 @@ def search_names(
     return [found[key] for key in best]
 
 
+def _sought(words: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return what the server is to look for: words, each given by its parts, for which it does not take long.
+
+    It reads a word into trigrams anew for each name. So a long one becomes a short one of the same trigrams, and one
+    of more than any name that the server looks through could have enough of is not looked for.
+
+    >>> _sought([["ines"], ["tea"] * 500, ["x" * 100_000]])
+    [['ines'], ['tea'], ['xxx']]
+    """
+    found: list[Sequence[str]] = []
+    for spelt in words:
+        whole = " ".join(spelt)
+        if len(whole) <= _LONGEST_NAME:
+            found.append(spelt)
+        elif TRIGRAM_THRESHOLD * len(trigrams(whole)) <= _LONGEST_NAME:  # a name has no more trigrams than letters
+            found.append([_shortened(part) for part in dict.fromkeys(spelt)])
+    return found
+
+
+def _shortened(word: str) -> str:
+    """Return a word of the same trigrams, the same beginning and the same end: without ways that lead nowhere new.
+
+    >>> _shortened("tatatatatatata")
+    'tata'
+    """
+    letters = f"${word}$"
+    kept = list(letters[:2])
+    needed = 2  # of what is kept: behind it comes no trigram for the first time
+    ends: dict[str, int] = {}  # where two letters stood last
+    seen: set[str] = set()
+    for start in range(len(letters) - 2):
+        gram = letters[start : start + 3]
+        kept.append(gram[2])
+        if gram not in seen:
+            seen.add(gram)
+            needed = len(kept)
+        else:
+            end = ends.get(gram[1:], 0)
+            if end >= needed and "".join(kept[end - 2 : end]) == gram[1:]:
+                del kept[end:]
+        ends[gram[1:]] = len(kept)
+    return "".join(kept[1:-1])
+
+
 def _threshold(words: Sequence[Sequence[str]]) -> float:
     """Return how alike the server must find a name for it to be like one of the words, each given by its parts.
 
@@ -113,7 +158,7 @@ def _threshold(words: Sequence[Sequence[str]]) -> float:
     0.176
     """
     sizes = [(len(trigrams(" ".join(spelt))), len(spelt)) for spelt in words]
-    return min(TRIGRAM_THRESHOLD * size / (1.5 * size + parts) for size, parts in sizes) - _ROUNDING
+    return min((TRIGRAM_THRESHOLD * size / (1.5 * size + parts) for size, parts in sizes), default=1.0) - _ROUNDING
 
 
 def _alike(words: Sequence[str], names: Sequence[tuple[int, str, bool]]) -> list[int]:

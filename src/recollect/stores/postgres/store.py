@@ -325,8 +325,13 @@ class PostgresStore(PostgresIndex):
         """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
         with self._connections.write(None, statement_timeout=UNHURRIED) as at:
             activated = embedding.activate(at.connection, model)
-        self._vector_indexes.look()
+        if activated:
+            self.finish_indexes()
         return activated
+
+    def finish_indexes(self) -> None:
+        """Build and try the indexes that are missing, however long that takes, rather than behind the next searches."""
+        self._vector_indexes.finish()
 
     def stats(self) -> StoreStats:
         """Return what the store holds."""
@@ -358,7 +363,7 @@ class PostgresStore(PostgresIndex):
         for _, name in homes:
             with self._connections.write([name], statement_timeout=UNHURRIED) as at:
                 checking.rebuild(at.connection, at.namespaces[name])
-        self._vector_indexes.look()
+        self.finish_indexes()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:

@@ -90,6 +90,13 @@ class VectorIndexes:
             self._thread = threading.Thread(target=self._see_to_it, name="recollect-vector-index", daemon=True)
             self._thread.start()
 
+    def finish(self) -> None:
+        """Look, and wait for what comes of it: who asked for this may end with it, and leave nobody to go on."""
+        self.wait()  # who is at it may have looked before something changed
+        self._failed = False
+        self.look()
+        self.wait()
+
     def wait(self) -> None:
         """Wait until nothing is being built here."""
         thread = self._thread

@@ -1,0 +1,118 @@
+"""Who uses nothing but the command line has the index of vectors, too, and is told what cannot be done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from recollect import RecollectWarning
+from recollect.cli import recollect as commands
+from recollect.stores.postgres import vector_index
+from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.postgres.vector_index import VectorIndexes
+from recollect.stores.sqlite.store import SQLiteStore
+
+NOTES = 30
+DRAFTS = [
+    {"path": f"{n}.md", "content": f"tea {n}", "vector": np.eye(NOTES, dtype=np.float32)[n]} for n in range(NOTES)
+]
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, arguments, prog_name="recollect")
+
+
+@pytest.fixture(autouse=True)
+def _thirty_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an index be wanted soon, and come so late that who does not wait for it has gone."""
+    monkeypatch.setattr(vector_index, "LARGEST_EXACT", 20)
+    ensure = VectorIndexes.ensure
+
+    def late(indexes: VectorIndexes) -> None:
+        time.sleep(0.3)
+        ensure(indexes)
+
+    monkeypatch.setattr(VectorIndexes, "ensure", late)
+
+
+def trials(ask: Ask) -> list[str]:
+    """Return what came of the indexes that are there."""
+    rows = ask("SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near_%'")
+    return [told for (told,) in rows]
+
+
+def fill(address: str, *, embedded: bool = True) -> None:
+    with closing(PostgresStore(address)) as store:
+        store.write(DRAFTS if embedded else [{**draft, "vector": None} for draft in DRAFTS])
+
+
+BUILT = ["breadth 200 for 30 notes"]
+
+
+def test_reindex_ends_when_the_index_is_built_and_tried(database: str, ask: Ask) -> None:
+    fill(database, embedded=False)
+    assert trials(ask) == []
+    result = run("reindex", "--db", database, "--embedder", "static")
+    assert (result.exit_code, result.stdout) == (0, "embedded 30 notes\n")
+    assert trials(ask) == BUILT
+
+
+def test_repair_ends_when_the_index_is_built_and_tried(database: str, ask: Ask) -> None:
+    fill(database)
+    assert run("doctor", "--repair", "--db", database, "--embedder", "none", "-q").exit_code == 0
+    assert trials(ask) == BUILT
+
+
+def test_a_copy_ends_when_the_index_is_built_and_tried(database: str, ask: Ask, tmp_path: Path) -> None:
+    with closing(SQLiteStore(tmp_path / "memory.db")) as source:
+        source.write(DRAFTS)
+        source.write([{"content": "a note without a vector"}])
+    result = run("copy", str(tmp_path / "memory.db"), database, "--no-verify", "-q")
+    assert (result.exit_code, result.output) == (0, "")
+    assert trials(ask) == ["breadth 200 for 31 notes"]
+
+
+def test_who_waits_is_told_what_cannot_be_built_each_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(database)
+    with closing(PostgresStore(database)) as store:
+        monkeypatch.setattr(vector_index, "_NEEDED", "SELECT %s, %s, 1 / 0")
+        for _ in range(2):
+            with pytest.warns(RecollectWarning, match="searched without an index, which takes longer"):
+                store.finish_indexes()
+
+
+def test_who_waits_does_so_for_what_began_after_the_change(
+    database: str, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(database)
+    ensure = VectorIndexes.ensure
+    with closing(PostgresStore(database)) as store:
+        indexes = store._vector_indexes
+
+        def too_early(_: VectorIndexes) -> None:
+            monkeypatch.setattr(VectorIndexes, "ensure", ensure)
+
+        monkeypatch.setattr(VectorIndexes, "ensure", too_early)
+        indexes.look()
+        store.finish_indexes()
+    assert trials(ask) == BUILT
+
+
+def test_a_database_that_is_set_to_be_read_only_is_searched_and_not_written_to(database: str, ask: Ask) -> None:
+    fill(database)
+    name = database.rpartition("?")[0].rpartition("/")[2]
+    ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    result = run("add", "a cup of coffee", "--db", database, "--embedder", "none")
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert "cannot be written to: it is a replica, or set to be read only" in result.stderr
+    assert "1 by words" in run("search", '"tea 7"', "--db", database, "--embedder", "none").stdout
+    assert ask("SELECT count(*) FROM recollect.notes") == [(NOTES,)]
