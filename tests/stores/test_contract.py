@@ -222,6 +222,17 @@ class TestTouching:
         assert words(store, "tea") == nearest(store, [1, 0]) == ["a"]
         assert not any(finding.problem for finding in store.check())
 
+    def test_a_long_note_stays_sound(self, store: Store) -> None:
+        moment = datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
+        long = "Prefers green tea. " * 10_000  # Milvus needs several rows for it, and so do its vectors
+        put(store, {"id": "1", "path": "a", "content": long, "vector": [[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1]]})
+        put(store, {"id": "2", "path": "b", "content": long})
+        assert store.touch({"1": moment, "2": moment}, namespace=HOME) == 2
+        assert not any(finding.problem for finding in store.check())
+        assert not any(finding.problem for finding in store.repair())
+        assert [(note.content, note.last_accessed_at) for note in store.notes()] == [(long, moment)] * 2
+        assert nearest(store, [-1, 0]) == ["a"]
+
     def test_namespaces_do_not_see_each_other(self, store: Store) -> None:
         put(store, {"id": "1", "content": "x", "namespace": "alice"}, {"id": "1", "content": "x"})
         assert store.touch({"1": datetime(2026, 4, 18, tzinfo=UTC)}, namespace="alice") == 1

@@ -10,7 +10,7 @@ import click
 from recollect.cli import options, terminal
 from recollect.cli.group import INTERRUPTED
 from recollect.cli.pace import Pace, shown_pace
-from recollect.errors import RecollectError
+from recollect.errors import ArgumentError, RecollectError
 from recollect.stores.addresses import is_address, without_secrets
 
 if TYPE_CHECKING:
@@ -105,12 +105,15 @@ def command(
                 progress=pace,
             )
         except KeyboardInterrupt:
-            terminal.complain(f"interrupted{_reached(pace, there)}")
+            terminal.complain(f"interrupted; {_reached(pace, there)}, and the same command goes on from there")
             context.exit(INTERRUPTED)
         except (RecollectError, OSError) as error:
             if "notes" not in pace.reached:
                 raise
-            raise RecollectError(f"{error}{_reached(pace, there)}") from error
+            then = ", and the same command goes on from there"
+            if isinstance(error, ArgumentError):  # a note that TARGET cannot hold is there the next time, too
+                then = f"; change it in {here}, then copy again"
+            raise RecollectError(f"{error}; {_reached(pace, there)}{then}") from error
     if as_json:
         terminal.print_json({"source": here, "target": there, **report.to_dict()})
     else:
@@ -123,10 +126,9 @@ def command(
 
 
 def _reached(pace: Pace, target: str) -> str:
-    """Return how far the copy came, and what to do."""
+    """Return how far the copy came."""
     done, total = pace.reached.get("notes", (0, 0))
-    came = f"{done:,} of {total:,} notes are in {target}" if total else "nothing was copied yet"
-    return f"; {came}, and the same command goes on from there"
+    return f"{done:,} of {total:,} notes are in {target}" if total else "nothing was copied yet"
 
 
 def _told(copied: Copied, source: str, target: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,14 @@ def lite(tmp_path: Path) -> Iterator[MilvusStore]:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Give the address of a server that several stores may share as they share a cluster.
+    """Give the address of a server that several stores may share as they share a cluster."""
+    with served(tmp_path, monkeypatch) as address:
+        yield address
+
+
+@contextmanager
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Give the address of a server that is there for a while.
 
     It is Milvus Lite behind its port, which knows no tokenizer that splits at spaces; all else is what a cluster is
     asked. What a cluster answers differently, it cannot show.

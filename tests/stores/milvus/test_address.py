@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -48,8 +49,10 @@ def test_a_folder() -> None:
         ("milvus://[h/db", "target: is no address of Milvus"),
         ("milvus:///", "target: names neither a server nor a folder; write milvus:///path/name.db"),
         ("milvus:///a%00", "target: names neither a server nor a folder"),
-        ("milvus://h/db?consistency=soon", "consistency: must be strong, session, bounded or eventually, got 'soon'"),
-        ("milvus://h/db?secure=yes", "secure: must be true or false, got 'yes'"),
+        ("milvus:///a#b.db", "target: is no address of Milvus"),
+        ("milvus://h/db?consistency=soon", "target: has consistency=soon; give strong, session, bounded or eventually"),
+        ("milvus:///a.db?consistency=", "target: has consistency=; give strong, session, bounded or eventually"),
+        ("milvus://h/db?secure=yes", "target: has secure=yes; give true or false"),
         ("milvus://h/db?tls=1", "target: has an option 'tls' that is not known here"),
         (
             "milvus:///a.db?secure=true",
@@ -70,3 +73,27 @@ def test_what_cannot_be_meant(address: str, problem: str) -> None:
     with pytest.raises(ArgumentError) as raised:
         read_address(address)
     assert str(raised.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "password", ["pa/ssw0rd", "1/ssw0rd", "1?ssw0rd", "1?ssw0rd=1", "1?a=1&ssw0rd", "pa#ssw0rd", "1#ssw0rd", "[ssw0rd"]
+)
+def test_a_password_that_is_taken_for_other_parts_is_not_shown(password: str) -> None:
+    with pytest.raises(ArgumentError) as raised:
+        read_address(f"milvus://ines:{password}@h:19530/db")
+    assert str(raised.value) == (
+        "target: is no address of Milvus; write milvus://user:password@host:port/db or milvus:///path/name.db, "
+        "with %2F for a slash in the password, %3F for a question mark, %23 for a #"
+    )
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+    assert read_address(f"milvus://ines:{quote(password, safe='')}@h/db").token == f"ines:{password}"
+
+
+@pytest.mark.parametrize("address", ["milvus://h/db?token=ines:s@cret", "milvus://ines:s@cret@h/db"])
+def test_an_at_sign_may_stand_in_a_token(address: str) -> None:
+    assert read_address(address).token.split(":") == ["ines", "s@cret"]
+
+
+def test_an_at_sign_may_stand_in_a_folder() -> None:
+    assert read_address("milvus:///home/a@b/notes.db").folder == Path("/home/a@b/notes.db")

@@ -61,6 +61,15 @@ def test_rows_that_do_not_say_what_their_note_says(store: MilvusStore, fields: d
     assert [hit.path for hit in hits] == ["b"]
 
 
+def test_when_a_note_was_accessed_is_told_by_its_first_row_alone(store: MilvusStore) -> None:
+    client, collection, key = client_of(store), collection_of(store), key_of(store, "a")
+    (row,) = client.get(collection, [key + 1], WHOLE_ROW)
+    client.upsert(collection, [{**row, "accessed": 7}])
+    assert problems(store.check()) == {}
+    client.upsert(collection, [{**row, "created": 7}])
+    assert problems(store.check()) == {"rows": "the words and filters of note 1 are not those of its text"}
+
+
 def test_a_vector_that_stands_for_another_text(store: MilvusStore) -> None:
     damage(store, "b", digest="ff")
     assert problems(store.check()) == {"vectors": "the vector of note 2 stands for another text"}

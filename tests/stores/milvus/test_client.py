@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
-from recollect.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReadOnlyError
+from recollect.errors import (
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreReadOnlyError,
+    StoreUnavailableError,
+)
+from recollect.model import Filters
+from recollect.query import parse
 from recollect.stores.milvus import client as clients
 from recollect.stores.milvus.address import read_address
 from recollect.stores.milvus.client import Client, let_go
 from recollect.stores.milvus.store import MilvusStore
+from tests.stores.milvus.conftest import served
 from tests.stores.milvus.looking import client_of, collection_of
 
 
@@ -135,14 +146,69 @@ def test_what_lite_would_print_is_raised_alone(tmp_path: Path) -> None:
 def test_a_folder_that_lite_cannot_read(tmp_path: Path) -> None:
     (tmp_path / "memory.db").mkdir()
     (tmp_path / "memory.db" / "collections").write_text("no folder")
-    with pytest.raises(StoreDamagedError, match="memory.db cannot be opened by Milvus Lite: .*exists"):
+    with pytest.raises(
+        StoreDamagedError, match=r"memory.db cannot be opened by Milvus Lite; restore a backup \(.*exists"
+    ):
         MilvusStore(address(tmp_path))
 
 
 def test_a_server_that_is_not_there() -> None:
-    with pytest.raises(StoreError, match="^milvus://127.0.0.1:1/db: Fail connecting to server") as raised:
+    advice = "^milvus://127.0.0.1:1/db cannot be reached; check that the server runs, and its host and port "
+    with pytest.raises(StoreUnavailableError, match=advice + r"\(Fail connecting") as raised:
         MilvusStore("milvus://ines:secret@127.0.0.1:1/db")
     assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_server_that_goes_away_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(tmp_path, monkeypatch) as place:
+        store = MilvusStore(place)
+        store.write([{"content": "tea"}])
+    for ask in (
+        store.stats,
+        lambda: store.search_text(parse("tea"), 5, namespace="default", filters=Filters()),
+        lambda: store.write([{"content": "milk"}]),
+    ):
+        with pytest.raises(StoreUnavailableError, match="cannot be reached; check that the server runs"):
+            ask()
+    store.close()
+
+
+def test_a_server_that_lets_nobody_in() -> None:
+    def refuse(_: Any, context: Any) -> None:
+        context.abort(grpc.StatusCode.UNAUTHENTICATED, "auth check failure")
+
+    methods = {"Connect": grpc.unary_unary_rpc_method_handler(refuse)}
+    handler = grpc.method_handlers_generic_handler("milvus.proto.milvus.MilvusService", methods)
+    server = grpc.server(ThreadPoolExecutor(1), handlers=[handler])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with pytest.raises(StoreError, match="does not let this user in; check the user and the password, or the token"):
+        MilvusStore(f"milvus://ines:secret@127.0.0.1:{port}/db")
+    server.stop(grace=None).wait()
+
+
+def broken(folder: Path, kind: str) -> str:
+    """Return the address of a store of which all files of one kind are broken."""
+    store = MilvusStore(address(folder))
+    store.write([{"content": "tea", "path": "a", "vector": [1, 0]}, {"content": "milk", "vector": [0, 1]}])
+    store.delete(["a"], namespace="default")
+    store.close()
+    files = list(folder.glob(f"memory.db/collections/notes_2/{kind}"))
+    assert files
+    for file in files:
+        file.write_text("garbage\n")
+    return address(folder)
+
+
+@pytest.mark.parametrize(
+    "kind", ["partitions/*/delta/*.parquet", "partitions/*/data/*.parquet", "partitions/*/indexes/*.idx", "schema.json"]
+)
+def test_a_broken_file(tmp_path: Path, kind: str) -> None:
+    place = broken(tmp_path, kind)
+    with pytest.raises(StoreDamagedError, match="is damaged and cannot be read; restore a backup") as raised:
+        MilvusStore(place)
+    assert str(raised.value).startswith(place)
     assert "\n" not in str(raised.value)
 
 

@@ -38,6 +38,16 @@ def test_the_first_model_takes_the_notes_with_it(lite: MilvusStore, monkeypatch:
     assert not any(finding.problem for finding in lite.check())
 
 
+def test_a_note_of_more_pieces_than_there_is_room_for_is_named(lite: MilvusStore) -> None:
+    lite.write([{"content": "tea", "id": "1", "namespace": "work"}])
+    (waiting,) = lite.pending(OTHER, 9)
+    problem = (
+        "^content: in namespace 'work', note '1' has 3 characters in 1,025 pieces, and Milvus takes 1,024; split it$"
+    )
+    with pytest.raises(ArgumentError, match=problem):
+        lite.embed(OTHER, [(waiting, np.ones((1025, 2), np.float32))])
+
+
 def test_notes_go_into_every_generation_until_one_takes_over(lite: MilvusStore) -> None:
     lite.write([{"content": "one", "path": "1", "vector": [1, 0, 0]}], model=TINY)
     (waiting,) = lite.pending(OTHER, 9)

@@ -85,9 +85,11 @@ def test_a_header_that_is_too_long_is_left_out() -> None:
 
 
 def test_what_milvus_cannot_hold_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="^tags: the note has 4097 together with the keys of its metadata; .* 4096"):
+    with pytest.raises(
+        ArgumentError, match=f"^tags: note '{ROW.id}' has 4,097 together with .*, and Milvus takes 4,096"
+    ):
         rows_of(Stored(ROW._replace(tags="\n".join(map(str, range(MOST_MARKS + 1))))), None, "", 2)
-    with pytest.raises(ArgumentError, match="^content: of 3 characters in 1,025 pieces is longer than Milvus takes"):
+    with pytest.raises(ArgumentError, match=f"^content: note '{ROW.id}' has 3 characters in 1,025 pieces, and"):
         rows_of(Stored(ROW), np.ones((PARTS + 1, 2), dtype=np.float32), "ff", 2)
 
 

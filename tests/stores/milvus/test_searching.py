@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from recollect.model import Candidate, Draft, Filters
 from recollect.query import Query, expression, parse
 from recollect.query.expressions import Reading
+from recollect.stores.bm25 import Occurrences
 from recollect.stores.milvus import searching
+from recollect.stores.milvus.scoring import Leaf
+from recollect.stores.milvus.searching import View
 from recollect.stores.milvus.store import MilvusStore
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.generated import MANY, query_text
@@ -202,10 +205,24 @@ def test_no_list_is_too_long(pair: Pair) -> None:
     assert len(found) == 300
 
 
-def test_phrases_are_looked_for_again_where_too_many_were(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "MOST_PHRASES", 1)
+@pytest.mark.parametrize(("most", "looks"), [(1, 3), (2, 2)])
+def test_phrases_are_looked_for_again_where_too_many_were(
+    lite: MilvusStore, monkeypatch: pytest.MonkeyPatch, most: int, looks: int
+) -> None:
+    # A store of its own: in one that others search, too, these phrases may be known already.
+    lite.write([{"content": "green tea"}, {"content": "tea green tea"}])
+    looked: list[Leaf] = []
+    usual = View._phrase
+
+    def noted(self: View, leaf: Leaf) -> Occurrences:
+        looked.append(leaf)
+        return usual(self, leaf)
+
+    monkeypatch.setattr(View, "_phrase", noted)
+    monkeypatch.setattr(searching, "MOST_PHRASES", most)
     asked = [parse(text) for text in ('"green tea"', '"tea green"', '"green tea"')]
-    assert pair[1].note_counts(asked, namespace="default") == pair[0].note_counts(asked, namespace="default")
+    assert lite.note_counts(asked, namespace="default") == (2, [2, 1, 2])
+    assert len(looked) == looks
 
 
 @settings(max_examples=MANY // 200)

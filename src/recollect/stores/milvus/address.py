@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from recollect.errors import ArgumentError
-from recollect.stores.milvus.levels import checked_level
+from recollect.stores.milvus.levels import LEVELS
 
 __all__ = ["Address", "read_address"]
 
@@ -34,18 +34,12 @@ def read_address(address: str) -> Address:
     >>> read_address("milvus:///home/ines/notes.db").folder.name
     'notes.db'
     """
-    try:
-        parts = urlsplit(address)
-        host, port = parts.hostname, parts.port or PORT
-    except ValueError as error:
-        raise ArgumentError("target", f"is no address of Milvus ({error}); write milvus://host:port/db") from None
+    parts, host, port = _split(address)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    level = checked_level("consistency", options.pop("consistency", "session"))
+    level = LEVELS[_choice(options, "consistency", "session", tuple(LEVELS))]
     if host is None:
         return _local(unquote(parts.path), options, level)
-    secure = options.pop("secure", "false")
-    if secure not in ("true", "false"):
-        raise ArgumentError("secure", f"must be true or false, got {secure!r}")
+    secure = _choice(options, "secure", "false", ("true", "false"))
     token = options.pop("token", "")
     if parts.username is not None:
         token = f"{unquote(parts.username)}:{unquote(parts.password or '')}".removesuffix(":")
@@ -60,6 +54,33 @@ def read_address(address: str) -> Address:
         token=token,
         level=level,
     )
+
+
+def _split(address: str) -> tuple[SplitResult, str | None, int]:
+    """Return the parts of an address, its host and its port. What is wrong with one is not repeated: see below."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port or PORT
+    except ValueError:
+        pass
+    else:
+        # What a slash, a question mark or a # in a password cuts off, up to the @ before the host, lies in these.
+        options = [each for each in parts.query.split("&") if not each.startswith("token=")]
+        if not parts.fragment and (host is None or not any("@" in rest for rest in (parts.path, *options))):
+            return parts, host, port
+    raise ArgumentError(
+        "target",
+        "is no address of Milvus; write milvus://user:password@host:port/db or milvus:///path/name.db, "
+        "with %2F for a slash in the password, %3F for a question mark, %23 for a #",
+    )
+
+
+def _choice(options: dict[str, str], name: str, otherwise: str, choices: tuple[str, ...]) -> str:
+    value = options.pop(name, otherwise)
+    if value not in choices:
+        *some, last = choices
+        raise ArgumentError("target", f"has {name}={value}; give {', '.join(some)} or {last}")
+    return value
 
 
 def _local(path: str, options: dict[str, str], level: str) -> Address:

@@ -19,6 +19,7 @@ from weakref import finalize
 
 from recollect.errors import StoreBusyError, StoreDamagedError, StoreError, StoreReadOnlyError
 from recollect.stores.milvus.address import Address
+from recollect.stores.milvus.failures import failure
 from recollect.stores.milvus.levels import STRONG
 
 __all__ = ["ASKED_AT_ONCE", "MOST_RESULTS", "Client", "chunks", "let_go"]
@@ -81,7 +82,7 @@ class Client:
 
     def collections(self) -> list[str]:
         """Return the names of all collections."""
-        with self._translated():
+        with self._translated(loading=True):
             return [str(name) for name in self._milvus.list_collections()]
 
     def create(self, collection: str, schema: Any, index: Any) -> None:
@@ -97,7 +98,7 @@ class Client:
 
     def load(self, collection: str) -> None:
         """Make a collection ready to be searched."""
-        with self._translated():
+        with self._translated(loading=True):
             self._milvus.load_collection(collection)
 
     def drop(self, collection: str) -> None:
@@ -304,7 +305,7 @@ class Client:
                 "close it there, or run a server of Recollect for all"
             ) from error
         except Exception as error:
-            raise StoreDamagedError(f"{folder} cannot be opened by Milvus Lite: {error}") from error
+            raise StoreDamagedError(f"{folder} cannot be opened by Milvus Lite; restore a backup ({error})") from error
         self._open_parts += [database.close, lambda: server.stop(grace=None).wait()]
         return f"http://127.0.0.1:{port}"
 
@@ -320,7 +321,7 @@ class Client:
             raise StoreError(f"{self.location} holds no memory, and reading begins none; add a note first")
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, *, loading: bool = False) -> Iterator[None]:
         """Raise errors of Milvus as ours."""
         self.check_open()
         try:
@@ -331,7 +332,7 @@ class Client:
             milvus = type(error).__module__.partition(".")[0] in ("pymilvus", "grpc")
             if not milvus:
                 raise
-            raise StoreError(f"{self.location}: {_message(error)}") from error
+            raise failure(self.location, error, lite=self.lite, loading=loading) from error
 
 
 _INSTALL = "Milvus needs packages that are not installed: pip install 'recollect[milvus]'"
@@ -361,8 +362,3 @@ def let_go(open_parts: Sequence[Callable[[], object]], process: int) -> None:
     if os.getpid() == process:  # a child of a fork that ends must not touch what its parent goes on with
         for close in reversed(open_parts):
             close()
-
-
-def _message(error: Exception) -> str:
-    """Return what an error of Milvus says, in one line."""
-    return " ".join(str(getattr(error, "message", "") or error).split())

@@ -139,7 +139,7 @@ def write_pieces(
     """Give notes, which say the same as before, these vectors in one generation."""
     held = writer.pieces(generation, list(notes))
     for key, stored in notes.items():
-        rows = rows_of(stored, pieces[key].rows, pieces[key].digest, generation.dimension)
+        rows = writer.rows(stored, pieces[key], generation)
         writer.work.upsert(generation.collection, rows)
         writer.work.delete(generation.collection, range(key + len(rows), key + held[key].parts))
 

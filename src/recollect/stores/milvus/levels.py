@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from recollect.errors import ArgumentError
 
-__all__ = ["LEVELS", "STRONG", "checked_level", "consistency", "current_level"]
+__all__ = ["LEVELS", "STRONG", "consistency", "current_level"]
 
 STRONG = "Strong"
 LEVELS = {"strong": STRONG, "session": "Session", "bounded": "Bounded", "eventually": "Eventually"}
@@ -32,18 +32,13 @@ def consistency(level: str) -> Iterator[None]:
     Traceback (most recent call last):
     recollect.errors.ArgumentError: level: must be strong, session, bounded or eventually, got 'perhaps'
     """
-    token = _chosen.set(checked_level("level", level))
+    if level not in LEVELS:
+        raise ArgumentError("level", f"must be strong, session, bounded or eventually, got {level!r}")
+    token = _chosen.set(LEVELS[level])
     try:
         yield
     finally:
         _chosen.reset(token)
-
-
-def checked_level(argument: str, level: str) -> str:
-    """Return what Milvus calls a level."""
-    if level not in LEVELS:
-        raise ArgumentError(argument, f"must be strong, session, bounded or eventually, got {level!r}")
-    return LEVELS[level]
 
 
 def current_level(otherwise: str) -> str:

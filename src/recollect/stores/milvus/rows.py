@@ -121,16 +121,22 @@ def rows_of(stored: Stored, vectors: NDArray[np.float32] | None, digest: str, di
     marks = {*map(tag_mark, row.tags.split("\n") if row.tags else ())}
     marks.update(metadata_mark(key, value) for key, value in metadata.items())
     if len(marks) > MOST_MARKS:
-        problem = f"the note has {len(marks)} together with the keys of its metadata; Milvus takes {MOST_MARKS}"
-        raise ArgumentError("tags", problem)
+        raise ArgumentError(
+            "tags",
+            f"note {row.id!r} has {len(marks):,} together with the keys of its metadata, "
+            f"and Milvus takes {MOST_MARKS:,}; give it fewer",
+        )
     words = words_text(words_in(row))
     body = json.dumps([getattr(row, name) for name in _BODY] + [stored.links], ensure_ascii=False)
     bodies = cut(body)
     pieces = () if vectors is None else vectors.tolist()
     count = max(len(bodies), len(pieces))
     if count > PARTS:
-        size = f"{len(row.content):,} characters in {count:,} pieces"
-        raise ArgumentError("content", f"of {size} is longer than Milvus takes; {PARTS:,} pieces are the most")
+        raise ArgumentError(
+            "content",
+            f"note {row.id!r} has {len(row.content):,} characters in {count:,} pieces, "
+            f"and Milvus takes {PARTS:,}; split it",
+        )
     shared = {
         "namespace": row.namespace,
         "note": row.key,

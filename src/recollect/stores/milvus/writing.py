@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import StoreError
+from recollect.errors import ArgumentError, StoreError
 from recollect.stores.batches import Plan
 from recollect.stores.milvus.client import Client
 from recollect.stores.milvus.directory import Directories
@@ -108,7 +108,7 @@ class Writer(Reader):
                 pieces = given[key] if generation == target and key in given else before
                 if key in stale and pieces is before:
                     pieces = Pieces(None)
-                rows = rows_of(stored, pieces.rows, pieces.digest, generation.dimension)
+                rows = self.rows(stored, pieces, generation)
                 self.work.upsert(generation.collection, rows)
                 self.work.delete(generation.collection, range(key + len(rows), key + before.parts))
                 words[key] = Words(rows[0]["words"], rows[0]["tokens"], rows[0]["whole"])
@@ -117,6 +117,14 @@ class Writer(Reader):
             effect = self._effect(stored.row.namespace)
             effect.changed.append(stored)
             effect.words.append(words[key])
+
+    def rows(self, stored: Stored, pieces: Pieces, generation: Generation) -> list[dict[str, Any]]:
+        """Return the rows of a note in a generation; of one that has no room there, also its namespace is told."""
+        try:
+            return rows_of(stored, pieces.rows, pieces.digest, generation.dimension)
+        except ArgumentError as error:
+            name = self._known(stored.row.namespace)["name"]
+            raise ArgumentError(error.argument, f"in namespace {name!r}, {error.problem}") from None
 
     def delete(self, gone: Mapping[int, Iterable[int]]) -> None:
         """Delete notes, given by namespace, from every generation."""
@@ -146,12 +154,16 @@ class Writer(Reader):
         """Let others be told that namespaces changed; return the revision of each before and after."""
         revisions = {}
         for home in self.effects:
-            known = self._namespaces.get(home) or self.record(namespace_record(home)) or {"name": "", "revision": 0}
+            known = self._known(home)
             told = {**known, "revision": self.keys.new(), "last": self.keys.last}
             row = record(namespace_record(home), "namespace", home, json.dumps(told))
             self.work.notices[row["key"]] = row
             revisions[home] = (0, 0) if self.lite else (known["revision"], told["revision"])
         return revisions
+
+    def _known(self, home: int) -> dict[str, Any]:
+        """Return what is noted of a namespace."""
+        return self._namespaces.get(home) or self.record(namespace_record(home)) or {"name": "", "revision": 0}
 
     def _effect(self, home: int) -> Effect:
         return self.effects.setdefault(home, Effect([], [], []))
