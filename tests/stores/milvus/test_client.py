@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 
 from recollect.errors import (
@@ -21,6 +23,7 @@ from recollect.errors import (
 )
 from recollect.model import Filters
 from recollect.query import parse
+from recollect.stores.base import Model
 from recollect.stores.milvus import client as clients
 from recollect.stores.milvus.address import read_address
 from recollect.stores.milvus.client import Client, let_go
@@ -129,6 +132,24 @@ def test_a_collection_that_was_hardly_begun_when_the_process_was_killed(tmp_path
     (remains / "schema.json.tmp").write_text("{")
     store = MilvusStore(address(tmp_path))
     store.write([{"content": "tea"}])
+    assert [note.content for note in store.notes()] == ["tea"]
+    store.close()
+
+
+@pytest.mark.parametrize("model", [None, Model("tiny", 2)])
+def test_notes_without_their_records_are_not_begun_anew(tmp_path: Path, model: Model | None) -> None:
+    store = MilvusStore(address(tmp_path))
+    store.write([{"content": "tea", "vector": np.ones(2, np.float32)} if model else {"content": "tea"}], model=model)
+    store.close()
+    collections = tmp_path / "memory.db" / "collections"
+    kept = {folder.name for folder in collections.iterdir()} - {"records"}
+    shutil.move(collections / "records", tmp_path / "lost")
+    for _ in range(2):
+        with pytest.raises(StoreDamagedError, match="holds notes and no record of what they are; restore a backup"):
+            MilvusStore(address(tmp_path))
+    assert {folder.name for folder in collections.iterdir()} == kept
+    shutil.move(tmp_path / "lost", collections / "records")
+    store = MilvusStore(address(tmp_path))
     assert [note.content for note in store.notes()] == ["tea"]
     store.close()
 

@@ -208,6 +208,11 @@ class Client:
             )
             return int(row["count(*)"])
 
+    def holds_rows(self, collection: str) -> bool:
+        """Return whether a collection has rows; it need not be loaded for that."""
+        with self._translated(loading=True):
+            return bool(self._milvus.get_collection_stats(collection)["row_count"])
+
     def upsert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write rows in place of those with the same keys."""
         for some in chunks(rows):

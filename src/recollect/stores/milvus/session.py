@@ -179,6 +179,11 @@ class Session:
         if self.client.read_only:
             raise StoreError(f"{self.client.location} holds no memory, and reading begins none; add a note first")
         state = State((Generation(1),))
+        # One that was never finished has the first collection at most, and nothing in it.
+        if any(name not in (state.active.collection, RECORDS) or self.client.holds_rows(name) for name in there):
+            raise StoreDamagedError(
+                f"{self.client.location} holds notes and no record of what they are; restore a backup, or name another"
+            )
         begin_generation(self.client, state.active)
         if RECORDS not in there:
             self.client.create(RECORDS, records_schema(), records_index())
