@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 from recollect.stores import known_words
-from recollect.stores.base import Store
 from recollect.stores.known_words import KnownWords
 from recollect.stores.postgres import mentions
 from recollect.stores.postgres.mentions import RememberedWords
 from recollect.stores.postgres.store import PostgresStore
 from tests.stores import naming
-from tests.stores.engines import ENGINES
-from tests.stores.sqlite.test_mentions import histories, play
+from tests.stores.histories import HOME, TRIP, check_against_brute_force, edges, histories, problems, scratch
 
-HOME = "default"
 CASES = settings().max_examples
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
@@ -36,36 +30,8 @@ def store(database: str) -> Iterator[PostgresStore]:
 
 @pytest.fixture
 def trip(store: PostgresStore) -> PostgresStore:
-    store.write(
-        [
-            {"id": "kyoto", "title": "Kyoto", "content": "A city of temples.", "metadata": {"entities": ["Japan"]}},
-            {"id": "trip", "title": "Our trip", "content": "Kyoto in spring.", "metadata": {"entities": ["japan"]}},
-            {"id": "plan", "title": "Plan", "content": "Our trip to Kyoto, our trips to Osaka."},
-        ]
-    )
+    store.write(TRIP)
     return store
-
-
-def edges(store: Store, kind: str = "mention", direction: str = "out") -> set[tuple[str, str]]:
-    found = store.edges([note.id for note in store.notes()], namespace=HOME)
-    return {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == (kind, direction)}
-
-
-def problems(store: Store) -> dict[str, str]:
-    return {finding.part: finding.problem for finding in store.check() if finding.problem}
-
-
-class Scratch:
-    """A store of its own for each case."""
-
-    def __enter__(self) -> Any:
-        self.folder = Path(mkdtemp())
-        self.store = ENGINES["postgres"](self.folder)
-        return self.store
-
-    def __exit__(self, *_: object) -> None:
-        self.store.close()
-        shutil.rmtree(self.folder)
 
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
@@ -77,15 +43,8 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
     @settings(max_examples=CASES // 10)
     @given(histories)
     def law(history: list[list[Any]]) -> None:
-        with Scratch() as store:
-            there = play(store, history)
-            assert edges(store) == naming.mentions(there)
-            assert edges(store, direction="in") == {(named, namer) for namer, named in naming.mentions(there)}
-            assert edges(store, "entity") == naming.sharing(there)
-            assert problems(store) == {}
-            assert not any(finding.problem for finding in store.repair())
-            assert edges(store) == naming.mentions(there)
-            store.delete("abcd", namespace=HOME)
+        with scratch("postgres") as store:
+            check_against_brute_force(store, history)
             left = store._connections.read(
                 lambda at: [
                     at.connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 (names of our own)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import apsw
@@ -17,34 +15,18 @@ from recollect.errors import StoreError
 from recollect.stores import known_words
 from recollect.stores.sqlite import mentions, neighbourhood
 from recollect.stores.sqlite.store import SQLiteStore
-from tests.stores import naming
+from tests.stores.histories import HOME, TRIP, check_against_brute_force, drafts, edges, histories, problems, scratch
 from tests.stores.sqlite.older import as_first_version
 
-HOME = "default"
 CASES = settings().max_examples
 
 
 @pytest.fixture
 def store(path: Path) -> Iterator[SQLiteStore]:
     store = SQLiteStore(path)
-    store.write(
-        [
-            {"id": "kyoto", "title": "Kyoto", "content": "A city of temples.", "metadata": {"entities": ["Japan"]}},
-            {"id": "trip", "title": "Our trip", "content": "Kyoto in spring.", "metadata": {"entities": ["japan"]}},
-            {"id": "plan", "title": "Plan", "content": "Our trip to Kyoto, our trips to Osaka."},
-        ]
-    )
+    store.write(TRIP)
     yield store
     store.close()
-
-
-def edges(store: SQLiteStore, kind: str = "mention", direction: str = "out") -> set[tuple[str, str]]:
-    found = store.edges([note.id for note in store.notes()], namespace=HOME)
-    return {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == (kind, direction)}
-
-
-def problems(store: SQLiteStore) -> dict[str, str]:
-    return {finding.part: finding.problem for finding in store.check() if finding.problem}
 
 
 def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
@@ -52,48 +34,6 @@ def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
     found = raw.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()  # noqa: S608 (a name of our own)
     raw.close()
     return found
-
-
-WORDS = ["run", "runs", "running", "green", "tea", "teas", "Café", "cafe\u0301", "note", "17", "\ue000", "the"]
-texts = st.lists(st.sampled_from([*WORDS, "(", ")", "(film)", '"', "\0", "-"]), max_size=5).map(" ".join)
-drafts: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {"id": st.sampled_from("abcd"), "content": texts},
-    optional={
-        "title": texts,
-        "summary": texts,
-        "metadata": st.lists(st.sampled_from(["Ines", "ines ", "Kyoto"])).map(lambda names: {"entities": names}),
-    },
-)
-batches = st.lists(drafts, max_size=4)
-deletions = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
-histories = st.lists(st.one_of(batches, batches, deletions), max_size=8)
-
-
-def play(store: SQLiteStore, history: list[list[Any]]) -> dict[str, dict[str, Any]]:
-    """Write and delete, and return what is there in the end."""
-    there: dict[str, dict[str, Any]] = {}
-    for step in history:
-        if step and isinstance(step[0], str):
-            store.delete(step, namespace=HOME)
-            there = {key: note for key, note in there.items() if key not in step}
-        else:
-            store.write(step)
-            for draft in step:
-                there[draft["id"]] = {**there.get(draft["id"], {}), **draft}
-    return there
-
-
-class Scratch:
-    """A store of its own for each case."""
-
-    def __enter__(self) -> SQLiteStore:
-        self.folder = mkdtemp()
-        self.store = SQLiteStore(Path(self.folder, "memory.db"))
-        return self.store
-
-    def __exit__(self, *_: object) -> None:
-        self.store.close()
-        shutil.rmtree(self.folder)
 
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
@@ -105,15 +45,8 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
     @settings(max_examples=CASES // 2)
     @given(histories)
     def law(history: list[list[Any]]) -> None:
-        with Scratch() as store:
-            there = play(store, history)
-            assert edges(store) == naming.mentions(there)
-            assert edges(store, direction="in") == {(named, namer) for namer, named in naming.mentions(there)}
-            assert edges(store, "entity") == naming.sharing(there)
-            assert problems(store) == {}
-            assert not any(finding.problem for finding in store.repair())
-            assert edges(store) == naming.mentions(there)
-            store.delete("abcd", namespace=HOME)
+        with scratch("sqlite") as store:
+            check_against_brute_force(store, history)
             with store._connections.reading() as connection:
                 for table in ("titles", "titled", "mentions", "entities"):
                     assert connection.execute(f"SELECT count(*) FROM {table}").get == 0  # noqa: S608 (names of our own)
@@ -145,7 +78,7 @@ def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.Monk
         ends = []
         for turn in range(2):
             shuffled = chance.sample(notes, len(notes)) if turn else notes
-            with Scratch() as store:
+            with scratch("sqlite") as store:
                 for start in range(0, len(notes), size):
                     store.write(shuffled[start : start + size])
                 ends.append(kept(store))

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-__all__ = ["Figures", "count_all"]
+from recollect.stores.figures import Figures
 
-
-class Figures(NamedTuple):
-    """What there is of each kind."""
-
-    notes: Mapping[str, int]
-    links: int
-    documents: int
-    vectors: Mapping[str, int]
-    expiring: int
-    bytes: int
+__all__ = ["count_all"]
 
 
 def count_all(connection: Connection[TupleRow]) -> Figures:

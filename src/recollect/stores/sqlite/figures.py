@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
 import apsw
 
+from recollect.stores.figures import Figures
 from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.fetching import fetch
 
-__all__ = ["Figures", "count_all"]
+__all__ = ["count_all"]
 
 
-class Figures(NamedTuple):
-    """What there is of each kind."""
-
-    notes: Mapping[str, int]
-    links: int
-    documents: int
-    vectors: Mapping[str, int]
-    expiring: int
-
-
-def count_all(connection: apsw.Connection) -> Figures:
-    """Count all that can be seen on a connection."""
+def count_all(connection: apsw.Connection, size: int) -> Figures:
+    """Count all that can be seen on a connection to files of so many bytes."""
     links, vectors = "links", "vectors AS v"
     if expiry.hidden(connection):  # what hangs on a note that is not seen does not count either
         links = "links JOIN notes ON notes.key = source"
@@ -47,4 +35,5 @@ def count_all(connection: apsw.Connection) -> Figures:
             )
         ),
         expiring=connection.execute("SELECT count(*) FROM notes WHERE expires_at IS NOT NULL").get,
+        bytes=size,
     )

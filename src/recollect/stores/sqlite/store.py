@@ -397,13 +397,12 @@ class SQLiteStore:
         """Return what the store holds."""
         with self._reading() as connection:
             active = active_model(connection)
-            figures = count_all(connection)
+            figures = count_all(connection, sum(path.stat().st_size for path in self._files() if path.exists()))
         return StoreStats(
             location=str(self._connections.path),
             engine=f"SQLite {apsw.sqlite_lib_version()}",
             schema=SCHEMA_VERSION,
             model=active[1] if active else None,
-            bytes=sum(path.stat().st_size for path in self._files() if path.exists()),
             **figures._asdict(),
         )
 

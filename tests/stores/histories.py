@@ -1,0 +1,79 @@
+"""Histories of notes that name each other, and what must hold at the end of every one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import strategies as st
+
+from recollect.stores.base import Store
+from tests.stores import naming
+from tests.stores.engines import ENGINES
+
+HOME = "default"
+
+TRIP: list[dict[str, Any]] = [
+    {"id": "kyoto", "title": "Kyoto", "content": "A city of temples.", "metadata": {"entities": ["Japan"]}},
+    {"id": "trip", "title": "Our trip", "content": "Kyoto in spring.", "metadata": {"entities": ["japan"]}},
+    {"id": "plan", "title": "Plan", "content": "Our trip to Kyoto, our trips to Osaka."},
+]
+
+WORDS = ["run", "runs", "running", "green", "tea", "teas", "Café", "cafe\u0301", "note", "17", "\ue000", "the"]
+texts = st.lists(st.sampled_from([*WORDS, "(", ")", "(film)", '"', "\0", "-"]), max_size=5).map(" ".join)
+drafts: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"id": st.sampled_from("abcd"), "content": texts},
+    optional={
+        "title": texts,
+        "summary": texts,
+        "metadata": st.lists(st.sampled_from(["Ines", "ines ", "Kyoto"])).map(lambda names: {"entities": names}),
+    },
+)
+batches = st.lists(drafts, max_size=4)
+deletions = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
+histories = st.lists(st.one_of(batches, batches, deletions), max_size=8)
+
+
+def play(store: Store, history: list[list[Any]]) -> dict[str, dict[str, Any]]:
+    """Write and delete, and return what is there in the end."""
+    there: dict[str, dict[str, Any]] = {}
+    for step in history:
+        if step and isinstance(step[0], str):
+            store.delete(step, namespace=HOME)
+            there = {key: note for key, note in there.items() if key not in step}
+        else:
+            store.write(step)
+            for draft in step:
+                there[draft["id"]] = {**there.get(draft["id"], {}), **draft}
+    return there
+
+
+def edges(store: Store, kind: str = "mention", direction: str = "out") -> set[tuple[str, str]]:
+    found = store.edges([note.id for note in store.notes()], namespace=HOME)
+    return {(edge.source, edge.target) for edge in found if (edge.kind, edge.direction) == (kind, direction)}
+
+
+def problems(store: Store) -> dict[str, str]:
+    return {finding.part: finding.problem for finding in store.check() if finding.problem}
+
+
+@contextmanager
+def scratch(engine: str) -> Iterator[Any]:
+    """Give a store of its own for each case."""
+    with TemporaryDirectory() as folder, closing(ENGINES[engine](Path(folder))) as store:
+        yield store
+
+
+def check_against_brute_force(store: Store, history: list[list[Any]]) -> None:
+    """Hold what a store says after a history against every title in every text; it is empty in the end."""
+    there = play(store, history)
+    assert edges(store) == naming.mentions(there)
+    assert edges(store, direction="in") == {(named, namer) for namer, named in naming.mentions(there)}
+    assert edges(store, "entity") == naming.sharing(there)
+    assert problems(store) == {}
+    assert not any(finding.problem for finding in store.repair())
+    assert edges(store) == naming.mentions(there)
+    store.delete("abcd", namespace=HOME)
