@@ -27,7 +27,13 @@ def command(name: str) -> click.Command:
     return found
 
 
-WITHOUT_MEMORY = ("presets", "completion", "keys", "copy")  # the last names two memories, neither of them by --db
+WITHOUT_MEMORY = (
+    "presets",
+    "completion",
+    "keys",
+    "bench",
+    "copy",
+)  # the last names two memories, neither of them by --db
 
 
 def parameters(name: str) -> list[click.Parameter]:
