@@ -12,9 +12,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +99,14 @@ class Corpus:
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
         """Read the notes, some thousand at once; what was read does not stay in memory."""
-        texts = self._texts()
-        with (self.folder / "vectors.f32").open("rb") as vectors:
+        own = self.folder / "texts.jsonl"
+        place = own if own.exists() else self.folder / "tokens.i32"
+        with place.open("rb") as texts, (self.folder / "vectors.f32").open("rb") as vectors:
             for start in range(0, self.notes, size):
                 ids = range(start, min(start + size, self.notes))
                 rows = np.fromfile(vectors, dtype=np.float32, count=len(ids) * self.dimension)
-                yield Batch(ids, list(islice(texts, len(ids))), rows.reshape(len(ids), self.dimension))
+                held = self._joined(texts, ids) if place != own else [json.loads(next(texts)) for _ in ids]
+                yield Batch(ids, held, rows.reshape(len(ids), self.dimension))
 
     def queries(self) -> list[Query]:
         """Return the queries, in the order in which they should be asked."""
@@ -118,16 +119,15 @@ class Corpus:
             for each, vector in zip(told, vectors, strict=True)
         ]
 
-    def _texts(self) -> Iterator[str]:
-        own = self.folder / "texts.jsonl"
-        if own.exists():
-            with own.open(encoding="utf-8") as lines:
-                yield from map(json.loads, lines)
-            return
-        words = self.vocabulary
-        with (self.folder / "tokens.i32").open("rb") as tokens:
-            for length in self.lengths:
-                yield " ".join([words[each] for each in np.fromfile(tokens, dtype=np.int32, count=length)])
+    def _joined(self, tokens: BinaryIO, ids: range) -> list[str]:
+        """Read the next notes' words, and return their texts."""
+        lengths = self.lengths[ids.start : ids.stop]
+        numbers = np.fromfile(tokens, dtype=np.int32, count=int(lengths.sum())).tolist()
+        words, ends = self.vocabulary, np.cumsum(lengths).tolist()
+        return [
+            " ".join([words[number] for number in numbers[end - length : end]])
+            for end, length in zip(ends, lengths.tolist(), strict=True)
+        ]
 
 
 def generated_corpus(scratch: Path, count: int, *, questions: int, seed: int = 0) -> Corpus:

@@ -37,13 +37,13 @@ ABOUT_TOPIC = 0.45
 MEAN_LENGTH, SHORTEST, LONGEST = 60, 12, 240
 LEAST_COMMON, MOST_COMMON = 1, 2
 LEAST_RARE, MOST_RARE = 3, 6
-FROM_ELSEWHERE = 0.25
+FROM_ELSEWHERE = 0.5
 """The share of a query's rarer words that its target does not have, though its topic does."""
 ASPECTS, ASPECTS_EACH = 256, 3
 """How many things there are to say, of whatever topic, and how many of them a note says."""
 OF_TOPIC, OF_ASPECTS, OF_CHANCE = 0.6, 0.7, 0.35
 """What a note's vector is made of: pure chance alone would be harder on approximate indexes than language is."""
-TARGET_SHARE, TOPIC_SHARE, ASIDE_SHARE = 0.3, 0.4, 0.6
+TARGET_SHARE, TOPIC_SHARE, ASIDE_SHARE = 0.1, 0.45, 0.6
 """What a query's vector is made of: that of its target, of the topic, and things that the target does not say."""
 
 
