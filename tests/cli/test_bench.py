@@ -79,5 +79,10 @@ def test_sizes_that_are_none(value: str) -> None:
         parsed_sizes(None, None, value)
 
 
+def test_a_file_must_have_a_folder(run: Run) -> None:
+    problem = error_of(run("bench", "--json", "nowhere/bench.json"), 2)
+    assert problem.startswith("--json: must be in a folder that is there, got 'nowhere/bench.json'")
+
+
 def test_sizes_are_taken_once() -> None:
     assert parsed_sizes(None, None, "1k,1000,2K") == (1000, 2000)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from recollect.bench.generating import BATCH, DIMENSION, GeneratedNotes, Made, Question
 from recollect.errors import RecollectError
+from recollect.progress import Progress
 
 __all__ = ["Batch", "Corpus", "Query", "generated_corpus", "write_corpus"]
 
@@ -130,7 +131,9 @@ class Corpus:
         ]
 
 
-def generated_corpus(scratch: Path, count: int, *, questions: int, seed: int = 0) -> Corpus:
+def generated_corpus(
+    scratch: Path, count: int, *, questions: int, seed: int = 0, progress: Progress = lambda *_: None
+) -> Corpus:
     """Return a corpus of so many generated notes; one that was made before is not made again.
 
     >>> from tempfile import TemporaryDirectory
@@ -147,11 +150,18 @@ def generated_corpus(scratch: Path, count: int, *, questions: int, seed: int = 0
             folder,
             f"generated, seed {seed}",
             notes.vocabulary,
-            notes.batches(),
+            _told(notes, progress),
             notes.questions(questions),
             dimension=DIMENSION,
         )
     return Corpus(folder)
+
+
+def _told(notes: GeneratedNotes, progress: Progress) -> Iterator[Made]:
+    """Make notes, and tell how far that is."""
+    for done, batch in enumerate(notes.batches(), start=1):
+        yield batch
+        progress(min(done * BATCH, notes.count), notes.count, "making notes")
 
 
 def write_corpus(

@@ -13,7 +13,7 @@ Scores are compared, not ids: which of two notes with the same score comes first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = ["CUTS", "Exact", "Idf", "recall"]
 Floats = NDArray[np.float32]
 Idf: TypeAlias = Literal["lucene", "fts5"]
 
+IDFS: tuple[Idf, ...] = ("lucene", "fts5")
 K1, B = 1.2, 0.75
 CUTS = (10, 60)
 """How deep recall is looked at."""
@@ -42,30 +43,28 @@ class _Postings(NamedTuple):
 
 
 class Exact:
-    """Exact search over a corpus, for its queries.
-
-    ``floors`` of a leg are, for each query, the scores that a note must have to be among the best 10 and 60.
-    """
+    """Exact search over a corpus, for its queries: which scores a note must have to be among the best 10 and 60."""
 
     def __init__(self, corpus: Corpus, queries: Sequence[Query]) -> None:
         """Look once at all words and all vectors."""
         self._corpus = corpus
         self._queries = queries
         self._mean = float(corpus.lengths.mean())
-        self._postings = _postings(corpus, {word for query in queries for word in query.words})
-        self._floors: dict[str, list[dict[int, float]]] = {"vectors": self._vector_floors()}
+        postings = _postings(corpus, {word for query in queries for word in query.words})
+        self._having = {word: len(posting.notes) for word, posting in postings.items()}
+        self._vector_floors = self._nearest()
+        # Both customs at once, so that the postings, which are large, need not be kept while engines are measured.
+        self._word_floors = {idf: [self._best(query, idf, postings) for query in queries] for idf in IDFS}
 
     def vector_recall(self, place: int, found: Sequence[int], cut: int) -> float:
         """Return which share of the ``cut`` nearest notes of a query an engine found."""
         vectors = self._corpus.vectors()[list(found[:cut])] if found else np.zeros((0, self._corpus.dimension))
         scores = vectors @ self._queries[place].vector
-        return recall(scores, found, self._floors["vectors"][place][cut], min(cut, self._corpus.notes))
+        return recall(scores, found, self._vector_floors[place][cut], min(cut, self._corpus.notes))
 
     def word_recall(self, place: int, found: Sequence[int], cut: int, idf: Idf) -> float:
         """Return which share of the ``cut`` best notes by BM25 an engine found for a query."""
-        if idf not in self._floors:
-            self._floors[idf] = [self._word_floors(query, idf) for query in self._queries]
-        floors = self._floors[idf][place]
+        floors = self._word_floors[idf][place]
         scores = np.array([self.word_score(place, note, idf) for note in found[:cut]])
         return recall(scores, found, floors[cut], min(cut, int(floors[0])))
 
@@ -81,20 +80,23 @@ class Exact:
                 total += self._idf(word, idf) * held * (K1 + 1) / (held + damping)
         return total
 
-    def _vector_floors(self) -> list[dict[int, float]]:
+    def _nearest(self) -> list[dict[int, float]]:
+        """Return for each query the similarities at each cut."""
         asked = np.array([query.vector for query in self._queries])
         vectors = self._corpus.vectors()
         best = np.zeros((len(asked), 0), dtype=np.float32)
         for start in range(0, self._corpus.notes, BLOCK):
             best = np.concatenate([best, asked @ vectors[start : start + BLOCK].T], axis=1)
-            best = -np.sort(-best, axis=1)[:, : max(CUTS)]
+            most = min(max(CUTS), best.shape[1])
+            best = np.partition(best, -most, axis=1)[:, -most:]
+        best = -np.sort(-best, axis=1)
         return [{cut: float(row[min(cut, len(row)) - 1]) for cut in CUTS} for row in best]
 
-    def _word_floors(self, query: Query, idf: Idf) -> dict[int, float]:
+    def _best(self, query: Query, idf: Idf, postings: Mapping[int, _Postings]) -> dict[int, float]:
         """Return the scores at each cut, and, at 0, how many notes have a word of the query at all."""
         scores = np.zeros(self._corpus.notes)
         for word in query.words:
-            notes, counts = self._postings[word]
+            notes, counts = postings[word]
             damping = K1 * (1 - B + B * self._corpus.lengths[notes] / self._mean)
             scores[notes] += self._idf(word, idf) * counts * (K1 + 1) / (counts + damping)
         held = -np.sort(-scores[scores > 0])
@@ -102,7 +104,7 @@ class Exact:
         return {0: float(len(held)), **floors}
 
     def _idf(self, word: int, custom: Idf) -> float:
-        having = len(self._postings[word].notes)
+        having = self._having[word]
         odds = (self._corpus.notes - having + 0.5) / (having + 0.5)
         if custom == "lucene":
             return float(np.log1p(odds))

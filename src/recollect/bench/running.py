@@ -116,6 +116,7 @@ def _measured(
         "notes": corpus.notes,
         "dimension": corpus.dimension,
         "exact": kind.exact,
+        "seconds_each": settings.seconds,
         "date": datetime.now(tz=UTC).date().isoformat(),
         "packages": package_versions(["recollect", "numpy", "apsw", *ENGINES[name].needs.values()]),
     }

@@ -131,6 +131,8 @@ def command(
 
     chosen = _installed(engines)
     path = None if target in (None, "-") else Path(str(target))
+    if path is not None and not path.parent.is_dir():
+        raise ArgumentError("--json", f"must be in a folder that is there, got {target!r}")
     results = Results() if path is None else read_results(path)
     with ExitStack() as stack:
         place = Path(scratch or stack.enter_context(TemporaryDirectory(prefix="recollect-bench-")))
@@ -173,10 +175,10 @@ def _corpora(
     from recollect.bench.corpus import generated_corpus  # noqa: PLC0415 (brings numpy)
     from recollect.bench.own_notes import corpus_of_folder  # noqa: PLC0415 (as above)
 
+    told: dict[str, Any] = {"questions": queries, "seed": seed, "progress": progress}
     if notes is None:
-        return [partial(generated_corpus, scratch, size, questions=queries, seed=seed) for size in sizes]
-    own = partial(corpus_of_folder, embedder=embedder, questions=queries, seed=seed, progress=progress)
-    return [partial(own, scratch, Path(notes))]
+        return [partial(generated_corpus, scratch, size, **told) for size in sizes]
+    return [partial(corpus_of_folder, scratch, Path(notes), embedder=embedder, **told)]
 
 
 def _show(results: Results, target: str | None, out: str | None) -> None:
