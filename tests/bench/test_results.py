@@ -20,8 +20,8 @@ def test_figures_are_kept_and_replaced(tmp_path: Path) -> None:
     results.save(path)
     again = read_results(path)
     assert again.to_dict() == results.to_dict()
-    assert [each["notes"] for each in again.figures] == [600, 500]
-    assert again.figures[1]["first_answer_ms"] == 3
+    assert [each["notes"] for each in again.figures] == [500, 600]
+    assert again.figures[0]["first_answer_ms"] == 3
     assert again.has("chroma", "generated, seed 0", 500)
     assert not again.has("chroma", "generated, seed 0", 700)
 

@@ -33,8 +33,9 @@ class Results:
         return any(_key(each) == (engine, corpus, notes) for each in self.figures)
 
     def put(self, figure: dict[str, Any]) -> None:
-        """Keep a figure, in place of the one that there was of the same engine and corpus."""
-        self.figures = [each for each in self.figures if _key(each) != _key(figure)] + [figure]
+        """Keep a figure, in the place of the one that there was of the same engine and corpus, or behind all others."""
+        by_key = {_key(each): each for each in self.figures}
+        self.figures = list({**by_key, _key(figure): figure}.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""

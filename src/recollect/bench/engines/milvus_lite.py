@@ -107,7 +107,8 @@ class MilvusLite:
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self._dimension)
         schema.add_function(Function("bm25", FunctionType.BM25, ["text"], ["sparse"]))
         index = MilvusClient.prepare_index_params()
-        constants = {"bm25_k1": 1.2, "bm25_b": 0.75}
+        # Lite reads what stands in "params", where the client no longer puts it by itself: k1 would be 1.5.
+        constants = {"params": {"bm25_k1": 1.2, "bm25_b": 0.75}}
         index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=constants)
         index.add_index("vector", index_type="FLAT", metric_type="IP")
         self._client.create_collection(NOTES, schema=schema, consistency_level="Strong")
