@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.bench.results import Results
-from recollect.evaluation.report.drawing import cut, frame, number, width_of, words
+from recollect.evaluation.report.drawing import cut, frame, number, words
 from recollect.evaluation.report.markup import escaped
 
 __all__ = ["PLOTS", "Line", "latency_plot", "lines_of"]
@@ -19,7 +19,7 @@ PLOTS = {
 }
 """What is drawn, and what stands above it."""
 
-_WIDTH, _HEIGHT, _LEFT, _LEGEND = 640, 340, 64, 190
+_WIDTH, _HEIGHT, _LEFT, _LEGEND = 720, 340, 64, 236
 _COLOURS = 6
 _DASHES = ("", "7 4", "2 4")
 _SHAPES = (
@@ -117,10 +117,9 @@ def _drawn(place: int, line: Line, points: Sequence[tuple[float, float]]) -> lis
 def _named(place: int, name: str, x: float, y: float) -> list[str]:
     """Return an entry of the legend: engines are told apart without their colours, too."""
     sample = f'<path class="trace" d="M{number(x)} {number(y - 4)}h24"{_dashes(place)}/>'
-    room = max(width_of("Recollect"), _LEGEND - 44)
     return [
         f'<g class="s{place % _COLOURS + 1}">{sample}{_marker(place, x + 12, y - 4)}</g>',
-        words(x + 30, y, cut(name, room)),
+        words(x + 30, y, cut(name, _LEGEND - 40)),
     ]
 
 

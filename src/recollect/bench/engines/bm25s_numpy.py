@@ -15,6 +15,9 @@ from recollect.errors import RecollectError
 
 __all__ = ["Bm25sNumpy"]
 
+_WORD = r"(?u)[^\W_]+"
+"""What a word is to the others: its own pattern leaves out words of one letter."""
+
 
 class Bm25sNumpy:
     """Scores that were worked out beforehand, and every vector compared; a new note means building anew."""
@@ -80,4 +83,4 @@ class Bm25sNumpy:
     def _tokens(self, texts: list[str], *, ids: bool = True) -> Any:
         import bm25s  # noqa: PLC0415 (of an extra)
 
-        return bm25s.tokenize(texts, stopwords=None, return_ids=ids, show_progress=False)
+        return bm25s.tokenize(texts, token_pattern=_WORD, stopwords=None, return_ids=ids, show_progress=False)
