@@ -68,9 +68,9 @@ def test_engines_that_are_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("recollect.bench.engines.ENGINES", known)
     result = run("bench", *QUICK[:-2])
     assert result.exit_code == 0
-    assert result.stderr == "warning: x is left out: xdb is not installed; pip install 'recollect[bench]'\n"
+    assert result.stderr == "warning: x is left out: xdb must be installed: pip install 'recollect[bench]'\n"
     problem = error_of(run("bench", "--engine", "x"), 2)
-    assert problem.startswith("--engine: x is left out: xdb is not installed; pip install 'recollect[bench]'")
+    assert problem.startswith("--engine: x cannot be measured: xdb must be installed: pip install 'recollect[bench]'")
 
 
 @pytest.mark.parametrize("value", ["tea", "10k,", "k", "99", "-5", "1.5k"])

@@ -129,10 +129,10 @@ def command(
     from recollect.bench.results import Results, read_results  # noqa: PLC0415 (brings numpy)
     from recollect.bench.running import Settings, run  # noqa: PLC0415 (as above)
 
-    chosen = _installed(engines)
     path = None if target in (None, "-") else Path(str(target))
     if path is not None and not path.parent.is_dir():
         raise ArgumentError("--json", f"must be in a folder that is there, got {target!r}")
+    chosen = _installed(engines)
     results = Results() if path is None else read_results(path)
     with ExitStack() as stack:
         place = Path(scratch or stack.enter_context(TemporaryDirectory(prefix="recollect-bench-")))
@@ -154,10 +154,11 @@ def _installed(names: Sequence[str]) -> list[str]:
     from recollect.bench.engines import ENGINES, why_missing  # noqa: PLC0415 (brings numpy)
 
     missing = {name: why_missing(name) for name in names or ENGINES}
-    for problem in filter(None, missing.values()):
-        if names:
-            raise ArgumentError("--engine", problem)
-        terminal.warn(problem)
+    for name, problem in missing.items():
+        if problem and names:
+            raise ArgumentError("--engine", f"{name} cannot be measured: {problem}")
+        if problem:
+            terminal.warn(f"{name} is left out: {problem}")
     return [name for name, problem in missing.items() if not problem]
 
 
