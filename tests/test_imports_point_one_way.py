@@ -18,6 +18,7 @@ LAYERS = [
     {"server"},
     {"frameworks"},
     {"client"},
+    {"bench"},
     {"evaluation"},
     {"asynchronous"},
     {"opening"},

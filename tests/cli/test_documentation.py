@@ -27,7 +27,8 @@ def command(name: str) -> click.Command:
     return found
 
 
-WITHOUT_MEMORY = ("presets", "completion", "keys", "copy")  # the last names two memories, neither of them by --db
+# The last of these names two memories, neither of them by --db.
+WITHOUT_MEMORY = ("presets", "completion", "keys", "bench", "copy")
 
 
 def parameters(name: str) -> list[click.Parameter]:

@@ -27,6 +27,7 @@ COMMANDS = {
     "eval": "eval",
     "questions": "questions",
     "tune": "tune",
+    "bench": "bench",
     "presets": "presets",
     "get": "get",
     "delete": "delete",
