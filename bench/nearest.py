@@ -1,7 +1,7 @@
 """What PostgreSQL's index of vectors finds, and how fast: ``python -m bench.nearest [--notes 100000] [--json]``.
 
-The vectors are made up: they lie around topics, and topics share directions, as those of texts do. What is nearest is
-found by looking at all, here and on the server; what the index leads to is compared with that.
+The vectors are those of ``recollect bench``: they lie around topics, and share what they say beside that. What is
+nearest is found by looking at all, here and on the server; what the index leads to is compared with that.
 """
 
 from __future__ import annotations
@@ -16,28 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.stores.postgres.server import Server
 
+from recollect.bench.generating import GeneratedNotes
 from recollect.model import Filters, draft_of
 from recollect.stores.postgres import vector_index
+from recollect.stores.postgres.index_trial import Trial
 from recollect.stores.postgres.store import PostgresStore
 
-DIMENSION = 384
-TOPICS = 400
-SHARED = 60
 DEPTHS = (10, 60)
 BATCH = 2000
 
 Vectors = NDArray[np.float32]
 
 
-def vectors(count: int, queries: int, seed: int = 1) -> tuple[Vectors, Vectors]:
+def vectors(count: int, queries: int) -> tuple[Vectors, Vectors]:
     """Return vectors of notes, and of queries about the same topics."""
-    chance = np.random.default_rng(seed)
-    directions = chance.standard_normal((SHARED, DIMENSION), dtype=np.float32)
-    topics = chance.standard_normal((TOPICS, SHARED), dtype=np.float32) @ directions / np.float32(SHARED**0.5)
-    rows = topics[chance.integers(0, TOPICS, count + queries)]
-    rows += np.float32(0.8) * chance.standard_normal(rows.shape, dtype=np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows[:count], rows[count:]
+    notes = GeneratedNotes(count)
+    held = np.concatenate([made.vectors for made in notes.batches()])
+    return held, np.stack([question.vector for question in notes.questions(queries)])
 
 
 def measure(count: int, queries: int) -> dict[str, float]:
@@ -48,7 +43,8 @@ def measure(count: int, queries: int) -> dict[str, float]:
     try:
         server.start()
         server.prepare()
-        with closing(PostgresStore(server.address(server.create()))) as store:
+        database = server.create()
+        with closing(PostgresStore(server.address(database))) as store:
             for start in range(0, count, BATCH):
                 some = held[start : start + BATCH]
                 notes = [{"id": str(place), "content": "", "vector": row} for place, row in enumerate(some, start)]
@@ -59,9 +55,16 @@ def measure(count: int, queries: int) -> dict[str, float]:
             started = perf_counter()
             store._vector_indexes.ensure()
             figures["index_seconds"] = perf_counter() - started
+            ((told,),) = server.execute(_TRIAL, database=database)
+            trial = Trial.read(told)
+            figures["index_breadth"] = trial.breadth if trial else 0
             return figures | _searched(store, asked, truth, "index")
     finally:
         server.remove()
+
+
+# How broadly the index must be searched, as its trial found; 0: it misses too much, and every vector is compared.
+_TRIAL = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near%'"
 
 
 def _searched(store: PostgresStore, asked: Vectors, truth: list[list[int]], how: str) -> dict[str, float]:

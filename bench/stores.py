@@ -1,8 +1,8 @@
 """Stores side by side: ``python -m bench stores [--notes 100000] [--rounds 3] [--json]``.
 
-Each engine that is installed gets the same notes, and then the same searches, in turns, so that a slow moment of the
-machine hits all. Each has a process of its own, whose memory is measured. PostgreSQL is a server of the run's own, with
-its files on the disk.
+Each engine that is installed gets the same notes, those of ``recollect bench``, and then the same searches, in turns, so
+that a slow moment of the machine hits all. Each has a process of its own, whose memory is measured. PostgreSQL is a
+server of the run's own, with its files on the disk.
 """
 
 from __future__ import annotations
@@ -22,25 +22,21 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import recollect
-from bench.searching import texts
+from recollect.bench.corpus import Corpus, generated_corpus
 from recollect.model import Filters, draft_of
 from recollect.query import parse
 from recollect.stores import OPENERS
 from recollect.stores.base import Model
 
-DIMENSION = 384
+QUERIES = 100
 DEPTH = 60
 """As deep as the legs of the default preset look."""
 SHOWN = 10
 BATCH = 1000
 BEGAN = datetime(2020, 1, 1, tzinfo=UTC)
 """When the first note was made: an engine that takes longer to load must not have newer notes."""
-
-Vectors = NDArray[np.float32]
-
 
 SETTINGS: dict[str, Any] = {
     "shared_buffers": "1GB",
@@ -98,29 +94,6 @@ ENGINES = {
 }
 
 
-class Words:
-    """An embedder that costs next to nothing: a text is the sum of its words, of which rare ones count more."""
-
-    name = "words of the benchmark"
-    dimension = DIMENSION
-
-    def __init__(self, vocabulary: int = 20_000) -> None:
-        """Choose a direction for each word."""
-        weights = np.log(2 + np.arange(vocabulary, dtype=np.float32))[:, np.newaxis]
-        chance = np.random.default_rng(1).standard_normal((vocabulary, DIMENSION), dtype=np.float32)
-        self._directions = weights * chance
-
-    def embed_documents(self, given: Sequence[str]) -> Vectors:
-        """Return a row for each text."""
-        return np.stack([self.embed_query(text) for text in given])
-
-    def embed_query(self, text: str) -> Vectors:
-        """Return the row of a text."""
-        numbers = [int(word.removeprefix("word")) for word in text.split() if word.startswith("word")]
-        row: Vectors = self._directions[numbers].sum(axis=0)
-        return row / np.float32(max(float(np.linalg.norm(row)), 1e-6))
-
-
 def fields(notes: Sequence[str], start: int) -> list[dict[str, Any]]:
     """Return texts as notes of long conversations."""
     return [
@@ -139,33 +112,32 @@ def fields(notes: Sequence[str], start: int) -> list[dict[str, Any]]:
 class Worker:
     """One engine's client, in a process of its own: it does what it is told, and says how long it took."""
 
-    def __init__(self, address: str, notes: int) -> None:
+    def __init__(self, address: str, corpus: Path) -> None:
         """Open the memory."""
-        self._notes, queries = texts(notes)
-        self._embedder = Words()
-        self._queries = [(text, parse(text), self._embedder.embed_query(text)) for text in queries]
-        self._memory = recollect.open(address, embedder=self._embedder)
+        self._corpus = Corpus(corpus)
+        self._queries = [(query.text, parse(query.text), query.vector) for query in self._corpus.queries()]
+        self._memory = recollect.open(address, embedder=None)
         self._store: Any = self._memory._store
 
     def fill(self) -> float:
-        """Write all notes with their vectors, and return how long that took, without what made the vectors."""
-        model = Model(self._embedder.name, DIMENSION)
+        """Write all notes with their vectors, and return how long that took."""
+        model = Model("vectors of the benchmark", self._corpus.dimension)
         taken = 0.0
-        for start in range(0, len(self._notes), BATCH):
-            some = self._notes[start : start + BATCH]
-            vectors = self._embedder.embed_documents(some)
+        for batch in self._corpus.batches(BATCH):
             drafts = [
-                draft_of({**each, "vector": vector}) for each, vector in zip(fields(some, start), vectors, strict=True)
+                draft_of({**each, "vector": vector})
+                for each, vector in zip(fields(batch.texts, batch.ids.start), batch.vectors, strict=True)
             ]
             started = perf_counter()
             self._store.write(drafts, model=model)
             taken += perf_counter() - started
-        if not self._store.activate(model):
-            raise AssertionError("a note lacks its vector")
         return taken
 
     def settle(self) -> float:
-        """Search once in each way, let what that begins come to its end, and return how long all took."""
+        """Search once in each way, let what that begins come to its end, and return how long all took.
+
+        Of PostgreSQL that is the index of vectors.
+        """
         started = perf_counter()
         for kind in SEARCHES:
             self.search(kind, 0)
@@ -184,7 +156,7 @@ class Worker:
         elif kind == "search_vectors":
             found = self._store.search_vectors(vector, DEPTH, namespace="default", filters=Filters())
         else:
-            found = self._memory.search(text, top_k=SHOWN)
+            found = self._memory.search(text, top_k=SHOWN, vector=vector)
         return perf_counter() - started, [each.path for each in found]
 
     def sizes(self) -> tuple[float, float]:
@@ -199,9 +171,9 @@ class Worker:
 SEARCHES = ("search_text", "search_vectors", "Memory.search")
 
 
-def work(pipe: Connection, address: str, notes: int) -> None:
+def work(pipe: Connection, address: str, corpus: Path) -> None:
     """Do what comes through a pipe."""
-    worker = Worker(address, notes)
+    worker = Worker(address, corpus)
     while (asked := pipe.recv()) is not None:
         name, *given = asked
         pipe.send(getattr(worker, name)(*given))
@@ -211,12 +183,12 @@ def work(pipe: Connection, address: str, notes: int) -> None:
 class Client:
     """The other end of the pipe."""
 
-    def __init__(self, place: Place, notes: int) -> None:
+    def __init__(self, place: Place, corpus: Path) -> None:
         """Start the process."""
         context = multiprocessing.get_context("spawn")
         self.place = place
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs, place.address, notes), daemon=True)
+        self._process = context.Process(target=work, args=(theirs, place.address, corpus), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -235,10 +207,11 @@ def measure(names: Sequence[str], notes: int, rounds: int, queries: int) -> dict
     """Return the figures of each engine."""
     figures: dict[str, dict[str, float]] = {}
     with ExitStack() as stack:
+        corpus = generated_corpus(Path(stack.enter_context(TemporaryDirectory())), notes, questions=QUERIES).folder
         clients = {}
         for name in names:
             folder = Path(stack.enter_context(TemporaryDirectory()))
-            clients[name] = client = Client(stack.enter_context(ENGINES[name].made(folder)), notes)
+            clients[name] = client = Client(stack.enter_context(ENGINES[name].made(folder)), corpus)
             stack.callback(client.close)
             figures[name] = {"notes_per_second": notes / client.ask("fill"), "settled_seconds": client.ask("settle")}
         for kind in SEARCHES:
@@ -334,7 +307,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader = argparse.ArgumentParser(prog="python -m bench stores", description="Stores side by side.")
     reader.add_argument("--notes", type=int, default=10_000)
     reader.add_argument("--rounds", type=int, default=3, help="how often each query is asked")
-    reader.add_argument("--queries", type=int, default=100, choices=range(1, 101), metavar="1-100")
+    reader.add_argument("--queries", type=int, default=QUERIES, choices=range(1, QUERIES + 1), metavar=f"1-{QUERIES}")
     reader.add_argument("--engines", nargs="+", choices=list(ENGINES), help="by default all that are installed")
     reader.add_argument("--json", action="store_true", help="print the figures as JSON")
     reader.add_argument("--save", type=Path, metavar="FILE", help="add the figures to those of other sizes in a file")

@@ -154,6 +154,18 @@ def test_the_index_finds_nearly_all_that_is_nearest(indexed: Searches, vectors: 
     assert np.mean(recall) >= 0.95
 
 
+def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -> None:
+    def plan(connection: Connection[TupleRow], namespace: int) -> str:
+        connection.execute(nearest._BREADTH, ["200"])
+        asked = [namespace, nearest._literal(topics(1)[0]), 200]
+        rows = connection.execute(f"EXPLAIN {nearest.leading(1, MODEL)}", asked).fetchall()
+        return "\n".join(line for (line,) in rows)
+
+    told = indexed.read(plan)
+    assert "Index Scan using vectors_near_1" in told
+    assert "Sort" not in told
+
+
 @pytest.mark.usefixtures("only_the_index")
 def test_what_the_index_finds_is_scored_as_everywhere(indexed: Searches) -> None:
     query = topics(3)[2]

@@ -88,6 +88,8 @@ SELECT v.near::text FROM unnest(%s::bigint[]) AS place CROSS JOIN LATERAL (
 ) AS v
 """
 
+# Without sorting, so that it is the index that is tried, whatever the planner thinks of it.
 _BREADTH = """
-SELECT set_config('hnsw.ef_search', %s, false), set_config('hnsw.iterative_scan', 'relaxed_order', false)
+SELECT set_config('hnsw.ef_search', %s, false), set_config('hnsw.iterative_scan', 'relaxed_order', false),
+    set_config('enable_sort', 'off', false)
 """

@@ -139,10 +139,9 @@ class _Search:
         with self._connection.pipeline():
             self._connection.execute(_BREADTH, [str(wanted)])
             led = self._connection.execute(
-                f"SELECT note FROM vectors WHERE model = {self._key} AND namespace = %s "  # noqa: S608 (numbers of our own)
-                f"ORDER BY {cast('near', self._model)} <#> {cast('%s', self._model)} LIMIT %s",
-                [self._namespace, _literal(self._vector), wanted],
+                leading(self._key, self._model), [self._namespace, _literal(self._vector), wanted]
             )
+            self._connection.execute("SELECT set_config('enable_sort', 'on', true)")
         return self._scored([note for (note,) in led], self._conditions, self._values)
 
     def _scored(self, notes: Sequence[int], conditions: str = "", values: Sequence[Any] = ()) -> list[_Near]:
@@ -162,6 +161,16 @@ class _Search:
         return [(-nearness(rows_of(held, self._model), query), path, note, key) for key, path, note, held in rows]
 
 
+def leading(key: int, model: Model) -> str:
+    """Return the SQL that asks the index of a model for the nearest of a namespace to a vector, and so many.
+
+    >>> leading(7, Model("tiny", 2)).partition(" ORDER BY ")[0]
+    'SELECT note FROM vectors WHERE model = 7 AND namespace = %s'
+    """
+    near, query = cast("near", model), cast("%s", model)
+    return f"SELECT note FROM vectors WHERE model = {key:d} AND namespace = %s ORDER BY {near} <#> {query} LIMIT %s"  # noqa: S608 (of our own)
+
+
 # The stored pieces of a note one behind the other.
 _SCORED = "n.key, coalesce(n.path, ''), n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece)"
 
@@ -170,8 +179,11 @@ _NOT_DUE = """AND v.note NOT IN (
     SELECT key FROM notes WHERE expires_at <= (SELECT current_setting('recollect.now')::bigint)
 )"""
 
+# Of a table that has just grown the planner knows little, and would rather sort a whole namespace. Only the index can
+# do without.
 _BREADTH = """
-SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
+    set_config('enable_sort', 'off', true)
 """
 
 
