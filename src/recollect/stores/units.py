@@ -14,7 +14,7 @@ from recollect.stores.base import Model
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["nearness", "rows_of", "unit_query", "unit_rows"]
+__all__ = ["nearness", "nearnesses", "rows_of", "unit_query", "unit_rows"]
 
 NEARLY = 1e-5
 
@@ -60,3 +60,18 @@ def nearness(rows: NDArray[Any], query: NDArray[np.float64]) -> float:
     0.8
     """
     return float((rows.astype(np.float64) * query).sum(axis=1).max())
+
+
+def nearnesses(blobs: Sequence[bytes], model: Model, query: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each note what :func:`nearness` says of its rows, from what is stored of them, for all at once.
+
+    >>> one, two = np.array([1, 0], dtype=np.float32), np.array([1, 0, 0.6, 0.8], dtype=np.float32)
+    >>> nearnesses([one.tobytes(), two.tobytes()], Model("tiny", 2), np.array([0.0, 1.0])).round(3).tolist()
+    [0.0, 0.8]
+    """
+    if not blobs:
+        return np.empty(0)
+    products = (rows_of(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)
+    width = sum(map(len, blobs)) // len(products)
+    starts = np.cumsum([0, *(len(blob) // width for blob in blobs[:-1])])
+    return np.maximum.reduceat(products, starts)

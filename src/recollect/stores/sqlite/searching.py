@@ -11,11 +11,13 @@ import numpy as np
 
 from recollect.model import Candidate, Filters
 from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.bm25 import Scores
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite import expiry
+from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.vectors import VectorIndex
-from recollect.stores.units import nearness, rows_of
+from recollect.stores.units import nearness, nearnesses, rows_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
@@ -63,6 +65,7 @@ def search_vectors(
     connection: apsw.Connection,
     index: VectorIndex,
     namespace: int,
+    model: Model,
     vector: Vector,
     limit: int,
     filters: Filters,
@@ -82,27 +85,31 @@ def search_vectors(
             (namespace, *values),
         )
         allowed = np.fromiter((key for (key,) in keys), dtype=np.int64)
-    reach = limit
     while True:
-        nearest = view.nearest(vector, reach, allowed)
-        rows = connection.execute(
-            f"SELECT v.key, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608 (names of our own)
-            "WHERE v.key IN (SELECT value FROM json_each(?))",
-            (json.dumps([key for key, _ in nearest]),),
+        promising = view.nearest(vector, limit, allowed)
+        alive = fetch(
+            connection,
+            "SELECT v.key, v.vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
+            "WHERE v.key IN (SELECT value FROM json_each(?)) ORDER BY v.key",
+            (json.dumps(promising),),
         )
-        alive = {key: row for key, *row in rows}
-        if len(alive) >= limit or len(nearest) < reach:
+        if len(alive) == len(promising):
             break
-        reach += max(reach, len(nearest) - len(alive))
-    gone = [key for key, _ in nearest if key not in alive]
-    if gone:
+        gone = {*promising}.difference(key for key, _ in alive)
         index.bury(gone)
+        view = view.without(gone)
+    scores = nearnesses([held for _, held in alive], model, vector.astype(np.float64))
+    best = Scores(np.array([key for key, _ in alive], dtype=np.int64), scores).best(limit)
+    similarity = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
     found = []
-    for key, similarity in nearest:
-        if key in alive:
-            candidate = candidate_of(alive[key])
-            candidate.vector_similarity = candidate.score = similarity
-            found.append(candidate)
+    for key, *row in connection.execute(
+        f"SELECT v.key, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608 (names of our own)
+        "WHERE v.key IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(similarity)),),
+    ):
+        candidate = candidate_of(row)
+        candidate.vector_similarity = candidate.score = similarity[key]
+        found.append(candidate)
     found.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
     for rank, candidate in enumerate(found[:limit], start=1):
         candidate.vector_rank = rank

@@ -233,7 +233,7 @@ class SQLiteStore:
             unit = unit_query(vector, active[1])
             index, deepest = self._index(home, *active), min(limit, LARGEST)
             excluded = render_fts5_exclusion(without) if without else ""
-            found = searching.search_vectors(connection, index, home, unit, deepest, filters, excluded)
+            found = searching.search_vectors(connection, index, home, active[1], unit, deepest, filters, excluded)
             if active_model(connection) == active:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.

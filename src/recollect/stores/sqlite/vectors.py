@@ -1,4 +1,4 @@
-"""The vectors of one namespace in memory, and exact search over them.
+"""The vectors of one namespace in memory, as bytes, and which of them can be among the nearest to a query.
 
 The index is derived from the table ``vectors`` and never the only copy of anything. It grows by what the table has
 behind the last key that it knows. What was deleted from the table is found out when a search comes upon it: the table
@@ -9,8 +9,9 @@ a view begins its transaction while no other can, so that a view never lacks wha
 
 A note has a row for each piece of its text, one behind the other under the same key, and is as near as the nearest.
 
-A row is scored in float32 to find the nearest, and those again in float64, so that a score depends on the two vectors
-alone: not on where the row lies, nor on which process asks.
+Bytes say of each row between what its score lies (:mod:`recollect.stores.sqlite.codes`). All that can be among the
+nearest by that are few; the table has their vectors, which are compared in float64. So a score depends on the two
+vectors alone, not on where a row lies, nor on which process asks, and nothing is missed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError
-from recollect.stores.units import nearness
+from recollect.stores.sqlite.codes import Codes, Reach, encode, reaches
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -34,46 +35,74 @@ __all__ = ["VectorIndex", "View"]
 
 BLOCK_ROWS = 8192
 READ_ROWS = 1024
-ROUNDING = 4e-6
-"""More than float32 can be wrong by in the product of two vectors of unit length and a few thousand numbers."""
+GROUP = 64
+"""Of how many scores only the best is looked at, to see how good the last that counts is at least."""
 
 
 class View(NamedTuple):
     """The vectors of an index at one moment."""
 
-    blocks: list[NDArray[np.float32]]
+    blocks: list[Codes]
     keys: NDArray[np.int64]
     """The key of each note, rising."""
     ends: NDArray[np.int64]
     """Where the rows of each note end."""
     dead: frozenset[int]
 
-    def nearest(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[tuple[int, float]]:
-        """Return keys and similarities of the nearest notes, nearest first; more than ``limit`` where they tie.
+    def nearest(self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None) -> list[int]:
+        """Return the keys of all notes that can be among the nearest ``limit``, or tie with the last of them.
 
         With ``allowed``, only those keys count.
         """
         count = len(self.keys)
         if not count:
             return []
-        rows = int(self.ends[-1])
-        scores = np.concatenate([block[: rows - place * BLOCK_ROWS] @ query for place, block in enumerate(self.blocks)])
-        if rows > count:
-            scores = np.maximum.reduceat(scores, np.concatenate(([0], self.ends[:-1])))
-        if self.dead:
-            scores[np.searchsorted(self.keys, sorted(self.dead))] = -np.inf
-        if allowed is not None:
-            scores[~np.isin(self.keys, allowed, assume_unique=True)] = -np.inf
-        edge = np.partition(scores, count - limit)[count - limit] - ROUNDING if limit < count else -np.inf
-        places = np.flatnonzero((scores >= edge) & (scores > -np.inf))
-        wide = query.astype(np.float64)
-        exact = np.array([nearness(self._rows(int(place)), wide) for place in places])
-        order = np.argsort(-exact, kind="stable")
-        return [(int(self.keys[places[place]]), float(exact[place])) for place in order]
+        least, most = self._reaches(encode(query[np.newaxis]))
+        out = self._hidden(allowed)
+        if out is not None:
+            least[out] = most[out] = -np.inf
+        edge = _edge(least, limit) if limit < count else -np.inf
+        found: list[int] = self.keys[(most >= edge) & (most > -np.inf)].tolist()
+        return found
 
-    def _rows(self, note: int) -> NDArray[np.float32]:
-        start = self.ends[note - 1] if note else 0
-        return np.stack([self.blocks[row // BLOCK_ROWS][row % BLOCK_ROWS] for row in range(start, self.ends[note])])
+    def without(self, keys: Collection[int]) -> View:
+        """Return the same without notes that turned out to be gone."""
+        return self._replace(dead=self.dead.union(keys))
+
+    def _reaches(self, query: Codes) -> Reach:
+        """Return the least and the most that each note can score."""
+        rows = int(self.ends[-1])
+        parts = []
+        for place, block in enumerate(self.blocks):
+            full = min(BLOCK_ROWS, rows - place * BLOCK_ROWS)
+            filled = Codes(block.rows[:full], block.scales[:full], block.errors[:full])
+            parts.append(reaches(filled, query))
+        least, most = (np.concatenate(each) for each in zip(*parts, strict=True))
+        if rows > len(self.keys):
+            starts = np.concatenate(([0], self.ends[:-1]))
+            return Reach(np.maximum.reduceat(least, starts), np.maximum.reduceat(most, starts))
+        return Reach(least, most)
+
+    def _hidden(self, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
+        """Return which notes do not count; ``None`` where all do."""
+        if allowed is None and not self.dead:
+            return None
+        hidden = np.full(len(self.keys), allowed is not None)
+        for keys, value in ((allowed, False), (np.array(sorted(self.dead), dtype=np.int64), True)):
+            if keys is not None:
+                places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+                hidden[places[self.keys[places] == keys]] = value
+        return hidden
+
+
+def _edge(scores: NDArray[np.float32], limit: int) -> np.float32:
+    """Return the last of the best so many scores."""
+    if limit * GROUP < len(scores):
+        # So many groups have a score as good as this, and few others do.
+        best = np.maximum.reduceat(scores, np.arange(0, len(scores), GROUP))
+        scores = scores[scores >= np.partition(best, len(best) - limit)[len(best) - limit]]
+    edge: np.float32 = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+    return edge
 
 
 class VectorIndex:
@@ -86,7 +115,7 @@ class VectorIndex:
         self._dimension = dimension
         self._precision = np.dtype(precision)
         self._lock = threading.Lock()
-        self._blocks: list[NDArray[np.float32]] = []
+        self._blocks: list[Codes] = []
         self._keys = np.empty(0, dtype=np.int64)
         self._ends = np.empty(0, dtype=np.int64)
         self._dead: frozenset[int] = frozenset()
@@ -148,12 +177,25 @@ class VectorIndex:
     def _append(self, keys: NDArray[np.int64], pieces: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """Copy rows behind the last, into a new block where the last is full; a search going on does not mind."""
         start, taken = int(self._ends[-1]) if len(self._ends) else 0, 0
+        codes = encode(vectors)
         while taken < len(vectors):
             place, offset = divmod(start + taken, BLOCK_ROWS)
             if place == len(self._blocks):
-                self._blocks.append(np.empty((BLOCK_ROWS, self._dimension), dtype=np.float32))
+                self._blocks.append(_empty(self._dimension))
             count = min(BLOCK_ROWS - offset, len(vectors) - taken)
-            self._blocks[place][offset : offset + count] = vectors[taken : taken + count]
+            block = self._blocks[place]
+            block.rows[offset : offset + count] = codes.rows[taken : taken + count]
+            block.scales[offset : offset + count] = codes.scales[taken : taken + count]
+            block.errors[offset : offset + count] = codes.errors[taken : taken + count]
             taken += count
         self._keys = np.concatenate([self._keys, keys])
         self._ends = np.concatenate([self._ends, start + np.cumsum(pieces)])
+
+
+def _empty(dimension: int) -> Codes:
+    """Return room for the rows of a block."""
+    return Codes(
+        np.empty((BLOCK_ROWS, dimension), dtype=np.int8),
+        np.empty(BLOCK_ROWS, dtype=np.float32),
+        np.empty(BLOCK_ROWS, dtype=np.float32),
+    )
