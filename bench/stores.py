@@ -1,7 +1,7 @@
 """Stores side by side: ``python -m bench stores [--notes 100000] [--rounds 3] [--json]``.
 
-Each engine that is installed gets the same notes, those of ``recollect bench``, and then the same searches, in turns, so
-that a slow moment of the machine hits all. Each has a process of its own, whose memory is measured. PostgreSQL is a
+Each engine that is installed gets the same notes, those of ``recollect bench``, and then the same searches, in turns,
+so that a slow moment of the machine hits all. Each has a process of its own, whose memory is measured. PostgreSQL is a
 server of the run's own, with its files on the disk.
 """
 
