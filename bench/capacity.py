@@ -1,7 +1,7 @@
 """How far each store goes: a model fitted to 10,000 and 100,000 notes, held against what a million were found to take.
 
-``python -m bench.capacity`` prints two tables in Markdown: the check, and the model from 10⁴ to 10⁹ notes. The points
-are what ``python -m bench stores --notes N --save bench/measured/stores.json`` wrote.
+``python -m bench.capacity`` prints tables in Markdown: what was measured at each size, the check, and the model from
+10⁴ to 10⁹ notes. The points are what ``python -m bench stores --notes N --save bench/measured/stores.json`` wrote.
 
 What is modelled, and why so:
 
@@ -18,11 +18,11 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_table", "model_table", "predicted"]
+__all__ = ["check_table", "measured_table", "model_table", "predicted"]
 
 MEASURED = Path(__file__).parent / "measured" / "stores.json"
 FITTED = (10_000, 100_000)
@@ -60,6 +60,37 @@ def predicted(points: Points, engine: str, figure: str, notes: int) -> float | N
         return many * math.log(notes) / math.log(FITTED[1])
     slope = (many - few) / (FITTED[1] - FITTED[0])
     return max(0.0, few + slope * (notes - FITTED[0]))
+
+
+def measured_table(points: Points, notes: int) -> str:
+    """Return what was measured at one size, an engine a column."""
+    engines = points[notes]
+    rows = [f"| {notes:,} notes | {' | '.join(NAMES[name] for name in engines)} |", "|---" * (len(engines) + 1) + "|"]
+    for name, told in _MEASURED.items():
+        cells = [told(figures) for figures in engines.values()]
+        if any(cells):
+            rows.append(f"| {name} | {' | '.join(cell or '–' for cell in cells)} |")
+    return "\n".join(rows)
+
+
+def _latency(search: str) -> Callable[[Mapping[str, float]], str]:
+    return lambda figures: f"{figures[f'{search}_p50_ms']:,.1f} / {figures[f'{search}_p95_ms']:,.1f}"
+
+
+def _figure(name: str) -> Callable[[Mapping[str, float]], str]:
+    return lambda figures: _shown(name, figures[name]) if name in figures else ""
+
+
+_MEASURED: Mapping[str, Callable[[Mapping[str, float]], str]] = {
+    "by words, best 60, p50 / p95 ms": _latency("search_text"),
+    "by vectors, best 60": _latency("search_vectors"),
+    "`Memory.search`, default preset": _latency("Memory.search"),
+    "of the nearest 60, those that SQLite finds": lambda figures: f"{figures['search_vectors_same_as_sqlite']:.1%}",
+    "loading, in batches of 1,000 with vectors": _figure("notes_per_second"),
+    "on the disk": _figure("disk_mb"),
+    "memory of the client": _figure("client_mb"),
+    "memory of the server": _figure("server_mb"),
+}
 
 
 def check_table(points: Points) -> str:
@@ -127,6 +158,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"there is no {path}; python -m bench stores --notes N --save {path} writes it", file=sys.stderr)
         return 2
     points = load_points(path)
+    for notes in sorted(points):
+        print(measured_table(points, notes), end="\n\n")
     print(check_table(points))
     for engine in points[FITTED[1]]:
         print(f"\n{model_table(points, engine)}")

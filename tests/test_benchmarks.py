@@ -81,6 +81,34 @@ def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
     assert set(after) == {"waiting", "legs", "context", "graph", "ranking", "rerank", "rest", "server"}
 
 
+def test_what_was_measured_is_told_side_by_side() -> None:
+    search = {
+        f"{kind}_p{share}_ms": float(share)
+        for kind in ("search_text", "search_vectors", "Memory.search")
+        for share in (50, 95)
+    }
+    own = {
+        **search,
+        "search_vectors_same_as_sqlite": 1.0,
+        "notes_per_second": 9876.5,
+        "disk_mb": 12.3,
+        "client_mb": 99.0,
+    }
+    told = capacity.measured_table({10_000: {"sqlite": own, "postgres": {**own, "server_mb": 1234.0}}}, 10_000)
+    assert told.splitlines() == [
+        "| 10,000 notes | SQLite | PostgreSQL |",
+        "|---|---|---|",
+        "| by words, best 60, p50 / p95 ms | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| by vectors, best 60 | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| `Memory.search`, default preset | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| of the nearest 60, those that SQLite finds | 100.0% | 100.0% |",
+        "| loading, in batches of 1,000 with vectors | 9,876 notes/s | 9,876 notes/s |",
+        "| on the disk | 12.3 MB | 12.3 MB |",
+        "| memory of the client | 99 MB | 99 MB |",
+        "| memory of the server | – | 1.23 GB |",
+    ]
+
+
 def test_a_capacity_in_bold_was_measured() -> None:
     points: capacity.Points = {
         10_000: {"sqlite": {"disk_mb": 20.0, "notes_per_second": 500.0}},
