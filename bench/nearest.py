@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.stores.postgres.server import Server
 
+from bench.stores import SETTINGS
 from recollect.bench.generating import GeneratedNotes
 from recollect.model import Filters, draft_of
 from recollect.stores.postgres import vector_index
@@ -39,7 +40,7 @@ def measure(count: int, queries: int) -> dict[str, float]:
     """Return the figures."""
     held, asked = vectors(count, queries)
     truth = [np.argsort(-(held @ query), kind="stable")[: max(DEPTHS)].tolist() for query in asked]
-    server = Server(durable=True)
+    server = Server(durable=True, **SETTINGS)
     try:
         server.start()
         server.prepare()
