@@ -73,10 +73,15 @@ def test_engines_that_are_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     assert problem.startswith("--engine: x cannot be measured: xdb must be installed: pip install 'recollect[bench]'")
 
 
-@pytest.mark.parametrize("value", ["tea", "10k,", "k", "99", "-5", "1.5k"])
+@pytest.mark.parametrize("value", ["tea", "10k,", "k", "99", "-5", "1.5k", "101m"])
 def test_sizes_that_are_none(value: str) -> None:
-    with pytest.raises(click.BadParameter, match="must be numbers from 100 on, such as 10k,100k,1m, got"):
+    with pytest.raises(click.BadParameter, match="must be numbers from 100 to 100m, such as 10k,100k,1m, got"):
         parsed_sizes(None, None, value)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1"])
+def test_seconds_are_a_number(run: Run, value: str) -> None:
+    assert error_of(run("bench", "--seconds", value), 2).startswith("--seconds: must be ")
 
 
 def test_a_file_must_have_a_folder(run: Run) -> None:

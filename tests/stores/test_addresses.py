@@ -31,12 +31,16 @@ from recollect.stores.addresses import is_address, without_secrets
         ("postgresql://[::1]:5433/b", "postgresql://[::1]:5433/b"),
         ("postgresql:ines:hush@db/b", "postgresql:ines@db/b"),
         ("milvus:notes.db", "milvus:notes.db"),
+        ("host=h user=u password=hush dbname=x", "host=…"),
     ],
 )
 def test_an_address_is_shown_without_its_secrets(given: str, shown: str) -> None:
     assert without_secrets(given) == shown
 
 
-@pytest.mark.parametrize("target", ["memory.db", "C:/notes.db", "a b://c", "://x", "folder/x://y", "./milvus:notes.db"])
+@pytest.mark.parametrize(
+    "target",
+    ["memory.db", "C:/notes.db", "a b://c", "://x", "folder/x://y", "./milvus:notes.db", "hosts.db", "./user=u.db"],
+)
 def test_what_names_a_file(target: str) -> None:
     assert not is_address(target)

@@ -25,11 +25,24 @@ def test_every_kind_of_target_opens_its_store(tmp_path: Path, database: str) -> 
             assert store.read_only
 
 
-@pytest.mark.parametrize("kind", ["milvus", "postgres", "postgresql"])
-def test_a_kind_without_its_slashes_is_no_file(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("target", "scheme"),
+    [
+        ("milvus:ines:hush@db/notes", "milvus"),
+        ("postgres:ines:hush@db/notes", "postgres"),
+        ("postgresql:notes.db", "postgresql"),
+        ("host=db user=ines password=hush", "postgresql"),
+    ],
+)
+def test_a_mistyped_address_is_no_file(
+    target: str, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ArgumentError) as caught:
-        open_store(f"{kind}:ines:hush@db/notes")
-    assert str(caught.value) == f"target: an address begins with {kind}://; for a file of this name, write ./{kind}:…"
-    open_store(f"./{kind}:notes.db").close()
-    assert [file.name for file in tmp_path.iterdir()] == [f"{kind}:notes.db"]
+        open_store(target)
+    assert str(caught.value) == (
+        f"target: an address begins with {scheme}://; for a file of this name, write ./ before it"
+    )
+    assert not list(tmp_path.iterdir())
+    open_store(f"./{target.replace('/', ' ')}").close()
+    assert len(list(tmp_path.iterdir())) == 1

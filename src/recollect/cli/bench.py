@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recollect import arguments
 from recollect.cli import opening, options, terminal
 from recollect.errors import ArgumentError
 from recollect.progress import Progress, shown_progress
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _UNITS = {"k": 1000, "m": 1_000_000}
-SMALLEST = 100
+SMALLEST, LARGEST = 100, 100_000_000
 
 
 def parsed_sizes(_: click.Context | None, param: click.Parameter | None, value: str) -> tuple[int, ...]:
@@ -36,9 +37,9 @@ def parsed_sizes(_: click.Context | None, param: click.Parameter | None, value: 
         told = each.strip().lower()
         factor = _UNITS.get(told[-1:], 1)
         digits = told[:-1] if factor > 1 else told
-        if not digits.isdecimal() or int(digits) * factor < SMALLEST:
+        if not digits.isdecimal() or not SMALLEST <= int(digits) * factor <= LARGEST:
             raise click.BadParameter(
-                f"must be numbers from {SMALLEST} on, such as 10k,100k,1m, got {value!r}", param=param
+                f"must be numbers from {SMALLEST} to 100m, such as 10k,100k,1m, got {value!r}", param=param
             )
         sizes.append(int(digits) * factor)
     return tuple(dict.fromkeys(sizes))
@@ -77,7 +78,7 @@ def parsed_sizes(_: click.Context | None, param: click.Parameter | None, value: 
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0),
+    type=float,
     default=20.0,
     show_default=True,
     metavar="S",
@@ -129,6 +130,7 @@ def command(
     from recollect.bench.results import Results, read_results  # noqa: PLC0415 (brings numpy)
     from recollect.bench.running import Settings, run  # noqa: PLC0415 (as above)
 
+    seconds = arguments.number("--seconds", seconds, at_least=0)
     path = None if target in (None, "-") else Path(str(target))
     if path is not None and not path.parent.is_dir():
         raise ArgumentError("--json", f"must be in a folder that is there, got {target!r}")

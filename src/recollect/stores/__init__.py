@@ -58,9 +58,10 @@ def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store
                 "with postgresql:// or milvus://",
             )
         return OPENERS[scheme](name, read_only=read_only)
-    kind = name.partition(":")[0]
     if is_address(name):  # of a known kind, and mistyped
-        raise ArgumentError("target", f"an address begins with {kind}://; for a file of this name, write ./{kind}:…")
+        kind = scheme.partition(":")[0]
+        begins = f"{kind if kind in OPENERS else 'postgresql'}://"
+        raise ArgumentError("target", f"an address begins with {begins}; for a file of this name, write ./ before it")
     if name == ":memory:":
         raise ArgumentError("target", "a memory lives in a file; for a passing one, give a path in a temporary folder")
     if not name.strip() or "\0" in name:

@@ -8,6 +8,8 @@ __all__ = ["is_address", "without_secrets"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|(?:milvus|postgres|postgresql):")
 """How an address begins; a known kind without its slashes is one that was mistyped, and no file."""
+_KEYWORDS = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
+"""How libpq's other way of naming a server begins."""
 _OPTION = re.compile(r"\w+=")
 _NO_PORT = re.compile(r":(?!\d+(?:/|$)).*", re.DOTALL)
 _SECRET_OPTIONS = ("password", "sslpassword", "token")
@@ -19,7 +21,7 @@ def is_address(target: str) -> bool:
     >>> is_address("postgresql://db/notes"), is_address("notes/memory.db")
     (True, False)
     """
-    return _SCHEME.match(target) is not None
+    return (_SCHEME.match(target) or _KEYWORDS.match(target)) is not None
 
 
 def without_secrets(target: str) -> str:
@@ -30,6 +32,8 @@ def without_secrets(target: str) -> str:
     >>> without_secrets("postgresql://ines:pa/s@s@db:5433/notes?password=pass&sslmode=require")
     'postgresql://ines@db:5433/notes?sslmode=require'
     """
+    if _KEYWORDS.match(target):
+        return "host=…"
     scheme = _SCHEME.match(target)
     if scheme is None:
         return target

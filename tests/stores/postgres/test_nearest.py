@@ -154,6 +154,12 @@ def test_the_index_finds_nearly_all_that_is_nearest(indexed: Searches, vectors: 
     assert np.mean(recall) >= 0.95
 
 
+def test_the_planner_learns_what_the_tables_hold(indexed: Searches) -> None:
+    known = "SELECT count(last_analyze) FROM pg_stat_user_tables WHERE relname IN ('vectors', 'notes')"
+    with indexed.connections.outside() as connection:
+        assert connection.execute(known).fetchall() == [(2,)]
+
+
 def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -> None:
     def plan(connection: Connection[TupleRow], namespace: int) -> str:
         connection.execute(nearest._BREADTH, ["200"])

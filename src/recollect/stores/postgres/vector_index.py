@@ -153,6 +153,8 @@ class VectorIndexes:
         ((told, everywhere),) = connection.execute(_TRIED, [f"recollect.{_NAME}{key}"]).fetchall()
         before = Trial.read(told)
         if before is None or everywhere > GROWN * before.notes:
+            # Making an index tells the planner how many rows there are, but not of what kind: it would join them badly.
+            connection.execute("ANALYZE vectors, notes")
             trial = Trial(try_index(connection, key, near, cast("%s", model)), everywhere)
             connection.execute(f"COMMENT ON INDEX {_NAME}{key:d} IS '{trial}'")
 
