@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect import arguments
 from recollect.cli import opening, options, terminal
 from recollect.errors import ArgumentError
 from recollect.progress import Progress, shown_progress
@@ -127,6 +126,7 @@ def command(
     other; what it finds is held against what exact search finds. The other engines come with
     pip install 'recollect[bench]'; those that are missing are named and left out.
     """
+    from recollect import arguments  # noqa: PLC0415 (brings regex)
     from recollect.bench.results import Results, read_results  # noqa: PLC0415 (brings numpy)
     from recollect.bench.running import Settings, run  # noqa: PLC0415 (as above)
 
