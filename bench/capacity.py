@@ -5,12 +5,10 @@
 
 What is modelled, and why so:
 
-- Disk, and memory of client and server: a line, since every note brings its own words and vector.
-- Searching by words: a line. Both engines that rank by lists read the whole list of each word, and lists grow with the
-  notes that hold the word.
-- Searching by vectors: a line where every vector is compared (SQLite, Milvus Lite, PostgreSQL without an index); with
-  HNSW, as the logarithm of the number of notes.
-- Loading: the rate at 100,000 notes, since no index is rebuilt on the way.
+- A line through the last two sizes that were measured: every note brings its own words and vector, engines that rank by
+  lists read the whole list of each word, and where every vector is compared, that is a line, too.
+- What did not grow between the two, as HNSW does not where it is used, is taken to grow as the logarithm.
+- Loading goes on at the last rate.
 """
 
 from __future__ import annotations
@@ -28,8 +26,6 @@ MEASURED = Path(__file__).parent / "measured" / "stores.json"
 FITTED = (10_000, 100_000)
 CHECKED = 1_000_000
 SIZES = tuple(10**power for power in range(4, 10))
-INDEXED = 20_000
-"""From how many notes on PostgreSQL has an index for vectors."""
 
 Points = Mapping[int, Mapping[str, Mapping[str, float]]]
 
@@ -44,22 +40,22 @@ FIGURES = {
 }
 
 
-def predicted(points: Points, engine: str, figure: str, notes: int) -> float | None:
-    """Return what the model says of an engine at a size; ``None`` for what was not measured.
+def predicted(points: Points, engine: str, figure: str, notes: int, fitted: Sequence[int] = FITTED) -> float | None:
+    """Return what the model says of an engine at a size, by two sizes; ``None`` for what was not measured.
 
     >>> at = {10_000: {"sqlite": {"disk_mb": 20.0}}, 100_000: {"sqlite": {"disk_mb": 110.0}}}
     >>> predicted(at, "sqlite", "disk_mb", 1_000_000)
     1010.0
     """
-    few, many = (points[size].get(engine, {}).get(figure) for size in FITTED)
+    small, large = fitted
+    few, many = (points[size].get(engine, {}).get(figure) for size in fitted)
     if few is None or many is None:
         return None
     if figure == "notes_per_second":
         return many
-    if engine == "postgres" and figure == "search_vectors_p50_ms" and notes > INDEXED:
-        return many * math.log(notes) / math.log(FITTED[1])
-    slope = (many - few) / (FITTED[1] - FITTED[0])
-    return max(0.0, few + slope * (notes - FITTED[0]))
+    if many <= few:
+        return many * math.log(notes) / math.log(large)
+    return few + (many - few) / (large - small) * (notes - small)
 
 
 def measured_table(points: Points, notes: int) -> str:
@@ -110,6 +106,7 @@ def check_table(points: Points) -> str:
 
 def model_table(points: Points, engine: str) -> str:
     """Return what the model says of one engine at every size, or, in bold, what was measured."""
+    small, large = sorted(size for size in points if engine in points[size])[-2:]
     figures = [figure for figure in FIGURES if predicted(points, engine, figure, SIZES[0]) is not None]
     rows = [
         f"| {NAMES[engine]}: notes | {' | '.join(FIGURES[figure] for figure in figures)} | time to load |",
@@ -117,7 +114,8 @@ def model_table(points: Points, engine: str) -> str:
     ]
     for place, notes in enumerate(SIZES, start=4):
         measured = points.get(notes, {}).get(engine, {})
-        told = {figure: predicted(points, engine, figure, notes) or 0.0 for figure in figures} | dict(measured)
+        model = {figure: predicted(points, engine, figure, notes, (small, large)) for figure in figures}
+        told = {figure: told or 0.0 for figure, told in model.items()} | dict(measured)
         cells = [
             f"**{_shown(figure, told[figure])}**" if figure in measured else _shown(figure, told[figure])
             for figure in figures
@@ -134,7 +132,9 @@ def _shown(figure: str, value: float) -> str:
                 return f"{value / size:.3g} {unit}"
         return f"{value:.3g} MB"
     if figure.endswith("_ms"):
-        return f"{value / 1000:.3g} s" if value >= 1000 else f"{value:.3g} ms"
+        return (
+            f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s" if value < 120_000 else _time(value / 1000)
+        )
     return f"{value:,.0f} notes/s"
 
 

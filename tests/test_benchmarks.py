@@ -113,13 +113,22 @@ def test_a_capacity_in_bold_was_measured() -> None:
     points: capacity.Points = {
         10_000: {"sqlite": {"disk_mb": 20.0, "notes_per_second": 500.0}},
         100_000: {"sqlite": {"disk_mb": 110.0, "notes_per_second": 400.0}},
-        1_000_000: {"sqlite": {"disk_mb": 1500.0}, "postgres": {"disk_mb": 3000.0}},
+        1_000_000: {"sqlite": {"disk_mb": 1500.0, "notes_per_second": 300.0}, "postgres": {"disk_mb": 3000.0}},
     }
     _, _, *rows = capacity.model_table(points, "sqlite").splitlines()
     assert rows[:4] == [
         "| 10⁴ | **20 MB** | **500 notes/s** | 20 s |",
         "| 10⁵ | **110 MB** | **400 notes/s** | 4 min |",
-        "| 10⁶ | **1.5 GB** | 400 notes/s | 42 min |",
-        "| 10⁷ | 10 GB | 400 notes/s | 7 hours |",
+        "| 10⁶ | **1.5 GB** | **300 notes/s** | 56 min |",
+        "| 10⁷ | 15.4 GB | 300 notes/s | 9 hours |",
     ]
-    assert capacity.check_table(points).splitlines()[2:] == ["| SQLite, disk | 1.01 GB | 1.5 GB | 1.49 |"]
+    assert capacity.check_table(points).splitlines()[2:] == [
+        "| SQLite, disk | 1.01 GB | 1.5 GB | 1.49 |",
+        "| SQLite, loading | 400 notes/s | 300 notes/s | 0.75 |",
+    ]
+    assert (
+        capacity.predicted(
+            {10: {"postgres": {"x": 9.0}}, 100: {"postgres": {"x": 4.0}}}, "postgres", "x", 10_000, (10, 100)
+        )
+        == 8.0
+    )
