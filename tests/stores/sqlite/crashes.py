@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -33,11 +34,11 @@ def embed(texts: list[str]) -> list[list[float]]:
 class Writer:
     """The child: it works through random calls until it is killed."""
 
-    def __init__(self, folder: Path, notes: dict[str, str], files: dict[str, int], seed: int, report: int) -> None:
+    def __init__(self, folder: Path, notes: dict[str, str], seed: int, report: int) -> None:
         self.random = random.Random(seed)  # noqa: S311 (no secret)
         self.vault = folder / "vault"
         self.memory = recollect.open(folder / "memory.db", embedder=embed)
-        self.notes, self.files, self.report = dict(notes), dict(files), report
+        self.notes, self.report = dict(notes), report
         self.serial = seed * 1_000_000
 
     def run(self) -> None:
@@ -89,12 +90,19 @@ class Writer:
 
     def ingest(self) -> None:
         name = f"{self.random.choice('abc')}.md"
-        version = self.files.get(name, 0) + 1
-        (self.vault / name).write_text("\n\n".join(f"# Part {part}\n\n{self.text(name, version)}" for part in range(4)))
-        self.tell(files={name: version})
+        version = self.versions().get(name, 0) + 1
+        draft = self.vault.with_name("draft.md")
+        draft.write_text("\n\n".join(f"# Part {part}\n\n{self.text(name, version)}" for part in range(4)))
+        draft.replace(self.vault / name)
+        # All that lies there is taken in: also what one wrote that was killed before it could.
+        self.tell(files=self.versions())
         self.memory.ingest(self.vault)
-        self.files[name] = version
         self.done()
+
+    def versions(self) -> dict[str, int]:
+        """Return the files that lie in the vault."""
+        found = ((file.name, re.search(r"version(\d+)x", file.read_text())) for file in self.vault.iterdir())
+        return {name: int(version[1]) for name, version in found if version}
 
     @staticmethod
     def text(name: str, version: int) -> str:
@@ -120,14 +128,14 @@ def look(memory: Memory, notes: dict[str, str], files: dict[str, int], fresh: se
     assert len(ingested) == 4 * len(files)
 
 
-def live_and_die(folder: Path, notes: dict[str, str], files: dict[str, int], seed: int) -> list[str]:
+def live_and_die(folder: Path, notes: dict[str, str], seed: int) -> list[str]:
     """Start a child, kill it at a random moment, and return what it reported."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
         try:
-            Writer(folder, notes, files, seed, writing).run()
+            Writer(folder, notes, seed, writing).run()
         except BaseException as error:
             os.write(writing, f"failed {type(error).__name__}: {error}\n".encode())
             raise
@@ -148,7 +156,7 @@ def main(folder: Path, rounds: int, seed: int) -> None:
     files: dict[str, int] = {}
     calls = interrupted = 0
     for number in range(seed, seed + rounds):
-        reports = live_and_die(folder, notes, files, number)
+        reports = live_and_die(folder, notes, number)
         assert not any(report.startswith("failed") for report in reports), reports[-1]
         fresh: set[str] = set()
         pending: dict[str, Any] = {}
