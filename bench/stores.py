@@ -116,7 +116,11 @@ class Worker:
         """Open the memory."""
         self._corpus = Corpus(corpus)
         self._queries = [(query.text, parse(query.text), query.vector) for query in self._corpus.queries()]
-        self._memory = recollect.open(address, embedder=None)
+        self._address = address
+        self._open()
+
+    def _open(self) -> None:
+        self._memory = recollect.open(self._address, embedder=None)
         self._store: Any = self._memory._store
 
     def fill(self) -> float:
@@ -136,9 +140,12 @@ class Worker:
     def settle(self) -> float:
         """Search once in each way, let what that begins come to its end, and return how long all took.
 
-        Of PostgreSQL that is the index of vectors.
+        Of PostgreSQL that is the index of vectors. SQLite makes its snapshots when the memory is closed.
         """
         started = perf_counter()
+        if hasattr(self._store, "_snapshots"):
+            self._memory.close()
+            self._open()
         for kind in SEARCHES:
             self.search(kind, 0)
         indexes = getattr(self._store, "_vector_indexes", None)

@@ -18,7 +18,7 @@ from recollect.embedders import EmbedderChoice
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
 from recollect.exchange import line_of
 from recollect.figures import MemoryStats
-from recollect.model import DEFAULT_NAMESPACE, Filters, Link, Note, draft_of
+from recollect.model import DEFAULT_NAMESPACE, Draft, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
 from recollect.rerankers import RerankerSpec
@@ -168,17 +168,27 @@ class Memory:
         """
         total = len(notes) if isinstance(notes, Sequence) else 0
         stored: list[Note] = []
-        numbered = enumerate(notes)
-        size = None if whole else BATCH_NOTES if self.embedder is None else EMBEDDED_NOTES
+        home = {} if namespace is None else {"namespace": arguments.name("namespace", namespace)}
+        drafts = ({**draft_of(note, argument=f"notes[{place}]"), **home} for place, note in enumerate(notes))
         with self._writer.screening() as screen:
-            while batch := list(islice(numbered, size)):
-                drafts = [draft_of(note, argument=f"notes[{place}]") for place, note in batch]
-                if namespace is not None:
-                    drafts = [{**draft, "namespace": arguments.name("namespace", namespace)} for draft in drafts]
-                stored += self._writer.write(screen.drafts(drafts, first=batch[0][0]))
+            for batch in self._batches(drafts, whole=whole):
+                stored += self._writer.write(screen.drafts(batch, first=len(stored)))
                 if progress:
                     progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         return stored
+
+    def _batches(self, drafts: Iterable[Draft], *, whole: bool) -> Iterator[list[Draft]]:
+        """Yield drafts some at a time: fewer where vectors have to be made, for that takes longest."""
+        batch: list[Draft] = []
+        waiting = 0
+        for draft in drafts:
+            batch.append(draft)
+            waiting += self.embedder is not None and "vector" not in draft
+            if not whole and (len(batch) == BATCH_NOTES or waiting == EMBEDDED_NOTES):
+                yield batch
+                batch, waiting = [], 0
+        if batch:
+            yield batch
 
     def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
         """Change fields of a note that exists, named by id or path, and return it as it is now."""

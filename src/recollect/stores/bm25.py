@@ -24,7 +24,16 @@ from recollect.query.tree import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Occurrences", "Scores", "leaves_of", "matching_notes", "score_notes"]
+__all__ = [
+    "Occurrences",
+    "Scores",
+    "idf",
+    "leaves_of",
+    "length_norms",
+    "matching_notes",
+    "saturation",
+    "score_notes",
+]
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
@@ -105,14 +114,33 @@ def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, toke
         if len(counted) < len(held):
             at = np.searchsorted(held, counted)
             weights, lengths = weights[at], lengths[at]
-        parts = (weights * (_K1 + 1.0)) / (weights + _K1 * (1 - _B + _B * lengths / (tokens / notes)))
-        scores[np.searchsorted(matching.notes, counted)] += _idf(notes, holding) * parts
+        parts = saturation(weights, length_norms(lengths, tokens / notes))
+        scores[np.searchsorted(matching.notes, counted)] += idf(notes, holding) * parts
     return Scores(matching.notes, scores)
 
 
-def _idf(notes: int, holding: int) -> float:
-    idf = math.log((notes - holding + 0.5) / (holding + 0.5))
-    return idf if idf > 0 else _LEAST_IDF
+def idf(notes: int, holding: int) -> float:
+    """Return what a leaf is worth that so many of all notes hold.
+
+    >>> round(idf(100, 1), 2), idf(100, 60)
+    (4.2, 1e-06)
+    """
+    rarity = math.log((notes - holding + 0.5) / (holding + 0.5))
+    return rarity if rarity > 0 else _LEAST_IDF
+
+
+def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.float64]:
+    """Return what the lengths of notes, in words, weigh against what a leaf counts in them."""
+    return _K1 * (1 - _B + _B * lengths / average)
+
+
+def saturation(weights: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a leaf adds to notes in which it counts so much, but for its idf.
+
+    >>> saturation(np.array([10.0, 1.0]), length_norms(np.array([4.0, 4.0]), average=4.0)).round(2).tolist()
+    [1.96, 1.0]
+    """
+    return (weights * (_K1 + 1.0)) / (weights + norms)
 
 
 class _Leaves:

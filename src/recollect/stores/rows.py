@@ -103,17 +103,20 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
 
 
 def candidate_of(row: Sequence[Any]) -> Candidate:
-    """Return the candidate in a row that holds :data:`CANDIDATE_COLUMNS`."""
+    """Return the candidate in a row that holds :data:`CANDIDATE_COLUMNS`; what was stored was checked before."""
     note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position = row
-    return Candidate(
-        note_id,
-        path=path or "",
-        title=title,
-        summary=summary,
-        content=content,
-        created_at=from_microseconds(created_at),
-        last_accessed_at=_moment(last_accessed_at),
-        importance=importance,
-        session=session or "",
-        position=position,
-    )
+    made = _BLANK.copy()
+    made.id = note_id
+    made.path = path or ""
+    made.title = title
+    made.summary = summary
+    made.content = content
+    made.created_at = from_microseconds(created_at)
+    made.last_accessed_at = _moment(last_accessed_at)
+    made.importance = importance
+    made.session = session or ""
+    made.position = position
+    return made
+
+
+_BLANK = Candidate("")

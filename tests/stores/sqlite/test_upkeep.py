@@ -164,7 +164,7 @@ def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
     (index,) = store._indexes.values()
     assert len(index) == 800
     assert nearest(5) == best[700:705]
-    assert len(index) == len(index._keys) == 800
+    assert len(index) == len(index._held.keys.held) == 800
     store.close()
 
 
@@ -206,8 +206,7 @@ def test_a_model_that_takes_over_during_a_search(path: Path, monkeypatch: pytest
     store.close()
 
 
-def test_more_vectors_than_a_block_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.vectors.BLOCK_ROWS", 100)
+def test_vectors_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sqlite.vectors.READ_ROWS", 70)
     rows = np.random.default_rng(5).standard_normal((350, 4)).astype(np.float32)
     store = SQLiteStore(path)
@@ -221,8 +220,7 @@ def test_more_vectors_than_a_block_holds(path: Path, monkeypatch: pytest.MonkeyP
     store.close()
 
 
-def test_pieces_that_lie_in_several_blocks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.vectors.BLOCK_ROWS", 10)
+def test_pieces_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sqlite.vectors.READ_ROWS", 7)
     rows = np.random.default_rng(5).standard_normal((60, 4, 6)).astype(np.float32)
     store = SQLiteStore(path)
@@ -336,6 +334,8 @@ def test_a_vector_of_no_whole_pieces_is_found(store: SQLiteStore, path: Path, bl
 def test_a_precision_that_nobody_knows_is_found(store: SQLiteStore, path: Path) -> None:
     damage(path, "UPDATE models SET precision = 'float7'")
     assert "in float7" in problems(store)["vectors"]
+    with pytest.raises(StoreDamagedError, match="float7, which nobody knows"):
+        store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
 
 
 def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +353,7 @@ def test_vectors_that_are_replaced_are_let_go_of_too(path: Path) -> None:
         store.write([{"path": f"{n}", "content": f"{n} {turn}", "vector": vectors[n % 4]} for n in range(600)])
         store.search_vectors(vectors[0], 1, namespace="default", filters=EVERYTHING)
     (index,) = store._indexes.values()
-    assert len(index._keys) < 8 * 600 / 2
+    assert len(index._held.keys.held) < 8 * 600 / 2
     assert len(store.search_vectors(vectors[0], 1000, namespace="default", filters=EVERYTHING)) == 600
     store.close()
 

@@ -11,6 +11,7 @@ from recollect.stores.base import Finding, digest
 from recollect.stores.sqlite import entities, mentions
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index, forget_word_index
+from recollect.stores.sqlite.snapshots import Snapshots
 
 __all__ = ["check", "rebuild", "unreadable_indexes"]
 
@@ -18,7 +19,7 @@ SHOWN = 3
 """How many of many problems are named."""
 
 
-def check(connection: apsw.Connection) -> list[Finding]:
+def check(connection: apsw.Connection, snapshots: Snapshots) -> list[Finding]:
     """Look at every part. Where SQLite's own structure is broken, the rest cannot be looked at."""
     problem = _missing_tables(connection)
     if problem:
@@ -33,6 +34,7 @@ def check(connection: apsw.Connection) -> list[Finding]:
         Finding("vectors", _vector_problem(connection)),
         Finding("mentions", _listed(list(mentions.problems(connection)))),
         Finding("entities", _listed(list(entities.problems(connection)))),
+        Finding("snapshots", snapshots.problem(connection)),
     ]
 
 
@@ -48,7 +50,7 @@ def rebuild(connection: apsw.Connection, unreadable: set[int]) -> None:
     """
     for key, _ in _namespaces(connection):
         (forget_word_index if key in unreadable else drop_word_index)(connection, key)
-    for table in ("mentions", "titled", "titles", "entities"):
+    for table in ("mentions", "titled", "titles", "entities", "snapshots", "word_changes"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 (a name of our own)
     connection.execute("REINDEX")
     connection.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key, _ in _wrong_vectors(connection)])

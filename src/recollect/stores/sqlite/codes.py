@@ -5,12 +5,13 @@ x - x'. So is a query q. By Cauchy and Schwarz, for rows and queries of unit len
 
     |q·x - q'·x'| = |q·(x - x') + (q - q')·x'|  <=  e_x + e_q · (1 + e_x)
 
-What can be among the nearest by this bound is few, and compared in full.
+What is left out is kept in bytes of its own, which leaves out next to nothing: those are read only of what can be among
+the nearest by the bound, and what can be by both is compared in full.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,11 @@ try:
 except ImportError:  # pragma: no cover (there is no wheel for every platform; numpy needs thrice the time)
     simsimd = None  # type: ignore[assignment]
 
-__all__ = ["Codes", "Reach", "encode", "reaches"]
+__all__ = ["SLACK", "Codes", "encode", "products", "wrong"]
 
 _MOST = 127
-_SLACK = 4e-6
-"""More than float32 can be wrong by in the product of two vectors of unit length and a few thousand numbers."""
+SLACK = 1e-5
+"""More than float32 can be wrong by in the product of two vectors of unit length and a few thousand numbers, turned."""
 
 
 class Codes(NamedTuple):
@@ -34,42 +35,51 @@ class Codes(NamedTuple):
     scales: NDArray[np.float32]
     errors: NDArray[np.float32]
     """The length of what each row leaves out."""
-
-
-class Reach(NamedTuple):
-    """The least and the most that the product of each row with a query can be."""
-
-    least: NDArray[np.float32]
-    most: NDArray[np.float32]
+    fines: NDArray[np.int8]
+    """What that is, likewise."""
+    fine_scales: NDArray[np.float32]
+    fine_errors: NDArray[np.float32]
+    """The length of what is left out then."""
 
 
 def encode(vectors: NDArray[np.float32]) -> Codes:
     """Return rows as bytes.
 
-    >>> encode(np.array([[0.6, 0.8], [0, 0]], dtype=np.float32)).rows.tolist()
-    [[95, 127], [0, 0]]
+    >>> codes = encode(np.array([[0.6, 0.8], [0, 0]], dtype=np.float32))
+    >>> codes.rows.tolist(), codes.fines.tolist()
+    ([[95, 127], [0, 0]], [[127, 0], [0, 0]])
     """
-    scales = np.abs(vectors).max(axis=1) / np.float32(_MOST)
+    rows, scales, left_out = _in_bytes(vectors)
+    fines, fine_scales, rest = _in_bytes(left_out)
+    return Codes(rows, scales, _lengths(left_out), fines, fine_scales, _lengths(rest))
+
+
+def _in_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
+    """Return rows as whole numbers, what these are to be multiplied by, and what that leaves out."""
+    scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(_MOST)
     rows = np.rint(vectors / np.where(scales > 0, scales, 1)[:, np.newaxis])
-    left_out = vectors - rows * scales[:, np.newaxis]
-    errors = np.sqrt(np.einsum("ij,ij->i", left_out, left_out))
-    return Codes(rows.astype(np.int8), scales, errors)
+    return rows.astype(np.int8), scales, vectors - rows * scales[:, np.newaxis]
 
 
-def reaches(codes: Codes, query: Codes) -> Reach:
-    """Return what the products of rows with a query can be; ``query`` is the one row of its codes.
+def _lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    return lengths
+
+
+def wrong(errors: Any, query: Codes) -> Any:
+    """Return how wrong the products of rows with such errors and a query can be; it is the one row of its codes.
 
     >>> rows = np.array([[0.6, 0.8], [1, 0]], dtype=np.float32)
-    >>> least, most = reaches(encode(rows), encode(rows[:1]))
-    >>> bool((least <= rows @ rows[0]).all() and (rows @ rows[0] <= most).all() and (most - least < 0.02).all())
+    >>> codes, query = encode(rows), encode(rows[:1])
+    >>> near = products(codes.rows, query.rows) * codes.scales * query.scales[0]
+    >>> bool((np.abs(near - rows @ rows[0]) <= wrong(codes.errors, query)).all())
     True
     """
-    near = _products(codes.rows, query.rows) * (codes.scales * query.scales[0])
-    wrong = codes.errors * (1 + query.errors[0]) + np.float32(query.errors[0] + _SLACK)
-    return Reach(near - wrong, near + wrong)
+    return errors * (1 + query.errors[0]) + np.float32(query.errors[0] + SLACK)
 
 
-def _products(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
+def products(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Return the products of rows with the one row of a query."""
     if simsimd is None:  # pragma: no cover (as above)
         return rows.astype(np.float32) @ query[0].astype(np.float32)
     products: NDArray[np.float32] = np.asarray(simsimd.cdist(query, rows, metric="dot", out_dtype="float32"))[0]

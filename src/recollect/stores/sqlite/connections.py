@@ -155,6 +155,11 @@ class Connections:
         self._changed.release()
         self._writing.release()
 
+    @property
+    def forking(self) -> bool:
+        """Whether a fork waits for connections that are in use."""
+        return self._forking
+
     @contextmanager
     def _turn(self, patience: float | None) -> Iterator[None]:
         """Wait for the other writers of this process."""

@@ -153,4 +153,5 @@ def activate(connection: apsw.Connection, model: Model) -> bool:
     connection.execute("UPDATE models SET active = 1 WHERE key = ?", (key,))
     connection.execute("DELETE FROM vectors WHERE model <> ?", (key,))
     connection.execute("DELETE FROM models WHERE key <> ?", (key,))
+    connection.execute("DELETE FROM snapshots WHERE model NOT IN (0, ?)", (key,))
     return True

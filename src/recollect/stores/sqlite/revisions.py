@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import apsw
 
-__all__ = ["renew", "revise", "revision"]
+__all__ = ["note_changes", "renew", "revise", "revision"]
 
 
 def revision(connection: apsw.Connection, namespace: int) -> int:
@@ -16,6 +18,15 @@ def revision(connection: apsw.Connection, namespace: int) -> int:
 def renew(connection: apsw.Connection) -> None:
     """Begin the connection's transaction anew, so that it sees what others wrote."""
     connection.execute("ROLLBACK; BEGIN")
+
+
+def note_changes(connection: apsw.Connection, namespace: int, notes: Sequence[int]) -> None:
+    """Say of which notes the words change or go in this revision, where a snapshot has to know."""
+    if notes and connection.execute("SELECT 1 FROM snapshots WHERE namespace = ? LIMIT 1", (namespace,)).get:
+        now = revision(connection, namespace)
+        connection.executemany(
+            "INSERT OR IGNORE INTO word_changes VALUES (?, ?, ?)", [(namespace, now, note) for note in notes]
+        )
 
 
 def revise(connection: apsw.Connection, namespace: int) -> None:

@@ -163,6 +163,23 @@ CREATE INDEX links_by_kind ON links (namespace, kind);
 CREATE INDEX notes_by_namespace ON notes (namespace);  -- and by key, the order in which they came
 """
 
+_SNAPSHOTS = """
+CREATE TABLE snapshots (           -- files beside this one, which hold what is derived from it
+    namespace INTEGER NOT NULL REFERENCES namespaces,
+    model INTEGER NOT NULL,        -- whose vectors it has; 0 where it has words
+    token TEXT NOT NULL,           -- ends the file's name; empty while the first is made
+    revision INTEGER NOT NULL,     -- of the namespace, when it was made
+    last INTEGER NOT NULL,         -- the highest key, of a note or of a vector, that it knows
+    PRIMARY KEY (namespace, model)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE word_changes (        -- notes whose words changed or went since; new ones have higher keys
+    namespace INTEGER NOT NULL REFERENCES namespaces,
+    revision INTEGER NOT NULL,
+    note INTEGER NOT NULL,
+    PRIMARY KEY (namespace, revision, note)
+) STRICT, WITHOUT ROWID;
+"""
+
 TABLES = (
     "namespaces",
     "documents",
@@ -174,9 +191,11 @@ TABLES = (
     "titled",
     "mentions",
     "entities",
+    "snapshots",
+    "word_changes",
 )
 
-_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS, _EXPIRY, _WALLS)
+_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS, _EXPIRY, _WALLS, _SNAPSHOTS)
 """The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)

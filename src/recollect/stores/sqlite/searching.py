@@ -16,15 +16,51 @@ from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.postings.moment import AnyWord, Moment
 from recollect.stores.sqlite.vectors import VectorIndex
 from recollect.stores.units import nearness, nearnesses, rows_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
 
-__all__ = ["candidates", "search_vectors", "search_words", "similarities"]
+__all__ = ["candidates", "search_postings", "search_vectors", "search_words", "similarities"]
 
 WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
+DEEPER = (4, 32)
+"""How many times as many notes as are wanted are looked at where not all count."""
+
+
+def search_postings(
+    connection: apsw.Connection, moment: Moment, query: AnyWord, limit: int, filters: Filters
+) -> list[Candidate] | None:
+    """Return the best notes by BM25 for any of several words, as ``search_words`` does.
+
+    With filters, some of the best of all are looked at, and then more, until enough of them pass: what passes is in the
+    same order as it is among all. Where too few do, ``None`` is the answer, and the word index can tell more quickly.
+    """
+    conditions, values = condition(filters)
+    restricted = bool(conditions) or expiry.hidden(connection)
+    for deeper in DEEPER if restricted else (1,):
+        best = moment.search(query, deeper * limit)
+        scores = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
+        rows = fetch(
+            connection,
+            f"SELECT n.key, {_OF_NOTES} FROM notes AS n WHERE n.key IN (SELECT value FROM json_each(?)) {conditions}",  # noqa: S608 (names of our own)
+            (json.dumps(list(scores)), *values),
+        )
+        if len(rows) >= limit or len(scores) < deeper * limit:
+            break
+    else:
+        return None
+    found = []
+    for key, *row in rows:
+        candidate = candidate_of(row)
+        candidate.lexical_score = candidate.score = scores[key]
+        found.append(candidate)
+    found.sort(key=_best_first)
+    for rank, candidate in enumerate(found[:limit], start=1):
+        candidate.lexical_rank = rank
+    return found[:limit]
 
 
 def search_words(
@@ -89,28 +125,23 @@ def search_vectors(
         promising = view.nearest(vector, limit, allowed)
         alive = fetch(
             connection,
-            "SELECT v.key, v.vector FROM vectors AS v JOIN notes AS n ON n.key = v.note "
+            f"SELECT v.key, v.vector, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608 (names of our own)
             "WHERE v.key IN (SELECT value FROM json_each(?)) ORDER BY v.key",
             (json.dumps(promising),),
         )
         if len(alive) == len(promising):
             break
-        gone = {*promising}.difference(key for key, _ in alive)
+        gone = {*promising}.difference(row[0] for row in alive)
         index.bury(gone)
         view = view.without(gone)
-    scores = nearnesses([held for _, held in alive], model, vector.astype(np.float64))
-    best = Scores(np.array([key for key, _ in alive], dtype=np.int64), scores).best(limit)
-    similarity = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
+    scores = nearnesses([row[1] for row in alive], model, vector.astype(np.float64))
+    best = Scores(np.arange(len(alive)), scores).best(limit)
     found = []
-    for key, *row in connection.execute(
-        f"SELECT v.key, {_OF_NOTES} FROM vectors AS v JOIN notes AS n ON n.key = v.note "  # noqa: S608 (names of our own)
-        "WHERE v.key IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(similarity)),),
-    ):
-        candidate = candidate_of(row)
-        candidate.vector_similarity = candidate.score = similarity[key]
+    for place, score in zip(best.notes.tolist(), best.scores.tolist(), strict=True):
+        candidate = candidate_of(alive[place][2:])
+        candidate.vector_similarity = candidate.score = score
         found.append(candidate)
-    found.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
+    found.sort(key=_best_first)
     for rank, candidate in enumerate(found[:limit], start=1):
         candidate.vector_rank = rank
     return found[:limit]
@@ -140,6 +171,10 @@ def similarities(
     )
     query = vector.astype(np.float64)
     return {note: nearness(rows_of(held, active[1]), query) for note, held in rows}
+
+
+def _best_first(candidate: Candidate) -> tuple[float, str, str]:
+    return -candidate.score, candidate.path, candidate.id
 
 
 def _conditions(namespace: int, filters: Filters, excluded: str) -> tuple[str, list[Any]]:

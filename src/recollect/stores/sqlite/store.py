@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from recollect import clock
-from recollect.errors import NoteNotFoundError
+from recollect.errors import NoteNotFoundError, StoreError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
 from recollect.query import Query, render_fts5, render_fts5_exclusion
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Reading, expression
 from recollect.stores.backups import appearing
 from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, Shelf, StoreStats
 from recollect.stores.batches import Batch
@@ -31,8 +32,12 @@ from recollect.stores.sqlite.embedding import active_model
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.postings.index import PostingsIndex
+from recollect.stores.sqlite.postings.moment import Moment, any_word
+from recollect.stores.sqlite.renewing import Renewals
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.shelving import SHELVES_AT_ONCE, shelves_behind, write_shelves
+from recollect.stores.sqlite.snapshots import Snapshots
 from recollect.stores.sqlite.tables import (
     delete_notes,
     linked_note,
@@ -84,6 +89,12 @@ class SQLiteStore:
         }
         self._vocabularies = Kept(vocabulary.index_vocabulary, revisions)
         self._counts = Kept(NoteCounts.begun, revisions)
+        self._snapshots = Snapshots(self._connections)
+        self._renewals = Renewals(self._connections)
+        self._postings: dict[int, PostingsIndex] = {}
+        self._wrote = False
+        self._grown: set[str] = set()
+        """The namespaces in which notes were written here."""
         self._lock = threading.Lock()
         self._known_words = KnownWords()
 
@@ -112,7 +123,9 @@ class SQLiteStore:
             batch = Batch(Transaction(connection), create=create)
             batch.add(drafts)
             write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
-            return batch.notes()
+            written = batch.notes()
+        self._grown.update(note.namespace for note in written)
+        return written
 
     def write_documents(
         self,
@@ -128,6 +141,7 @@ class SQLiteStore:
             batch = Batch(Transaction(connection), adopt=adopt)
             written = batch.add_documents(documents, namespace)
             write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+        self._grown.add(namespace)
         return written
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
@@ -156,6 +170,7 @@ class SQLiteStore:
         with self._connections.reading() as connection:
             if not expiry.is_due(connection, moment):
                 return 0
+        self._wrote = True
         with self._connections.writing(patience=0) as connection:
             return expiry.remove(connection, moment, -1 if most is None else most)
 
@@ -204,14 +219,20 @@ class SQLiteStore:
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
-        expression = render_fts5(query, reading)
-        if not expression or limit <= 0:
+        node = expression(query, reading)
+        if node is None or limit <= 0:
             return []
         with self._reading() as connection:
             home = namespace_key(connection, namespace)
             if home is None:
                 return []
-            return searching.search_words(connection, home, expression, min(limit, LARGEST), filters)
+            any_of, deepest = any_word(node), min(limit, LARGEST)
+            moment = self._lists(connection, home) if any_of else None
+            if any_of and moment:
+                found = searching.search_postings(connection, moment, any_of, deepest, filters)
+                if found is not None:
+                    return found
+            return searching.search_words(connection, home, render_fts5(query, reading), deepest, filters)
 
     def search_vectors(
         self,
@@ -234,6 +255,8 @@ class SQLiteStore:
             index, deepest = self._index(home, *active), min(limit, LARGEST)
             excluded = render_fts5_exclusion(without) if without else ""
             found = searching.search_vectors(connection, index, home, active[1], unit, deepest, filters, excluded)
+            if index.is_due():
+                self._renewals.begin(index.renew)
             if active_model(connection) == active:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.
@@ -262,6 +285,10 @@ class SQLiteStore:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0, [0] * len(queries)
+            asked = [_single_word(query) for query in queries]
+            moment = self._lists(connection, home) if None not in asked else None
+            if moment is not None:
+                return moment.notes, [moment.holding(word or "") for word in asked]
             counts = self._counts.at(connection, home)
             return counts.notes, [counts.of(connection, render_fts5(query)) for query in queries]
 
@@ -386,12 +413,18 @@ class SQLiteStore:
     def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
         """Store vectors of notes whose text is still the one that was embedded."""
         with self._writing() as connection:
-            return embedding.embed(connection, model, vectors)
+            embedded = embedding.embed(connection, model, vectors)
+            self._grown.update(name for (name,) in fetch(connection, "SELECT name FROM namespaces"))
+        return embedded
 
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
         with self._writing() as connection:
-            return embedding.activate(connection, model)
+            before = self._snapshots.tokens(connection)
+            activated = embedding.activate(connection, model)
+            needless = before - self._snapshots.tokens(connection)
+        self._snapshots.forget(needless)
+        return activated
 
     def stats(self) -> StoreStats:
         """Return what the store holds."""
@@ -409,18 +442,21 @@ class SQLiteStore:
     def check(self) -> list[Finding]:
         """Look at every part and return what was found, the good news too."""
         with self._connections.checking() as connection:
-            return checking.check(connection)
+            return checking.check(connection, self._snapshots)
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
         with self._connections.checking() as connection:
             unreadable = checking.unreadable_indexes(connection)
         with self._connections.writing() as connection:
+            needless = self._snapshots.tokens(connection)
             checking.rebuild(connection, unreadable)
+        self._snapshots.forget(needless)
         if unreadable:
             self._connections.vacuum()
         with self._lock:
             self._indexes.clear()
+            self._postings.clear()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
@@ -430,8 +466,13 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Let go of the file."""
+        if self._wrote:
+            self._renewals.wait()
+            self._renew_snapshots()
+        self._renewals.stop()
         self._connections.close()
         self._indexes.clear()
+        self._postings.clear()
         for kept in self._names.values():
             kept.clear()
         self._vocabularies.clear()
@@ -450,15 +491,59 @@ class SQLiteStore:
         with self._connections.writing() as connection:
             expiry.remove(connection, to_microseconds(clock.now()))
             yield connection
+        self._wrote = True
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:
             if any(other != key for _, other in self._indexes):  # of a model that gave way to another
                 self._indexes = {place: index for place, index in self._indexes.items() if place[1] == key}
             if (namespace, key) not in self._indexes:
-                self._indexes[namespace, key] = VectorIndex(namespace, key, model.dimension, model.precision)
+                self._indexes[namespace, key] = VectorIndex(
+                    self._snapshots, namespace, key, model.dimension, model.precision
+                )
             return self._indexes[namespace, key]
+
+    def _lists(self, connection: apsw.Connection, namespace: int) -> Moment | None:
+        """Return the posting lists of a namespace as the connection's transaction, which begins anew, sees them."""
+        index = self._postings_of(namespace)
+        moment = index.view(connection)
+        if index.is_due(connection):
+            self._renewals.begin(index.renew)
+        return moment
+
+    def _postings_of(self, namespace: int) -> PostingsIndex:
+        with self._lock:
+            if namespace not in self._postings:
+                self._postings[namespace] = PostingsIndex(self._snapshots, namespace)
+            return self._postings[namespace]
+
+    def _renew_snapshots(self) -> None:
+        """See to it that what was written here is found as quickly by who comes next, and that what is gone is gone."""
+        with suppress(StoreError):
+            with self._connections.reading() as connection:
+                active = active_model(connection)
+                homes = fetch(
+                    connection,
+                    "SELECT namespace FROM word_changes UNION "
+                    "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))",
+                    (json.dumps(list(self._grown)),),
+                )
+                indexes: list[PostingsIndex | VectorIndex] = []
+                for (home,) in homes:
+                    indexes += [self._postings_of(home), *([self._index(home, *active)] if active else [])]
+                stale = [index for index in indexes if index.is_stale(connection)]
+            for index in stale:
+                index.renew(lambda: False)
 
     def _files(self) -> list[Path]:
         path = self._connections.path
-        return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))]
+        return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm")), *self._snapshots.files()]
+
+
+def _single_word(query: Query) -> str | None:
+    """Return the word that a query asks for, nothing for one that asks for none; ``None`` for any other."""
+    node = expression(query)
+    if node is None:
+        return ""
+    asked = any_word(node)
+    return asked.words[0] if asked and len(asked.words) == 1 else None

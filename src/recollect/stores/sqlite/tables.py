@@ -12,7 +12,7 @@ from recollect.errors import NoteNotFoundError
 from recollect.model import Link, Note
 from recollect.stores.rows import COLUMNS, folded_name, note_of, to_microseconds
 from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.sqlite.revisions import revise
+from recollect.stores.sqlite.revisions import note_changes, revise
 
 __all__ = [
     "delete_notes",
@@ -117,6 +117,7 @@ def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[in
     keys = [(key,) for key in notes]
     if keys:
         revise(connection, namespace)
+        note_changes(connection, namespace, notes)
     connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
     connection.executemany("DELETE FROM notes WHERE key = ?", keys)
 

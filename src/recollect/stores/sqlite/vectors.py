@@ -1,8 +1,8 @@
-"""The vectors of one namespace in memory, as bytes, and which of them can be among the nearest to a query.
+"""The vectors of one namespace as bytes, and which of them can be among the nearest to a query.
 
-The index is derived from the table ``vectors`` and never the only copy of anything. It grows by what the table has
-behind the last key that it knows. What was deleted from the table is found out when a search comes upon it: the table
-is asked for every result.
+The index is derived from the table ``vectors`` and never the only copy of anything. It begins with what a snapshot has,
+which is mapped into memory, and grows by what the table has behind the last key that it knows. What was deleted from
+the table is found out when a search comes upon it: the table is asked for every result.
 
 A search works on a view: the index as it was at one moment, and a transaction that began at the same moment. Who takes
 a view begins its transaction while no other can, so that a view never lacks what its transaction sees.
@@ -16,33 +16,42 @@ vectors alone, not on where a row lies, nor on which process asks, and nothing i
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError
-from recollect.stores.sqlite.codes import Codes, Reach, encode, reaches
+from recollect.stores.sqlite.arrays import Arrays
+from recollect.stores.sqlite.codes import Codes, encode
+from recollect.stores.sqlite.fetching import fetch
+from recollect.stores.sqlite.growing import Growing
+from recollect.stores.sqlite.sieve import AS_THEY_ARE, Reach, Sieve, Turn, edge_of, turn_of
+from recollect.stores.sqlite.snapshots import Kept, Made, Snapshots, changed_since, most_unknown
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 __all__ = ["VectorIndex", "View"]
 
-BLOCK_ROWS = 8192
+LEAST_VECTORS = 10_000
+"""From how many vectors on a snapshot is worth its while: so many are read in some ten milliseconds."""
 READ_ROWS = 1024
-GROUP = 64
-"""Of how many scores only the best is looked at, to see how good the last that counts is at least."""
+SAMPLED = 8_000
+"""How many vectors are looked at to see how all are best turned."""
+USUAL = 60
+"""How many of the nearest a search usually wants."""
 
 
 class View(NamedTuple):
     """The vectors of an index at one moment."""
 
-    blocks: list[Codes]
+    parts: list[Sieve]
     keys: NDArray[np.int64]
     """The key of each note, rising."""
     ends: NDArray[np.int64]
@@ -54,34 +63,36 @@ class View(NamedTuple):
 
         With ``allowed``, only those keys count.
         """
-        count = len(self.keys)
-        if not count:
+        if not len(self.keys):
             return []
-        least, most = self._reaches(encode(query[np.newaxis]))
-        out = self._hidden(allowed)
-        if out is not None:
-            least[out] = most[out] = -np.inf
-        edge = _edge(least, limit) if limit < count else -np.inf
-        found: list[int] = self.keys[(most >= edge) & (most > -np.inf)].tolist()
+        rows, least, most = self._reach(query, limit, self._hidden(allowed))
+        if self.ends[-1] > len(self.ends):
+            notes, places = np.unique(np.searchsorted(self.ends, rows, side="right"), return_inverse=True)
+            each = np.full((2, len(notes)), -np.inf, dtype=np.float32)
+            np.maximum.at(each[0], places, least)
+            np.maximum.at(each[1], places, most)
+            rows, (least, most) = notes, each
+        edge = edge_of(least, limit) if limit < len(least) else -np.inf
+        found: list[int] = self.keys[rows[most >= edge]].tolist()
         return found
 
     def without(self, keys: Collection[int]) -> View:
         """Return the same without notes that turned out to be gone."""
         return self._replace(dead=self.dead.union(keys))
 
-    def _reaches(self, query: Codes) -> Reach:
-        """Return the least and the most that each note can score."""
-        rows = int(self.ends[-1])
-        parts = []
-        for place, block in enumerate(self.blocks):
-            full = min(BLOCK_ROWS, rows - place * BLOCK_ROWS)
-            filled = Codes(block.rows[:full], block.scales[:full], block.errors[:full])
-            parts.append(reaches(filled, query))
-        least, most = (np.concatenate(each) for each in zip(*parts, strict=True))
-        if rows > len(self.keys):
-            starts = np.concatenate(([0], self.ends[:-1]))
-            return Reach(np.maximum.reduceat(least, starts), np.maximum.reduceat(most, starts))
-        return Reach(least, most)
+    def _reach(self, query: Vector, limit: int, hidden: NDArray[np.bool_] | None) -> Reach:
+        """Return the rows of each part that can be among the best of it."""
+        if self.ends[-1] > len(self.ends):
+            pieces = np.diff(self.ends, prepend=0)
+            limit *= int(pieces.max())  # so many rows are of as many notes as are wanted at least
+            hidden = None if hidden is None else np.repeat(hidden, pieces)
+        found, start = [], 0
+        for part in self.parts:
+            end = start + len(part.scales)
+            rows, least, most = part.reach(query, limit, None if hidden is None else hidden[start:end])
+            found.append(Reach(rows + start, least, most))
+            start = end
+        return found[0] if len(found) == 1 else Reach(*map(np.concatenate, zip(*found, strict=True)))
 
     def _hidden(self, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
         """Return which notes do not count; ``None`` where all do."""
@@ -95,29 +106,64 @@ class View(NamedTuple):
         return hidden
 
 
-def _edge(scores: NDArray[np.float32], limit: int) -> np.float32:
-    """Return the last of the best so many scores."""
-    if limit * GROUP < len(scores):
-        # So many groups have a score as good as this, and few others do.
-        best = np.maximum.reduceat(scores, np.arange(0, len(scores), GROUP))
-        scores = scores[scores >= np.partition(best, len(best) - limit)[len(best) - limit]]
-    edge: np.float32 = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-    return edge
+class _Held:
+    """What an index has: the rows of a snapshot, and those that came since."""
+
+    def __init__(self, dimension: int, kept: Kept | None = None, found: Arrays | None = None) -> None:
+        """Begin with a snapshot, or with nothing."""
+        self.kept = kept
+        arrays = dict(found.arrays) if found else {}
+        self.keys = Growing(arrays.pop("keys", np.empty(0, np.int64)))
+        self.ends = Growing(arrays.pop("ends", np.empty(0, np.int64)))
+        self._base = [Sieve(**arrays)] if arrays else []
+        none: list[Any] = list(encode(np.empty((0, dimension), np.float32)))
+        self._codes: list[Growing[Any]] = [Growing(part) for part in none]
+
+    @property
+    def last(self) -> int:
+        """The highest key."""
+        return max(int(self.keys.held[-1]) if len(self.keys.held) else 0, self.kept.last if self.kept else 0)
+
+    @property
+    def unsaved(self) -> int:
+        """How many rows are in no snapshot."""
+        return len(self._codes[0].held)
+
+    def view(self, dead: frozenset[int]) -> View:
+        """Return all as it is now."""
+        parts = list(self._base)
+        if self.unsaved:
+            codes: list[Any] = [part.held for part in self._codes]
+            parts.append(Sieve.of(AS_THEY_ARE, Codes(*codes)))
+        return View(parts, self.keys.held, self.ends.held, dead)
+
+    def append(self, keys: NDArray[np.int64], pieces: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
+        """Put rows behind the last; a search going on does not mind."""
+        codes: list[Any] = list(encode(vectors))
+        for part, more in zip(self._codes, codes, strict=True):
+            part.append(more)
+        start = int(self.ends.held[-1]) if len(self.ends.held) else 0
+        self.keys.append(keys)
+        self.ends.append(start + np.cumsum(pieces))
 
 
 class VectorIndex:
     """All vectors of a namespace and model that this process has seen."""
 
-    def __init__(self, namespace: int, model: int, dimension: int, precision: str) -> None:
-        """Begin with no vector."""
+    def __init__(self, snapshots: Snapshots, namespace: int, model: int, dimension: int, precision: str) -> None:
+        """Begin with no vector; the first search looks for a snapshot."""
+        self._snapshots = snapshots
         self._namespace = namespace
         self._model = model
         self._dimension = dimension
-        self._precision = np.dtype(precision)
+        try:
+            self._precision = np.dtype(precision)
+        except TypeError as error:
+            raise StoreDamagedError(f"the store's vectors are in {precision}, which nobody knows; reindex") from error
         self._lock = threading.Lock()
-        self._blocks: list[Codes] = []
-        self._keys = np.empty(0, dtype=np.int64)
-        self._ends = np.empty(0, dtype=np.int64)
+        self._held = _Held(dimension)
+        self._seen: Kept | None = None
+        """The snapshot that was last looked for, even if its file was not there."""
         self._dead: frozenset[int] = frozenset()
         self._counted = READ_ROWS
         """How many there were in the table when they were last counted."""
@@ -126,24 +172,60 @@ class VectorIndex:
         """Begin the connection's transaction anew, take in what it sees, and return the index as it is then."""
         with self._lock:
             connection.execute("ROLLBACK; BEGIN")
+            self._begin_with(self._snapshots.current(connection, self._namespace, self._model))
             if self._is_mostly_gone(connection):
-                self._blocks, self._keys, self._ends, self._dead = [], self._keys[:0], self._ends[:0], frozenset()
-            last = int(self._keys[-1]) if len(self._keys) else 0
-            # Where there is no other namespace, the table is read quicker as it lies than by its index.
-            alone = connection.execute("SELECT count(*) < 2 FROM (SELECT 1 FROM namespaces LIMIT 2)").get
-            unindexed = "+" if alone else ""
-            rows = connection.execute(
-                f"SELECT key, vector FROM vectors WHERE {unindexed}namespace = ? "  # noqa: S608 (a sign of our own)
-                f"AND {unindexed}model = ? AND key > ? ORDER BY key",
-                (self._namespace, self._model, last),
-            )
-            for keys, pieces, vectors in self._read(rows):
-                self._append(keys, pieces, vectors)
-            return View(list(self._blocks), self._keys, self._ends, self._dead)
+                self._held, self._dead = _Held(self._dimension), frozenset()
+            for keys, pieces, vectors in self._read(connection, self._held.last):
+                self._held.append(keys, pieces, vectors)
+            return self._held.view(self._dead)
+
+    def is_due(self) -> bool:
+        """Return whether a snapshot is needed; asked after each view, and quick."""
+        held = self._held
+        return held.unsaved > (most_unknown(len(held.keys.held)) if held.kept else LEAST_VECTORS)
+
+    def is_stale(self, connection: apsw.Connection) -> bool:
+        """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
+        kept = self._snapshots.current(connection, self._namespace, self._model)
+        found = self._snapshots.opened(kept) if kept else None
+        if kept and found and changed_since(connection, self._namespace, kept.revision):
+            return True
+        most = most_unknown(len(found.arrays["keys"])) if found else LEAST_VECTORS
+        sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE namespace = ? AND model = ? AND key > ? LIMIT ?)"
+        last = kept.last if kept and found else 0
+        new: int = connection.execute(sql, (self._namespace, self._model, last, most + 1)).get
+        return new > most
+
+    def renew(self, stopped: Callable[[], bool]) -> None:
+        """Make another snapshot, unless one is to stop."""
+        self._snapshots.renew(
+            self._namespace, self._model, lambda connection, before: self._made(connection, before, stopped)
+        )
+
+    def bury(self, keys: Collection[int]) -> None:
+        """Remember that these keys, which a view held, are gone from the table."""
+        with self._lock:
+            # Since the view was taken, the index may have begun anew, without them.
+            here = np.isin(np.fromiter(keys, dtype=np.int64), self._held.keys.held)
+            self._dead = self._dead.union(key for key, known in zip(keys, here, strict=True) if known)
+
+    def __len__(self) -> int:
+        """Return how many notes have vectors, those that are gone but not yet found out included."""
+        return len(self._held.keys.held) - len(self._dead)
+
+    def _begin_with(self, kept: Kept | None) -> None:
+        """Take a snapshot for a beginning that is another than the one that is held."""
+        if kept is None or kept == self._seen:
+            return
+        self._seen = kept
+        found = self._snapshots.opened(kept)
+        if found is not None:
+            self._held, self._dead = _Held(self._dimension, kept, found), frozenset()
+            self._counted = max(self._counted, len(self._held.keys.held))
 
     def _is_mostly_gone(self, connection: apsw.Connection) -> bool:
         """Return whether it is time to begin anew: asked when many are known to be gone, or many came."""
-        known = len(self._keys)
+        known = len(self._held.keys.held)
         if known < READ_ROWS or (len(self._dead) * 4 <= known and known < 2 * self._counted):
             return False
         counted: int = connection.execute(
@@ -152,50 +234,64 @@ class VectorIndex:
         self._counted = counted
         return counted * 4 < known * 3
 
-    def bury(self, keys: Collection[int]) -> None:
-        """Remember that these keys, which a view held, are gone from the table."""
-        with self._lock:
-            # Since the view was taken, the index may have begun anew, without them.
-            here = np.isin(np.fromiter(keys, dtype=np.int64), self._keys)
-            self._dead = self._dead.union(key for key, known in zip(keys, here, strict=True) if known)
+    def _made(self, connection: apsw.Connection, before: Kept | None, stopped: Callable[[], bool]) -> Made | None:
+        """Return the snapshot before without what is gone and with what came since, or one made from nothing."""
+        listed = connection.execute(
+            "SELECT key FROM vectors WHERE namespace = ? AND model = ? ORDER BY key", (self._namespace, self._model)
+        )
+        there = np.fromiter((key for (key,) in listed), dtype=np.int64)
+        found = self._snapshots.opened(before) if before else None
+        if found and len(there) > 2 * found.facts["sampled"]:
+            found = None  # so many came that they may differ otherwise
+        held = _Held(self._dimension, before, found) if found else _Held(self._dimension)
+        sampled = found.facts["sampled"] if found else len(there)
+        parts = held.view(frozenset()).parts
+        turn = parts[0].turn if parts else self._turn(connection, there)
+        keys, pieces = [held.keys.held], [np.diff(held.ends.held, prepend=0)]
+        for some, rows, vectors in self._read(connection, held.last):
+            if stopped():
+                return None
+            keys.append(some)
+            pieces.append(rows)
+            parts.append(Sieve.of(turn, turn.encode(vectors)))
+        if not parts:
+            return None
+        all_keys, all_pieces = np.concatenate(keys), np.concatenate(pieces)
+        alive = np.isin(all_keys, there)
+        sieve = Sieve.joined(parts) if len(parts) > 1 else parts[0]
+        if not alive.all():
+            sieve = sieve.only(np.repeat(alive, all_pieces))
+        arrays = {**sieve._asdict(), "keys": all_keys[alive], "ends": np.cumsum(all_pieces[alive])}
+        return Made(arrays, {"sampled": sampled}, int(max(all_keys[-1], held.last)))
 
-    def __len__(self) -> int:
-        """Return how many notes have vectors, those that are gone but not yet found out included."""
-        return len(self._keys) - len(self._dead)
+    def _turn(self, connection: apsw.Connection, keys: NDArray[np.int64]) -> Turn:
+        """Return how vectors like these are best turned and cut."""
+        sample = keys[:: max(1, len(keys) // SAMPLED)].tolist()
+        found = fetch(
+            connection,
+            "SELECT vector FROM vectors WHERE key IN (SELECT value FROM json_each(?))",
+            (json.dumps(sample),),
+        )
+        rows = [np.frombuffer(vector, dtype=self._precision, count=self._dimension) for (vector,) in found]
+        return turn_of(np.array(rows, dtype=np.float32).reshape(-1, self._dimension), USUAL / max(1, len(keys)))
 
-    def _read(self, rows: apsw.Cursor) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]]:
-        """Yield the keys of some notes, how many rows each has, and the rows."""
+    def _read(
+        self, connection: apsw.Connection, last: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]]:
+        """Yield of what lies behind a key the keys of some notes, how many rows each has, and the rows."""
+        # Where there is no other namespace, the table is read quicker as it lies than by its index.
+        alone = connection.execute("SELECT count(*) < 2 FROM (SELECT 1 FROM namespaces LIMIT 2)").get
+        unindexed = "+" if alone else ""
+        found = connection.execute(
+            f"SELECT key, vector FROM vectors WHERE {unindexed}namespace = ? "  # noqa: S608 (a sign of our own)
+            f"AND {unindexed}model = ? AND key > ? ORDER BY key",
+            (self._namespace, self._model, last),
+        )
         width = self._dimension * self._precision.itemsize
-        while batch := list(islice(rows, READ_ROWS)):
+        while batch := list(islice(found, READ_ROWS)):
             keys, vectors = zip(*batch, strict=True)
             if any(not vector or len(vector) % width for vector in vectors):
                 raise StoreDamagedError("the store holds a vector of a wrong length; 'recollect doctor --repair' helps")
             matrix = np.frombuffer(b"".join(vectors), dtype=self._precision).reshape(-1, self._dimension)
             pieces = np.array([len(vector) // width for vector in vectors], dtype=np.int64)
             yield np.array(keys, dtype=np.int64), pieces, matrix.astype(np.float32, copy=False)
-
-    def _append(self, keys: NDArray[np.int64], pieces: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Copy rows behind the last, into a new block where the last is full; a search going on does not mind."""
-        start, taken = int(self._ends[-1]) if len(self._ends) else 0, 0
-        codes = encode(vectors)
-        while taken < len(vectors):
-            place, offset = divmod(start + taken, BLOCK_ROWS)
-            if place == len(self._blocks):
-                self._blocks.append(_empty(self._dimension))
-            count = min(BLOCK_ROWS - offset, len(vectors) - taken)
-            block = self._blocks[place]
-            block.rows[offset : offset + count] = codes.rows[taken : taken + count]
-            block.scales[offset : offset + count] = codes.scales[taken : taken + count]
-            block.errors[offset : offset + count] = codes.errors[taken : taken + count]
-            taken += count
-        self._keys = np.concatenate([self._keys, keys])
-        self._ends = np.concatenate([self._ends, start + np.cumsum(pieces)])
-
-
-def _empty(dimension: int) -> Codes:
-    """Return room for the rows of a block."""
-    return Codes(
-        np.empty((BLOCK_ROWS, dimension), dtype=np.int8),
-        np.empty(BLOCK_ROWS, dtype=np.float32),
-        np.empty(BLOCK_ROWS, dtype=np.float32),
-    )

@@ -20,7 +20,7 @@ from recollect.stores.sqlite.embedding import active_model, write_vectors
 from recollect.stores.sqlite.entities import write_entities
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.mentions import write_mentions
-from recollect.stores.sqlite.revisions import revise
+from recollect.stores.sqlite.revisions import note_changes, revise
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.sqlite.tables import delete_notes, links_of, namespace_key, write_links
 from recollect.stores.tokens import indexed
@@ -132,6 +132,9 @@ def _write_notes(connection: apsw.Connection, changes: Sequence[Change], known_w
         words = [(change.new.key, *map(indexed, words_of(change.new))) for change in group if change.words_changed]
         if words or any(change.renamed for change in group):
             revise(connection, namespace)
+            note_changes(
+                connection, namespace, [change.new.key for change in group if change.old and change.words_changed]
+            )
         executemany(
             f"INSERT INTO words_{namespace} (rowid, path, title, summary, tags, content) "  # noqa: S608 (names of our own)
             "VALUES (?, ?, ?, ?, ?, ?)",

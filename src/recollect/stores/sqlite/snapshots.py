@@ -1,0 +1,177 @@
+"""Files beside the memory that hold what is derived from it as arrays, and how they are kept in step with it.
+
+SQLite stays the only truth: a file can be deleted at any time and is made anew. The table ``snapshots`` says which file
+belongs to a namespace, and of which revision of it that is. Notes that came since have higher keys than it knows; those
+that changed or went since are listed in ``word_changes`` with the revision that did it, from before the file is begun
+until every file of the namespace knows of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+import apsw
+from numpy.typing import NDArray
+
+from recollect.errors import StoreError
+from recollect.stores.sqlite.arrays import Arrays, is_whole, load, save
+from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.fetching import fetch
+from recollect.stores.sqlite.revisions import revision
+
+__all__ = ["WORDS", "Kept", "Made", "Snapshots", "changed_since", "most_unknown"]
+
+WORDS = 0
+"""In the place of a model's key: the snapshot is of words."""
+PATIENCE = 1.0
+"""Seconds to wait for other writers: what is made here can be made later."""
+LEFT_BEHIND = 600.0
+"""After so many seconds a file that no table names is one that somebody left unfinished."""
+
+
+def most_unknown(notes: int) -> int:
+    """Return how many notes a snapshot of so many may lack: so many are read when a process begins to search.
+
+    >>> most_unknown(3_000), most_unknown(1_000_000)
+    (2000, 20000)
+    """
+    return max(2_000, notes // 50)
+
+
+class Kept(NamedTuple):
+    """A snapshot that is kept: the end of its file's name, its revision, and the highest key that it knows."""
+
+    token: str
+    revision: int
+    last: int
+
+
+class Made(NamedTuple):
+    """A snapshot that was just made."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    facts: Mapping[str, Any]
+    last: int
+
+
+class Snapshots:
+    """The snapshots of one memory."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Begin without a look at any."""
+        self._connections = connections
+
+    def current(self, connection: apsw.Connection, namespace: int, model: int = WORDS) -> Kept | None:
+        """Return which snapshot a connection's transaction sees, if there is one."""
+        row = connection.execute(_KEPT, (namespace, model)).get
+        return Kept(*row) if row and row[0] else None
+
+    def opened(self, kept: Kept) -> Arrays | None:
+        """Map a snapshot's file into memory, if it is there: a copy of the memory elsewhere has none."""
+        with suppress(StoreError, OSError):
+            return load(self._file(kept.token))
+        return None
+
+    def renew(self, namespace: int, model: int, make: Callable[[apsw.Connection, Kept | None], Made | None]) -> None:
+        """Have another snapshot made of what is there now, and keep it.
+
+        Where that cannot be, because the disk is full or others write or were quicker, all stays as it is.
+        """
+        if self._connections.read_only:
+            return
+        with suppress(StoreError, OSError):
+            self._announce(namespace, model)
+            with self._connections.reading() as connection:
+                before = self.current(connection, namespace, model)
+                begun = revision(connection, namespace)
+                made = make(connection, before)
+            if made is not None:
+                self._keep(namespace, model, before, begun, made)
+
+    def tokens(self, connection: apsw.Connection) -> set[str]:
+        """Return the ends of the names of all files that are needed."""
+        return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
+
+    def forget(self, tokens: Iterable[str]) -> None:
+        """Delete files that are not needed any more; where one is open it may not be deleted, and is swept later."""
+        for token in tokens:
+            with suppress(OSError):
+                self._file(token).unlink()
+
+    def files(self) -> list[Path]:
+        """Return all files, those included that nobody needs any more."""
+        path = self._connections.path
+        with suppress(OSError):
+            return [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}-snapshot-")]
+        return []
+
+    def problem(self, connection: apsw.Connection) -> str:
+        """Return what is wrong with the files, in words, if anything is."""
+        files = [self._file(token) for token in sorted(self.tokens(connection))]
+        broken = [path.name for path in files if path.exists() and not is_whole(path)]
+        return f"{', '.join(broken)} is not as it was written" if broken else ""
+
+    def _announce(self, namespace: int, model: int) -> None:
+        """See to it that from now on is noted what changes."""
+        with self._connections.reading() as connection:
+            if connection.execute(_KEPT, (namespace, model)).get:
+                return
+        with self._connections.writing(patience=PATIENCE) as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
+                (model, namespace),
+            )
+
+    def _keep(self, namespace: int, model: int, before: Kept | None, begun: int, made: Made) -> None:
+        token = token_hex(8)
+        path = self._file(token)
+        try:
+            save(path, made.arrays, made.facts)
+            with self._connections.writing(patience=PATIENCE) as connection:
+                # Only in the place of the one that was there: what a later one struck out would be missing.
+                connection.execute(
+                    "UPDATE snapshots SET token = ?, revision = ?, last = ? "
+                    "WHERE namespace = ? AND model = ? AND token = ?",
+                    (token, begun, made.last, namespace, model, before.token if before else ""),
+                )
+                if not connection.changes():
+                    path.unlink()
+                    return
+                connection.execute(
+                    "DELETE FROM word_changes WHERE namespace = ?1 "
+                    "AND revision <= (SELECT min(revision) FROM snapshots WHERE namespace = ?1)",
+                    (namespace,),
+                )
+                needed = self.tokens(connection)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        if before:
+            self.forget([before.token])
+        self._sweep(needed)
+
+    def _sweep(self, needed: Iterable[str]) -> None:
+        """Delete the files that somebody left behind."""
+        for path in self.files():
+            with suppress(OSError):  # another may be quicker
+                token = path.name.rpartition("-")[2]
+                if token not in needed and time.time() - path.stat().st_mtime > LEFT_BEHIND:
+                    path.unlink()
+
+    def _file(self, token: str) -> Path:
+        path = self._connections.path
+        return path.with_name(f"{path.name}-snapshot-{token}")
+
+
+def changed_since(connection: apsw.Connection, namespace: int, last: int) -> list[int]:
+    """Return the notes whose words changed or went after a revision."""
+    sql = "SELECT DISTINCT note FROM word_changes WHERE namespace = ? AND revision > ?"
+    return [note for (note,) in fetch(connection, sql, (namespace, last))]
+
+
+_KEPT = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ?"
