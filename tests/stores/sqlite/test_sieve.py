@@ -67,9 +67,10 @@ def view_of(
     KINDS,
     st.sampled_from([1, 2, 5, 60]),
     st.sampled_from([0, 1, 3]),
+    st.sampled_from([2, 2048]),
 )
 def test_the_nearest_are_among_those_that_can_be(
-    seed: int, count: int, dimension: int, kind: str, limit: int, quarters: int
+    seed: int, count: int, dimension: int, kind: str, limit: int, quarters: int, few: int
 ) -> None:
     chance = np.random.default_rng(seed)
     pieces = chance.choice([1, 1, 1, 2, 4], count) if seed % 2 else np.ones(count, np.int64)
@@ -79,12 +80,14 @@ def test_the_nearest_are_among_those_that_can_be(
     allowed = np.sort(np.append(chance.choice(keys, count // 2, replace=False), [5, 10 * count + 15]))
     exact = np.maximum.reduceat((held.astype(np.float64) * query).sum(axis=1), np.cumsum([0, *pieces[:-1]]))
     view = view_of(held, pieces, turned(held, dimension * quarters // 4), dead)
-    for only in (None, allowed):
-        counts = np.array([key not in dead and (only is None or key in only) for key in keys])
-        found = view.nearest(query, limit, only)
-        assert set(found) <= set(keys[counts])
-        edge = np.sort(exact[counts])[-limit] if counts.sum() > limit else -np.inf
-        assert set(keys[counts & (exact >= edge)]) <= set(found)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sieve, "FEW", few)
+        for only in (None, allowed):
+            counts = np.array([key not in dead and (only is None or key in only) for key in keys])
+            found = view.nearest(query, limit, only)
+            assert set(found) <= set(keys[counts])
+            edge = np.sort(exact[counts])[-limit] if counts.sum() > limit else -np.inf
+            assert set(keys[counts & (exact >= edge)]) <= set(found)
 
 
 @pytest.mark.parametrize("kind", ["anywhere", "flat"])

@@ -19,6 +19,7 @@ from recollect.model import Filters
 from recollect.query import parse, render_fts5
 from recollect.stores.base import Model
 from recollect.stores.sqlite import renewing, searching, snapshots, vectors
+from recollect.stores.sqlite.arrays import save
 from recollect.stores.sqlite.postings import index
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.hands import Clock
@@ -83,6 +84,8 @@ def test_who_wrote_much_leaves_snapshots_behind(path: Path) -> None:
 
 def test_a_few_notes_need_none(path: Path) -> None:
     filled(path, 19)
+    with closing(SQLiteStore(path)) as store:
+        store.write_documents([], namespace="empty")
     assert files(path) == []
     with closing(SQLiteStore(path)) as store:
         assert by_words(store, "word3") == ["3"]
@@ -251,7 +254,7 @@ def test_who_is_slower_lets_the_other_be(path: Path, monkeypatch: pytest.MonkeyP
     with closing(SQLiteStore(path)) as store:
         by_words(store)
         lists = store._postings_of(1)
-        made = lists._made
+        made = lists._read
 
         def late(*given: Any) -> Any:
             snapshot = made(*given)
@@ -259,7 +262,7 @@ def test_who_is_slower_lets_the_other_be(path: Path, monkeypatch: pytest.MonkeyP
                 other.delete(["3"], namespace="default")
             return snapshot
 
-        monkeypatch.setattr(lists, "_made", late)
+        monkeypatch.setattr(lists, "_read", late)
         lists.renew(lambda: False)
         assert len(files(path)) == 2
         assert by_words(store, "word3") == []
@@ -271,7 +274,7 @@ def test_what_changes_while_the_first_is_made_is_not_lost(path: Path, monkeypatc
     filled(path)
     with closing(SQLiteStore(path)) as store:
         lists = store._postings_of(1)
-        made = lists._made
+        made = lists._read
 
         def meanwhile(*given: Any) -> Any:
             snapshot = made(*given)
@@ -279,7 +282,7 @@ def test_what_changes_while_the_first_is_made_is_not_lost(path: Path, monkeypatc
                 other.delete(["3"], namespace="default")
             return snapshot
 
-        monkeypatch.setattr(lists, "_made", meanwhile)
+        monkeypatch.setattr(lists, "_read", meanwhile)
         lists.renew(lambda: False)
         assert by_words(store, "word3") == []
         assert len(by_words(store, "tea", 99)) == 59
@@ -396,7 +399,7 @@ def test_vectors_are_turned_anew_when_twice_as_many_came(path: Path, monkeypatch
         with closing(SQLiteStore(path)) as store:
             assert by_vector(store, last - 1) == [f"{last - 1}"]
             (kept,) = [each._held.kept for each in store._indexes.values()]
-            found = store._snapshots.opened(kept) if kept else None
+            found = store._snapshots.opened(kept, vectors.ARRAYS) if kept else None
             sampled.append(found.facts["sampled"] if found else None)
     assert sampled == [60, 200]
 
@@ -420,7 +423,12 @@ def test_phrases_and_prefixes_are_left_to_fts5(path: Path) -> None:
         assert sorted(by_words(store, "word5*", 99)) == ["5", *(f"5{n}" for n in range(10))]
         assert by_words(store, "tea AND word8") == ["8"]
         assert by_words(store, "word8 NOT tea") == []
+        store.write([{"path": "private", "content": "abc\ue000def"}])
         assert by_words(store, "\ue000") == []
+        assert by_words(store, "abc\ue000def") == ["private"]
+        assert by_words(store, "\ue000\ue000") == []
+        assert by_words(store, "tea " + "x" * 40_000, 2) == by_words(store, "tea", 2)
+        store.delete(["private"], namespace="default")
         assert store.note_counts([parse("tea"), parse("word1*")], namespace="default")[1] == [60, 11]
         assert store.note_counts([parse("tea"), parse("?")], namespace="default") == (60, [60, 0])
 
@@ -475,6 +483,234 @@ def test_after_a_snapshot_there_is_a_rest(path: Path, monkeypatch: pytest.Monkey
             store._renewals.begin(make)
             store._renewals.wait()
     assert len(made) == 1
+
+
+def test_all_vectors_are_deleted_twice(path: Path) -> None:
+    filled(path)
+    for _ in range(2):
+        with closing(SQLiteStore(path)) as store:
+            store.delete([f"{n}" for n in range(61)], namespace="default")
+        with closing(SQLiteStore(path)) as store:
+            assert by_vector(store, 1) == []
+            store.write(drafts(60, 61))
+    with closing(SQLiteStore(path)) as store:
+        assert by_vector(store, 60) == ["60"]
+
+
+def test_who_deleted_makes_another_if_others_were_quicker_without_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(SQLiteStore(path)) as store:
+        store.write([*drafts(0, 60), {"path": "secret", "content": "tea quetzalcoatlus"}])
+    other, store = SQLiteStore(path), SQLiteStore(path)
+    quicker = other._postings_of(1)
+    read = quicker._read
+
+    def overtaken(*given: Any) -> Any:
+        made = read(*given)
+        monkeypatch.setattr(quicker, "_read", read)
+        store.delete(["secret"], namespace="default")
+        ours = store._postings_of(1)
+        of_ours = ours._read
+
+        def meanwhile(*given: Any) -> Any:
+            monkeypatch.setattr(ours, "_read", of_ours)
+            found = of_ours(*given)
+            done.set()
+            assert kept.wait(5)
+            return found
+
+        monkeypatch.setattr(ours, "_read", meanwhile)
+        closer.start()
+        assert done.wait(5)
+        return made
+
+    done, kept = threading.Event(), threading.Event()
+    closer = threading.Thread(target=store.close)
+    monkeypatch.setattr(quicker, "_read", overtaken)
+    quicker.renew(lambda: False)
+    kept.set()
+    closer.join()
+    other.close()
+    assert not any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
+
+
+def test_what_goes_wrong_at_the_end_leaves_nothing_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    filled(path)
+    store = SQLiteStore(path)
+    store.delete(["3"], namespace="default")
+    monkeypatch.setattr(store, "_renew_snapshots", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        by_words(store)
+
+
+def test_much_that_changed_at_once_is_taken_in_behind_a_search(path: Path) -> None:
+    filled(path)
+    with closing(SQLiteStore(path)) as store:
+        by_words(store)
+        store.write([{"path": f"{n}", "content": f"coffee word{n}"} for n in range(30)])
+        assert len(by_words(store, "coffee", 99)) == 30
+        assert uses_snapshots(store)[0] is False
+        store._renewals.wait()
+        assert len(by_words(store, "coffee", 99)) == 30
+        assert uses_snapshots(store)[0] is True
+
+
+def test_what_cannot_be_caught_up_with_is_tried_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path)
+    with closing(SQLiteStore(path)) as store:
+        by_words(store)
+        monkeypatch.setattr(store._renewals, "begin", lambda _: None)
+        store.write(drafts(60, 100))
+        by_words(store)
+        (lists,) = store._postings.values()
+        monkeypatch.setattr(lists, "_caught_up", None)
+        assert by_words(store, "word99") == ["99"]
+
+
+def test_an_interrupted_search_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path)
+    with closing(SQLiteStore(path)) as store:
+        by_words(store)
+        (lists,) = store._postings.values()
+        assert lists._state is not None
+        added = lists._state.moment.added
+        store.write(drafts(60, 62))
+
+        class Interrupted(dict[str, Any]):
+            def setdefault(self, *_: Any) -> Any:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(added, "_lists", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            by_words(store)
+        assert by_words(store, "word61") == ["61"]
+        assert len(by_words(store, "tea", 99)) == 62
+
+
+def test_threads_search_while_notes_come(path: Path) -> None:
+    filled(path, 1000)
+    problems: list[BaseException] = []
+    with closing(SQLiteStore(path)) as store:
+        ended = threading.Event()
+
+        def search() -> None:
+            try:
+                while not ended.is_set():
+                    found = store.search_text(parse("tea"), 5000, namespace="default", filters=EVERYTHING)
+                    assert len({each.id for each in found}) == len(found) >= 1000
+            except BaseException as error:  # noqa: BLE001 (told below)
+                problems.append(error)
+
+        threads = [threading.Thread(target=search) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for n in range(1000, 1400, 8):
+            store.write(drafts(n, n + 8))
+        ended.set()
+        for thread in threads:
+            thread.join()
+        assert problems == []
+        assert len(by_words(store, "tea", 9999)) == 1400
+
+
+def test_damage_is_not_carried_on(path: Path) -> None:
+    filled(path)
+    for broken in files(path):
+        whole = bytearray(broken.read_bytes())
+        whole[-70] ^= 255
+        broken.write_bytes(whole)
+    with closing(SQLiteStore(path)) as store:
+        store.write(drafts(60, 90))
+    with closing(SQLiteStore(path)) as store:
+        assert not [each for each in store.check() if each.problem]
+        assert by_words(store, "word33") == ["33"]
+        assert by_vector(store, 33) == ["33"]
+
+
+def test_a_file_of_another_kind_counts_as_none(path: Path) -> None:
+    filled(path)
+    for each in files(path):
+        each.unlink()
+        save(each, {"other": ROWS}, {})
+    with closing(SQLiteStore(path)) as store:
+        assert by_words(store, "word33") == ["33"]
+        assert by_vector(store, 33) == ["33"]
+        store.write(drafts(60, 61))
+    with closing(SQLiteStore(path)) as store:
+        assert by_words(store, "word60") == ["60"]
+        assert by_vector(store, 60) == ["60"]
+        assert uses_snapshots(store) == (True, True)
+
+
+def test_what_cannot_be_deleted_while_it_is_open_is_deleted_at_the_end(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path)
+    unlink = Path.unlink
+
+    def refused(self: Path, **given: Any) -> None:
+        if store._connections._idle:
+            raise PermissionError
+        unlink(self, **given)
+
+    store = SQLiteStore(path)
+    by_words(store)
+    store.delete(["3"], namespace="default")
+    monkeypatch.setattr(Path, "unlink", refused)
+    store.close()
+    assert len(files(path)) == 2
+
+
+def test_a_snapshot_that_was_not_made_leaves_no_trace(path: Path) -> None:
+    filled(path, 19)
+    with closing(SQLiteStore(path)) as store:
+        store._postings_of(1).renew(lambda: True)
+        store.delete(["3"], namespace="default")
+        with store._connections.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM snapshots").get == 0
+            assert connection.execute("SELECT count(*) FROM word_changes").get == 0
+
+
+def test_only_so_many_are_kept_at_hand(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.stores.sqlite.store.MOST_INDEXES", 2)
+    with closing(SQLiteStore(path)) as store:
+        for name in "abc":
+            store.write(drafts(0, 30, namespace=name))
+        for name in "abca":
+            assert by_words(store, "word3", namespace=name) == ["3"]
+        assert list(store._postings) == [3, 1]
+
+
+def test_notes_that_expired_leave_the_snapshots(path: Path, hands: Clock) -> None:
+    filled(path)
+    with closing(SQLiteStore(path)) as store:
+        store.write([{"path": "soon", "content": "tea quetzalcoatlus", "expires_at": hands.time + HOUR}])
+        store._postings_of(1).renew(lambda: False)
+    assert any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
+    hands.time += 2 * HOUR
+    with closing(SQLiteStore(path)) as store:
+        assert store.expire(hands.time) == 1
+    assert not any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
+
+
+def test_without_a_thread_searches_go_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    filled(path)
+    for each in files(path):
+        each.unlink()
+    with closing(SQLiteStore(path)) as store:
+        monkeypatch.setattr(threading.Thread, "start", none)
+        assert by_words(store, "word33") == ["33"]
+        assert by_vector(store, 33) == ["33"]
+        monkeypatch.undo()
 
 
 def test_one_snapshot_is_made_at_a_time(path: Path) -> None:

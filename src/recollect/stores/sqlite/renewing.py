@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from recollect.stores.sqlite.connections import Connections
 
@@ -30,12 +31,15 @@ class Renewals:
         with self._lock:
             if self._stopping or (self._worker and self._worker.is_alive()) or time.monotonic() < self._rests_until:
                 return
-            self._worker = threading.Thread(target=self._run, args=(renew,), name="recollect-snapshot", daemon=True)
-            self._worker.start()
+            worker = threading.Thread(target=self._run, args=(renew,), name="recollect-snapshot", daemon=True)
+            with suppress(RuntimeError):  # where no thread is to be had, searches take longer
+                worker.start()
+                self._worker = worker
 
     def wait(self) -> None:
         """Wait until nothing is being made."""
-        worker = self._worker
+        with self._lock:
+            worker = self._worker
         if worker is not None:
             worker.join()
 
@@ -47,9 +51,11 @@ class Renewals:
 
     def _run(self, renew: Callable[[Callable[[], bool]], None]) -> None:
         began = time.monotonic()
-        renew(self._stopped)
-        now = time.monotonic()
-        self._rests_until = now + RESTS * (now - began)
+        try:
+            renew(self._stopped)
+        finally:
+            now = time.monotonic()
+            self._rests_until = now + RESTS * (now - began)
 
     def _stopped(self) -> bool:
         return self._stopping or self._connections.forking

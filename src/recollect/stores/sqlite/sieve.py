@@ -36,6 +36,8 @@ SHARED_FROM = 65_536
 _HELPERS = min(3, (os.cpu_count() or 1) - 1)
 SEEDS = 2
 """How many times as many rows as are wanted are compared as a whole to begin with."""
+FEW = 2_048
+"""So many rows are compared as a whole at once, and where no more count, no other way is better."""
 GROUP = 64
 """Of how many scores only the best is looked at, to see how good the last that counts is at least."""
 TRIED = 32
@@ -141,14 +143,24 @@ class Sieve(NamedTuple):
 
     def reach(self, query: Vector, limit: int, hidden: NDArray[np.bool_] | None) -> Reach:
         """Return what the rows can score that can be among the best ``limit`` of those that are not hidden."""
-        rows, least, most = self._rough(query, limit, hidden)
-        if limit < len(rows):
-            rows = rows[most >= edge_of(least, limit)]
+        if hidden is not None and len(hidden) - np.count_nonzero(hidden) <= max(limit, FEW):
+            rows = np.flatnonzero(~hidden)
+        else:
+            rows, least, most = self._rough(query, limit, hidden)
+            if limit < len(rows):
+                rows = rows[most >= edge_of(least, limit)]
         turned = query @ self.axes if len(self.axes) else query
-        whole = np.concatenate((self.heads[rows], self.tails[rows]), axis=1) * self.scales[rows, np.newaxis]
-        whole += self.fines[rows] * self.fine_scales[rows, np.newaxis]
-        found, doubt = whole @ turned, self.fine_errors[rows] + np.float32(SLACK)
+        found = np.concatenate([self._products(rows[at : at + FEW], turned) for at in range(0, max(1, len(rows)), FEW)])
+        doubt = self.fine_errors[rows] + np.float32(SLACK)
         return Reach(rows, found - doubt, found + doubt)
+
+    def _products(self, rows: NDArray[np.intp], turned: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the products of some rows with a query that was turned, all but exactly."""
+        codes = np.concatenate((self.heads[rows], self.tails[rows]), axis=1)
+        whole = np.multiply(codes, self.scales[rows, np.newaxis], dtype=np.float32)
+        whole += np.multiply(self.fines[rows], self.fine_scales[rows, np.newaxis], dtype=np.float32)
+        found: NDArray[np.float32] = whole @ turned
+        return found
 
     def _rough(self, query: Vector, limit: int, hidden: NDArray[np.bool_] | None) -> Reach:
         """Return the same by the bytes alone, without what they leave out."""
@@ -159,7 +171,7 @@ class Sieve(NamedTuple):
             near[hidden] = -np.inf
         edge = np.float32(-np.inf)
         if limit < len(near):
-            seeds = np.flatnonzero(near >= edge_of(near, min(len(near), SEEDS * limit)))
+            seeds = np.flatnonzero((near >= edge_of(near, min(len(near), SEEDS * limit))) & (near > -np.inf))
             edge = edge_of(self._whole(seeds, near, asked).least, limit)
         # First by what any row can lack in its head, then by what each does.
         rest = _length(asked.rows[0, self.heads.shape[1] :]) * asked.scales[0]

@@ -9,7 +9,7 @@ until every file of the namespace knows of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -24,7 +24,7 @@ from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.revisions import revision
 
-__all__ = ["WORDS", "Kept", "Made", "Snapshots", "changed_since", "most_unknown"]
+__all__ = ["PATIENCE", "WORDS", "Kept", "Made", "Snapshots", "changed_since", "most_unknown"]
 
 WORDS = 0
 """In the place of a model's key: the snapshot is of words."""
@@ -65,43 +65,63 @@ class Snapshots:
     def __init__(self, connections: Connections) -> None:
         """Begin without a look at any."""
         self._connections = connections
+        self._needless: set[str] = set()
+        """The ends of the names of files that could not be deleted yet."""
 
     def current(self, connection: apsw.Connection, namespace: int, model: int = WORDS) -> Kept | None:
         """Return which snapshot a connection's transaction sees, if there is one."""
         row = connection.execute(_KEPT, (namespace, model)).get
         return Kept(*row) if row and row[0] else None
 
-    def opened(self, kept: Kept) -> Arrays | None:
-        """Map a snapshot's file into memory, if it is there: a copy of the memory elsewhere has none."""
+    def opened(self, kept: Kept, names: Set[str]) -> Arrays | None:
+        """Map a snapshot's file into memory, if it is there and has the arrays of these names.
+
+        A copy of the memory elsewhere has none.
+        """
         with suppress(StoreError, OSError):
-            return load(self._file(kept.token))
+            found = load(self._file(kept.token))
+            return found if found.arrays.keys() == names else None
         return None
 
-    def renew(self, namespace: int, model: int, make: Callable[[apsw.Connection, Kept | None], Made | None]) -> None:
+    def is_whole(self, kept: Kept) -> bool:
+        """Return whether every byte of a snapshot's file is as it was written."""
+        return is_whole(self._file(kept.token))
+
+    def renew(
+        self,
+        namespace: int,
+        model: int,
+        read: Callable[[apsw.Connection, Kept | None], Callable[[], Made] | None],
+        patience: float = PATIENCE,
+    ) -> None:
         """Have another snapshot made of what is there now, and keep it.
 
-        Where that cannot be, because the disk is full or others write or were quicker, all stays as it is.
+        ``read`` reads what it takes, and returns what makes the snapshot when the connection is no longer needed. Where
+        that cannot be, because the disk is full or others write or were quicker, all stays as it is.
         """
-        if self._connections.read_only:
-            return
-        with suppress(StoreError, OSError):
-            self._announce(namespace, model)
+        with suppress(StoreError, OSError, MemoryError, ValueError):
+            self._announce(namespace, model, patience)
             with self._connections.reading() as connection:
                 before = self.current(connection, namespace, model)
                 begun = revision(connection, namespace)
-                made = make(connection, before)
-            if made is not None:
-                self._keep(namespace, model, before, begun, made)
+                make = read(connection, before)
+            if make is not None:
+                self._keep(namespace, model, before, begun, make(), patience)
+            elif before is None:
+                self._withdraw(namespace, model, patience)
 
     def tokens(self, connection: apsw.Connection) -> set[str]:
         """Return the ends of the names of all files that are needed."""
         return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
 
     def forget(self, tokens: Iterable[str]) -> None:
-        """Delete files that are not needed any more; where one is open it may not be deleted, and is swept later."""
-        for token in tokens:
-            with suppress(OSError):
-                self._file(token).unlink()
+        """Delete files that are not needed any more; where one is open it may not be deleted, and is tried again."""
+        for token in [*tokens, *self._needless]:
+            try:
+                self._file(token).unlink(missing_ok=True)
+                self._needless.discard(token)
+            except OSError:
+                self._needless.add(token)
 
     def files(self) -> list[Path]:
         """Return all files, those included that nobody needs any more."""
@@ -116,37 +136,41 @@ class Snapshots:
         broken = [path.name for path in files if path.exists() and not is_whole(path)]
         return f"{', '.join(broken)} is not as it was written" if broken else ""
 
-    def _announce(self, namespace: int, model: int) -> None:
+    def _announce(self, namespace: int, model: int, patience: float) -> None:
         """See to it that from now on is noted what changes."""
         with self._connections.reading() as connection:
             if connection.execute(_KEPT, (namespace, model)).get:
                 return
-        with self._connections.writing(patience=PATIENCE) as connection:
+        with self._connections.writing(patience=patience) as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
                 (model, namespace),
             )
 
-    def _keep(self, namespace: int, model: int, before: Kept | None, begun: int, made: Made) -> None:
+    def _withdraw(self, namespace: int, model: int, patience: float) -> None:
+        """Let nothing be noted any more for a snapshot that was not made."""
+        with self._connections.writing(patience=patience) as connection:
+            connection.execute(
+                "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''", (namespace, model)
+            )
+            _strike_out(connection, namespace)
+
+    def _keep(self, namespace: int, model: int, before: Kept | None, begun: int, made: Made, patience: float) -> None:
         token = token_hex(8)
         path = self._file(token)
         try:
             save(path, made.arrays, made.facts)
-            with self._connections.writing(patience=PATIENCE) as connection:
+            with self._connections.writing(patience=patience) as connection:
                 # Only in the place of the one that was there: what a later one struck out would be missing.
                 connection.execute(
-                    "UPDATE snapshots SET token = ?, revision = ?, last = ? "
-                    "WHERE namespace = ? AND model = ? AND token = ?",
+                    "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
+                    "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
                     (token, begun, made.last, namespace, model, before.token if before else ""),
                 )
                 if not connection.changes():
                     path.unlink()
                     return
-                connection.execute(
-                    "DELETE FROM word_changes WHERE namespace = ?1 "
-                    "AND revision <= (SELECT min(revision) FROM snapshots WHERE namespace = ?1)",
-                    (namespace,),
-                )
+                _strike_out(connection, namespace)
                 needed = self.tokens(connection)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -166,6 +190,15 @@ class Snapshots:
     def _file(self, token: str) -> Path:
         path = self._connections.path
         return path.with_name(f"{path.name}-snapshot-{token}")
+
+
+def _strike_out(connection: apsw.Connection, namespace: int) -> None:
+    """Forget the changes that every snapshot of a namespace knows of."""
+    connection.execute(
+        "DELETE FROM word_changes WHERE namespace = ?1 "
+        "AND revision <= coalesce((SELECT min(revision) FROM snapshots WHERE namespace = ?1), revision)",
+        (namespace,),
+    )
 
 
 def changed_since(connection: apsw.Connection, namespace: int, last: int) -> list[int]:

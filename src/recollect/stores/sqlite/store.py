@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -58,9 +57,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SQLiteStore"]
 
+K = TypeVar("K")
+T = TypeVar("T")
+
 WALK_ROWS = 512
 TOUCH_PATIENCE = 1.0
 """Seconds to wait for other writers where that is all there is to write."""
+MOST_INDEXES = 128
+"""Of how many namespaces vectors, and posting lists, are kept at hand: those that were asked for last."""
+RENEWED_AT_MOST = 3
+CLOSING_PATIENCE = 10.0
+"""Seconds to wait for other writers when what was deleted has to leave the snapshots."""
 LARGEST = 2**62
 """More than any store can hold, and still a number that SQLite can."""
 
@@ -92,9 +99,8 @@ class SQLiteStore:
         self._snapshots = Snapshots(self._connections)
         self._renewals = Renewals(self._connections)
         self._postings: dict[int, PostingsIndex] = {}
-        self._wrote = False
-        self._grown: set[str] = set()
-        """The namespaces in which notes were written here."""
+        self._touched: dict[str, None] = {}
+        """The namespaces in which something was written here."""
         self._lock = threading.Lock()
         self._known_words = KnownWords()
 
@@ -124,7 +130,7 @@ class SQLiteStore:
             batch.add(drafts)
             write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
             written = batch.notes()
-        self._grown.update(note.namespace for note in written)
+        self._touched.update((note.namespace, None) for note in written)
         return written
 
     def write_documents(
@@ -141,7 +147,7 @@ class SQLiteStore:
             batch = Batch(Transaction(connection), adopt=adopt)
             written = batch.add_documents(documents, namespace)
             write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
-        self._grown.add(namespace)
+        self._touched[namespace] = None
         return written
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
@@ -160,6 +166,7 @@ class SQLiteStore:
                 return 0
             places = {*places_of(connection, home, keys)} - {None}
             delete_notes(connection, home, [place for place in places if place is not None])
+        self._touched[namespace] = None
         return len(places)
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
@@ -170,9 +177,8 @@ class SQLiteStore:
         with self._connections.reading() as connection:
             if not expiry.is_due(connection, moment):
                 return 0
-        self._wrote = True
         with self._connections.writing(patience=0) as connection:
-            return expiry.remove(connection, moment, -1 if most is None else most)
+            return self._removed(connection, expiry.remove(connection, moment, -1 if most is None else most))
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
         """Set when notes were last accessed, where that is later than what is known."""
@@ -387,6 +393,7 @@ class SQLiteStore:
                 delete_notes(connection, home, [key for (key,) in keys])
                 connection.execute("DELETE FROM documents WHERE key = ?", (document,))
                 removed += len(keys)
+        self._touched[namespace] = None
         return removed
 
     def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
@@ -414,7 +421,7 @@ class SQLiteStore:
         """Store vectors of notes whose text is still the one that was embedded."""
         with self._writing() as connection:
             embedded = embedding.embed(connection, model, vectors)
-            self._grown.update(name for (name,) in fetch(connection, "SELECT name FROM namespaces"))
+            self._touched.update((name, None) for (name,) in fetch(connection, "SELECT name FROM namespaces"))
         return embedded
 
     def activate(self, model: Model) -> bool:
@@ -430,7 +437,7 @@ class SQLiteStore:
         """Return what the store holds."""
         with self._reading() as connection:
             active = active_model(connection)
-            figures = count_all(connection, sum(path.stat().st_size for path in self._files() if path.exists()))
+            figures = count_all(connection, sum(map(_size, self._files())))
         return StoreStats(
             location=str(self._connections.path),
             engine=f"SQLite {apsw.sqlite_lib_version()}",
@@ -466,13 +473,17 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._wrote:
-            self._renewals.wait()
-            self._renew_snapshots()
-        self._renewals.stop()
-        self._connections.close()
-        self._indexes.clear()
-        self._postings.clear()
+        try:
+            if self._touched:
+                self._renewals.wait()
+                self._renew_snapshots()
+        finally:
+            self._renewals.stop()
+            self._connections.close()
+            with self._lock:
+                self._indexes = {}
+                self._postings = {}
+            self._snapshots.forget([])  # where what is mapped cannot be deleted, it can now
         for kept in self._names.values():
             kept.clear()
         self._vocabularies.clear()
@@ -489,19 +500,25 @@ class SQLiteStore:
     def _writing(self) -> Iterator[apsw.Connection]:
         """Give the connection for writing, in a transaction that begins by removing what is due."""
         with self._connections.writing() as connection:
-            expiry.remove(connection, to_microseconds(clock.now()))
+            self._removed(connection, expiry.remove(connection, to_microseconds(clock.now())))
             yield connection
-        self._wrote = True
+
+    def _removed(self, connection: apsw.Connection, count: int) -> int:
+        """Remember that notes were removed because they were due, wherever that was; return how many there were."""
+        if count:
+            names = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
+            self._touched.update((name, None) for (name,) in fetch(connection, names))
+        return count
 
     def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
         with self._lock:
             if any(other != key for _, other in self._indexes):  # of a model that gave way to another
                 self._indexes = {place: index for place, index in self._indexes.items() if place[1] == key}
-            if (namespace, key) not in self._indexes:
-                self._indexes[namespace, key] = VectorIndex(
-                    self._snapshots, namespace, key, model.dimension, model.precision
-                )
-            return self._indexes[namespace, key]
+            # Not "or": an index of no vectors counts as nothing.
+            found = self._indexes.pop((namespace, key), None)
+            if found is None:
+                found = VectorIndex(self._snapshots, namespace, key, model.dimension, model.precision)
+            return _last(self._indexes, (namespace, key), found)
 
     def _lists(self, connection: apsw.Connection, namespace: int) -> Moment | None:
         """Return the posting lists of a namespace as the connection's transaction, which begins anew, sees them."""
@@ -513,31 +530,48 @@ class SQLiteStore:
 
     def _postings_of(self, namespace: int) -> PostingsIndex:
         with self._lock:
-            if namespace not in self._postings:
-                self._postings[namespace] = PostingsIndex(self._snapshots, namespace)
-            return self._postings[namespace]
+            found = self._postings.pop(namespace, None) or PostingsIndex(self._snapshots, namespace)
+            return _last(self._postings, namespace, found)
 
     def _renew_snapshots(self) -> None:
-        """See to it that what was written here is found as quickly by who comes next, and that what is gone is gone."""
+        """See to it that what was written here is found as quickly by who comes next, and that what is gone is gone.
+
+        Another process may be quicker, with less than what is known here: then again.
+        """
         with suppress(StoreError):
-            with self._connections.reading() as connection:
-                active = active_model(connection)
-                homes = fetch(
-                    connection,
-                    "SELECT namespace FROM word_changes UNION "
-                    "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))",
-                    (json.dumps(list(self._grown)),),
-                )
-                indexes: list[PostingsIndex | VectorIndex] = []
-                for (home,) in homes:
-                    indexes += [self._postings_of(home), *([self._index(home, *active)] if active else [])]
-                stale = [index for index in indexes if index.is_stale(connection)]
-            for index in stale:
-                index.renew(lambda: False)
+            for _ in range(RENEWED_AT_MOST):
+                with self._connections.reading() as connection:
+                    stale = [index for index in self._touched_indexes(connection) if index.is_stale(connection)]
+                for index in stale:
+                    index.renew(lambda: False, CLOSING_PATIENCE)
+                if not stale:
+                    break
+
+    def _touched_indexes(self, connection: apsw.Connection) -> list[PostingsIndex | VectorIndex]:
+        active = active_model(connection)
+        found: list[PostingsIndex | VectorIndex] = []
+        for home in [namespace_key(connection, name) for name in list(self._touched)]:
+            if home is not None:
+                found += [self._postings_of(home), *([self._index(home, *active)] if active else [])]
+        return found
 
     def _files(self) -> list[Path]:
         path = self._connections.path
         return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm")), *self._snapshots.files()]
+
+
+def _last(indexes: dict[K, T], place: K, index: T) -> T:
+    """Put an index behind the others, and let go of the first if there are too many: each may hold a file open."""
+    indexes[place] = index
+    if len(indexes) > MOST_INDEXES:
+        del indexes[next(iter(indexes))]
+    return index
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):  # a snapshot may just have been replaced
+        return path.stat().st_size
+    return 0
 
 
 def _single_word(query: Query) -> str | None:

@@ -32,7 +32,7 @@ from recollect.stores.sqlite.codes import Codes, encode
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.growing import Growing
 from recollect.stores.sqlite.sieve import AS_THEY_ARE, Reach, Sieve, Turn, edge_of, turn_of
-from recollect.stores.sqlite.snapshots import Kept, Made, Snapshots, changed_since, most_unknown
+from recollect.stores.sqlite.snapshots import PATIENCE, Kept, Made, Snapshots, changed_since, most_unknown
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -46,6 +46,7 @@ SAMPLED = 8_000
 """How many vectors are looked at to see how all are best turned."""
 USUAL = 60
 """How many of the nearest a search usually wants."""
+ARRAYS = frozenset({*Sieve._fields, "keys", "ends"})
 
 
 class View(NamedTuple):
@@ -187,19 +188,24 @@ class VectorIndex:
     def is_stale(self, connection: apsw.Connection) -> bool:
         """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
         kept = self._snapshots.current(connection, self._namespace, self._model)
-        found = self._snapshots.opened(kept) if kept else None
-        if kept and found and changed_since(connection, self._namespace, kept.revision):
+        if kept is None:
+            return self._count(connection, 0, LEAST_VECTORS) > LEAST_VECTORS
+        found = self._snapshots.opened(kept, ARRAYS)
+        if found is None or changed_since(connection, self._namespace, kept.revision):
             return True
-        most = most_unknown(len(found.arrays["keys"])) if found else LEAST_VECTORS
-        sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE namespace = ? AND model = ? AND key > ? LIMIT ?)"
-        last = kept.last if kept and found else 0
-        new: int = connection.execute(sql, (self._namespace, self._model, last, most + 1)).get
-        return new > most
+        most = most_unknown(len(found.arrays["keys"]))
+        return self._count(connection, kept.last, most) > most
 
-    def renew(self, stopped: Callable[[], bool]) -> None:
+    def _count(self, connection: apsw.Connection, last: int, most: int) -> int:
+        """Return how many vectors came behind a key, or one more than ``most``."""
+        sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE namespace = ? AND model = ? AND key > ? LIMIT ?)"
+        counted: int = connection.execute(sql, (self._namespace, self._model, last, most + 1)).get
+        return counted
+
+    def renew(self, stopped: Callable[[], bool], patience: float = PATIENCE) -> None:
         """Make another snapshot, unless one is to stop."""
         self._snapshots.renew(
-            self._namespace, self._model, lambda connection, before: self._made(connection, before, stopped)
+            self._namespace, self._model, lambda connection, before: self._taken(connection, before, stopped), patience
         )
 
     def bury(self, keys: Collection[int]) -> None:
@@ -218,7 +224,7 @@ class VectorIndex:
         if kept is None or kept == self._seen:
             return
         self._seen = kept
-        found = self._snapshots.opened(kept)
+        found = self._snapshots.opened(kept, ARRAYS)
         if found is not None:
             self._held, self._dead = _Held(self._dimension, kept, found), frozenset()
             self._counted = max(self._counted, len(self._held.keys.held))
@@ -234,13 +240,15 @@ class VectorIndex:
         self._counted = counted
         return counted * 4 < known * 3
 
-    def _made(self, connection: apsw.Connection, before: Kept | None, stopped: Callable[[], bool]) -> Made | None:
-        """Return the snapshot before without what is gone and with what came since, or one made from nothing."""
+    def _taken(
+        self, connection: apsw.Connection, before: Kept | None, stopped: Callable[[], bool]
+    ) -> Callable[[], Made] | None:
+        """Read what the snapshot before lacks, or everything, and return what makes another of both."""
         listed = connection.execute(
             "SELECT key FROM vectors WHERE namespace = ? AND model = ? ORDER BY key", (self._namespace, self._model)
         )
         there = np.fromiter((key for (key,) in listed), dtype=np.int64)
-        found = self._snapshots.opened(before) if before else None
+        found = self._snapshots.opened(before, ARRAYS) if before and self._snapshots.is_whole(before) else None
         if found and len(there) > 2 * found.facts["sampled"]:
             found = None  # so many came that they may differ otherwise
         held = _Held(self._dimension, before, found) if found else _Held(self._dimension)
@@ -256,13 +264,18 @@ class VectorIndex:
             parts.append(Sieve.of(turn, turn.encode(vectors)))
         if not parts:
             return None
-        all_keys, all_pieces = np.concatenate(keys), np.concatenate(pieces)
-        alive = np.isin(all_keys, there)
-        sieve = Sieve.joined(parts) if len(parts) > 1 else parts[0]
-        if not alive.all():
-            sieve = sieve.only(np.repeat(alive, all_pieces))
-        arrays = {**sieve._asdict(), "keys": all_keys[alive], "ends": np.cumsum(all_pieces[alive])}
-        return Made(arrays, {"sampled": sampled}, int(max(all_keys[-1], held.last)))
+        last = max(held.last, *there[-1:].tolist(), 0)
+
+        def made() -> Made:
+            all_keys, all_pieces = np.concatenate(keys), np.concatenate(pieces)
+            alive = np.isin(all_keys, there)
+            sieve = Sieve.joined(parts) if len(parts) > 1 else parts[0]
+            if not alive.all():
+                sieve = sieve.only(np.repeat(alive, all_pieces))
+            arrays = {**sieve._asdict(), "keys": all_keys[alive], "ends": np.cumsum(all_pieces[alive])}
+            return Made(arrays, {"sampled": sampled}, last)
+
+        return made
 
     def _turn(self, connection: apsw.Connection, keys: NDArray[np.int64]) -> Turn:
         """Return how vectors like these are best turned and cut."""
@@ -272,7 +285,8 @@ class VectorIndex:
             "SELECT vector FROM vectors WHERE key IN (SELECT value FROM json_each(?))",
             (json.dumps(sample),),
         )
-        rows = [np.frombuffer(vector, dtype=self._precision, count=self._dimension) for (vector,) in found]
+        width = self._dimension * self._precision.itemsize
+        rows = [np.frombuffer(vector[:width], dtype=self._precision) for (vector,) in found if len(vector) >= width]
         return turn_of(np.array(rows, dtype=np.float32).reshape(-1, self._dimension), USUAL / max(1, len(keys)))
 
     def _read(

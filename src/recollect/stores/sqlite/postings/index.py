@@ -16,7 +16,7 @@ from recollect.stores.sqlite.postings.building import Builder
 from recollect.stores.sqlite.postings.moment import Moment
 from recollect.stores.sqlite.postings.snapshot import EMPTY, Snapshot, without
 from recollect.stores.sqlite.revisions import revision
-from recollect.stores.sqlite.snapshots import WORDS, Kept, Made, Snapshots, changed_since, most_unknown
+from recollect.stores.sqlite.snapshots import PATIENCE, WORDS, Kept, Made, Snapshots, changed_since, most_unknown
 
 __all__ = ["LEAST_NOTES", "PostingsIndex"]
 
@@ -24,6 +24,7 @@ LEAST_NOTES = 2_000
 """From how many notes on lists are worth their while: before, FTS5 takes less than a millisecond or two."""
 READ_NOTES = 2_000
 """How many notes are read at once."""
+ARRAYS = frozenset(Snapshot._fields) - {"average"}
 
 _TEXTS = "path, title, summary, tags, content"
 
@@ -47,8 +48,10 @@ class PostingsIndex:
         self._namespace = namespace
         self._lock = threading.Lock()
         self._state: _State | None = None
-        self._looked = -1
-        """The revision at which it was last looked whether another snapshot is due."""
+        self._enough = -1
+        """The revision at which no other snapshot was needed when it was last looked."""
+        self._failed: tuple[int, Kept | None] | None = None
+        """The revision, and the snapshot, that could not be caught up with."""
 
     def view(self, connection: apsw.Connection) -> Moment | None:
         """Begin the connection's transaction anew, and return the lists as it sees them, if there are any."""
@@ -56,32 +59,36 @@ class PostingsIndex:
             connection.execute("ROLLBACK; BEGIN")
             now = revision(connection, self._namespace)
             if self._state is None or self._state.revision != now:
-                self._state = self._caught_up(connection, now)
+                kept = self._snapshots.current(connection, self._namespace)
+                if self._failed == (now, kept):
+                    return None
+                self._state = self._caught_up(connection, kept, now)
+                self._failed = None if self._state else (now, kept)
             return self._state.moment if self._state else None
 
     def is_due(self, connection: apsw.Connection) -> bool:
         """Return whether another snapshot is soon needed; asked after each view, and quick."""
         state, now = self._state, revision(connection, self._namespace)
-        if now == self._looked:
+        if now == self._enough:
             return False
-        self._looked = now
         if state is None:
-            return self._lacks(connection, self._snapshots.current(connection, self._namespace))
-        return state.moment.since > most_unknown(len(state.moment.snapshot.keys)) // 2
+            due = self.is_stale(connection)
+        else:
+            due = state.moment.since > most_unknown(len(state.moment.snapshot.keys)) // 2
+        if not due:
+            self._enough = now
+        return due
 
     def is_stale(self, connection: apsw.Connection) -> bool:
         """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
         kept = self._snapshots.current(connection, self._namespace)
-        if kept and changed_since(connection, self._namespace, kept.revision):
+        if kept is None:
+            return self._count(connection, 0, LEAST_NOTES - 1) >= LEAST_NOTES
+        found = self._snapshots.opened(kept, ARRAYS)
+        if found is None or changed_since(connection, self._namespace, kept.revision):
             return True
-        return self._lacks(connection, kept)
-
-    def _lacks(self, connection: apsw.Connection, kept: Kept | None) -> bool:
-        """Return whether more came since a snapshot than one reads on the way."""
-        found = self._snapshots.opened(kept) if kept else None
-        known = len(found.arrays["keys"]) if found else 0
-        most = most_unknown(known) if found else LEAST_NOTES - 1
-        return self._count(connection, kept.last if kept and found else 0, most) > most
+        most = most_unknown(len(found.arrays["keys"]))
+        return self._count(connection, kept.last, most) > most
 
     def _count(self, connection: apsw.Connection, last: int, most: int) -> int:
         """Return how many notes came behind a key, or one more than ``most``."""
@@ -89,15 +96,17 @@ class PostingsIndex:
         counted: int = connection.execute(sql, (self._namespace, last, most + 1)).get
         return counted
 
-    def renew(self, stopped: Callable[[], bool]) -> None:
+    def renew(self, stopped: Callable[[], bool], patience: float = PATIENCE) -> None:
         """Make another snapshot, unless one is to stop."""
         self._snapshots.renew(
-            self._namespace, WORDS, lambda connection, before: self._made(connection, before, stopped)
+            self._namespace, WORDS, lambda connection, before: self._read(connection, before, stopped), patience
         )
 
-    def _made(self, connection: apsw.Connection, before: Kept | None, stopped: Callable[[], bool]) -> Made | None:
-        """Return the snapshot before with what changed since, or one that is made from nothing."""
-        state = self._loaded(before) if before else None
+    def _read(
+        self, connection: apsw.Connection, before: Kept | None, stopped: Callable[[], bool]
+    ) -> Callable[[], Made] | None:
+        """Read what the snapshot before lacks, or everything, and return what makes another of both."""
+        state = self._loaded(before) if before and self._snapshots.is_whole(before) else None
         base, last, changed = EMPTY, 0, []
         if state is not None and before is not None:
             changed = [key for key in changed_since(connection, self._namespace, before.revision) if key <= before.last]
@@ -114,22 +123,26 @@ class PostingsIndex:
             last = rows[-1][0]
         if changed:
             _add(builder, self._texts(connection, changed))
-        made = builder.finish()
-        return Made(made.arrays, {"average": made.average}, self._highest(connection))
+        highest = self._highest(connection)
 
-    def _caught_up(self, connection: apsw.Connection, now: int) -> _State | None:
+        def made() -> Made:
+            snapshot = builder.finish()
+            return Made(snapshot.arrays, {"average": snapshot.average}, highest)
+
+        return made
+
+    def _caught_up(self, connection: apsw.Connection, kept: Kept | None, now: int) -> _State | None:
         """Return the lists as of a revision, if there are any and what they lack can be read on the way."""
-        state = self._state
-        kept = self._snapshots.current(connection, self._namespace)
         if kept is None:
             return None
-        if state is None or state.base.revision < kept.revision:
-            # What changed before it is not noted any more: those that are older cannot catch up.
+        state = self._state
+        # What changed before a snapshot is not noted any more: what is older cannot catch up.
+        if state is None or state.base.revision < kept.revision or not state.moment.added.is_whole(state.moment.size):
             state = self._loaded(kept)
         return None if state is None else self._advanced(connection, state, now)
 
     def _loaded(self, kept: Kept) -> _State | None:
-        found = self._snapshots.opened(kept)
+        found = self._snapshots.opened(kept, ARRAYS)
         return _begun(Snapshot.of(found), kept) if found else None
 
     def _advanced(self, connection: apsw.Connection, state: _State, now: int) -> _State | None:
@@ -143,17 +156,16 @@ class PostingsIndex:
         known = [key for key in changed if key <= state.last]
         rows = [*self._texts(connection, known), *new]
         dead, gone, lost_notes, lost_tokens = _without(moment, known)
-        if rows:
-            moment.added.append([key for key, *_ in rows], [tuple(texts) for _, *texts in rows])
-        size = moment.size + len(rows)
+        highest = self._highest(connection)
+        tokens = moment.added.append([key for key, *_ in rows], [tuple(texts) for _, *texts in rows]) if rows else 0
         advanced = moment._replace(
             dead=dead,
             gone=gone,
-            size=size,
+            size=moment.size + len(rows),
             notes=moment.notes - lost_notes + len(rows),
-            tokens=moment.tokens - lost_tokens + sum(moment.added.lengths[moment.size : size]),
+            tokens=moment.tokens - lost_tokens + tokens,
         )
-        return _State(advanced, state.base, now, self._highest(connection))
+        return _State(advanced, state.base, now, highest)
 
     def _highest(self, connection: apsw.Connection) -> int:
         """Return the highest key that is there: that of the last note is used again once it is deleted."""
@@ -198,7 +210,7 @@ def _without(moment: Moment, keys: Sequence[int]) -> tuple[NDArray[np.int32], ND
     base, asked = moment.snapshot, np.array(keys, dtype=np.int64)
     rows = np.flatnonzero(np.isin(base.keys, asked)).astype(np.int32)
     rows = np.setdiff1d(rows, np.union1d(base.dead, moment.dead))
-    held = np.array(moment.added.keys, dtype=np.int64)[: moment.size]
+    held = moment.added.keys(slice(moment.size))
     added = np.setdiff1d(np.flatnonzero(np.isin(held, asked)), moment.gone)
-    tokens = int(base.lengths[rows].sum()) + sum(moment.added.lengths[row] for row in added.tolist())
+    tokens = int(base.lengths[rows].sum() + moment.added.lengths(added).sum())
     return np.union1d(moment.dead, rows), np.union1d(moment.gone, added), len(rows) + len(added), tokens

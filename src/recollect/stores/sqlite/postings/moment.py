@@ -17,6 +17,10 @@ from recollect.stores.tokens import BREAK, stems_of
 __all__ = ["AnyWord", "Moment", "any_word"]
 
 
+LONGEST = 8_000
+"""Longer words are FTS5's matter: it cuts them at some length in bytes."""
+
+
 class AnyWord(NamedTuple):
     """A query for any of several words."""
 
@@ -38,7 +42,7 @@ def any_word(node: Expression) -> AnyWord | None:
         if not isinstance(leaf, Match) or leaf.kind == "prefix":
             return None
         held = stems_of(leaf.text)
-        if len(held) > 1 or BREAK in held:
+        if len(held) > 1 or any(BREAK in word or len(word) > LONGEST for word in held):
             return None
         words.append("".join(held))
     return AnyWord(node, tuple(words))
@@ -104,12 +108,12 @@ class Moment(NamedTuple):
     def _keys(self, rows: NDArray[np.int32], few: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the keys of rows of the snapshot, and behind them of those that were added."""
         keys = self.snapshot.keys[rows]
-        return np.concatenate((keys, np.array(self.added.keys)[few])) if len(few) else keys
+        return np.concatenate((keys, self.added.keys(few))) if len(few) else keys
 
     def _lengths(self, rows: NDArray[np.int32], few: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how many words each has, likewise."""
         lengths = self.snapshot.lengths[rows].astype(np.float64)
-        return np.concatenate((lengths, np.array(self.added.lengths)[few])) if len(few) else lengths
+        return np.concatenate((lengths, self.added.lengths(few))) if len(few) else lengths
 
     def _leaf(self, word: str) -> _Leaf:
         base = self.snapshot
