@@ -123,7 +123,7 @@ def idf(notes: int, holding: int) -> float:
     """Return what a leaf is worth that so many of all notes hold.
 
     >>> round(idf(100, 1), 2), idf(100, 60)
-    (4.2, 1e-06)
+    (4.19, 1e-06)
     """
     rarity = math.log((notes - holding + 0.5) / (holding + 0.5))
     return rarity if rarity > 0 else _LEAST_IDF
