@@ -143,28 +143,34 @@ class Sieve(NamedTuple):
 
     def reach(self, query: Vector, limit: int, hidden: NDArray[np.bool_] | None) -> Reach:
         """Return what the rows can score that can be among the best ``limit`` of those that are not hidden."""
+        asked = self.turn.encode(query[np.newaxis])
         if hidden is not None and len(hidden) - np.count_nonzero(hidden) <= max(limit, FEW):
             rows = np.flatnonzero(~hidden)
         else:
-            rows, least, most = self._rough(query, limit, hidden)
+            rows, least, most = self._rough(asked, limit, hidden)
             if limit < len(rows):
                 rows = rows[most >= edge_of(least, limit)]
-        turned = query @ self.axes if len(self.axes) else query
-        found = np.concatenate([self._products(rows[at : at + FEW], turned) for at in range(0, max(1, len(rows)), FEW)])
-        doubt = self.fine_errors[rows] + np.float32(SLACK)
-        return Reach(rows, found - doubt, found + doubt)
+        parts = [self._closely(rows[at : at + FEW], asked) for at in range(0, max(1, len(rows)), FEW)]
+        return Reach(rows, *map(np.concatenate, zip(*parts, strict=True)))
 
-    def _products(self, rows: NDArray[np.intp], turned: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the products of some rows with a query that was turned, all but exactly."""
-        codes = np.concatenate((self.heads[rows], self.tails[rows]), axis=1)
-        whole = np.multiply(codes, self.scales[rows, np.newaxis], dtype=np.float32)
-        whole += np.multiply(self.fines[rows], self.fine_scales[rows, np.newaxis], dtype=np.float32)
-        found: NDArray[np.float32] = whole @ turned
-        return found
+    def _closely(self, rows: NDArray[np.intp], asked: Codes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the least and the most that some rows can score, with what their bytes and the query's leave out.
 
-    def _rough(self, query: Vector, limit: int, hidden: NDArray[np.bool_] | None) -> Reach:
+        All that is missing is the product of what both leave out, and what is left out even then.
+        """
+        if not len(rows):
+            return np.empty(0, np.float32), np.empty(0, np.float32)
+        codes, scales = np.concatenate((self.heads[rows], self.tails[rows]), axis=1), self.scales[rows]
+        found = products(codes, asked.rows) * (scales * asked.scales[0])
+        found += products(codes, asked.fines) * (scales * asked.fine_scales[0])
+        found += products(self.fines[rows], asked.rows) * (self.fine_scales[rows] * asked.scales[0])
+        finest, query_finest = self.fine_errors[rows], asked.fine_errors[0]
+        doubt = (self.errors[rows] + finest) * (asked.errors[0] + query_finest)
+        doubt += finest + query_finest * (1 + finest) + np.float32(SLACK)
+        return found - doubt, found + doubt
+
+    def _rough(self, asked: Codes, limit: int, hidden: NDArray[np.bool_] | None) -> Reach:
         """Return the same by the bytes alone, without what they leave out."""
-        asked = self.turn.encode(query[np.newaxis])
         near = np.zeros(len(self.scales), np.float32)
         self._add(near, self.heads, asked.rows[:, : self.heads.shape[1]], asked)
         if hidden is not None:
