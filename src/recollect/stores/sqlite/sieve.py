@@ -171,13 +171,13 @@ class Sieve(NamedTuple):
 
     def _rough(self, asked: Codes, limit: int, hidden: NDArray[np.bool_] | None) -> Reach:
         """Return the same by the bytes alone, without what they leave out."""
-        near = np.zeros(len(self.scales), np.float32)
-        self._add(near, self.heads, asked.rows[:, : self.heads.shape[1]], asked)
+        near = self._each(self.heads, asked.rows[:, : self.heads.shape[1]], asked)
         if hidden is not None:
             near[hidden] = -np.inf
         edge = np.float32(-np.inf)
         if limit < len(near):
-            seeds = np.flatnonzero((near >= edge_of(near, min(len(near), SEEDS * limit))) & (near > -np.inf))
+            seeds = best_of(near, min(len(near), SEEDS * limit))
+            seeds = seeds if hidden is None else seeds[near[seeds] > -np.inf]
             edge = edge_of(self._whole(seeds, near, asked).least, limit)
         # First by what any row can lack in its head, then by what each does.
         rest = _length(asked.rows[0, self.heads.shape[1] :]) * asked.scales[0]
@@ -185,7 +185,8 @@ class Sieve(NamedTuple):
         lowest = edge - wrong(widest, asked)
         left = near >= lowest - rest * longest
         if GATHERED * np.count_nonzero(left) >= len(near):
-            self._add(near, self.tails, asked.rows[:, self.heads.shape[1] :], asked)
+            if self.tails.shape[1]:
+                near += self._each(self.tails, asked.rows[:, self.heads.shape[1] :], asked)
             rows = np.flatnonzero((near >= lowest) & (near > -np.inf))
             return self._reach(rows, near[rows], asked)
         rows = np.flatnonzero(left)
@@ -204,10 +205,9 @@ class Sieve(NamedTuple):
         doubt = wrong(self.errors[rows], asked)
         return Reach(rows, found - doubt, found + doubt)
 
-    def _add(self, near: NDArray[np.float32], codes: NDArray[np.int8], query: NDArray[np.int8], asked: Codes) -> None:
-        """Add what a part of all rows is to the same part of a query, on several processors where that is worth it."""
-        if not codes.shape[1]:
-            return
+    def _each(self, codes: NDArray[np.int8], query: NDArray[np.int8], asked: Codes) -> NDArray[np.float32]:
+        """Return what a part of every row is to the same part of a query; many are shared by several processors."""
+        near = np.empty(len(codes), np.float32)
         tasks, part = deque(range(0, len(near), AT_ONCE)), np.ascontiguousarray(query)
 
         def work() -> None:
@@ -215,19 +215,34 @@ class Sieve(NamedTuple):
                 while True:
                     start = tasks.popleft()
                     some = slice(start, start + AT_ONCE)
-                    near[some] += products(codes[some], part) * (self.scales[some] * asked.scales[0])
+                    np.multiply(products(codes[some], part), self.scales[some] * asked.scales[0], out=near[some])
 
         shared(work, _HELPERS if len(near) >= SHARED_FROM else 0)
+        return near
 
 
 def _length(numbers: NDArray[np.int8]) -> np.float32:
     return np.float32(np.linalg.norm(numbers.astype(np.float32)))
 
 
-def edge_of(scores: NDArray[np.float32], limit: int) -> Any:
-    """Return the last of the best so many scores."""
+def best_of(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
+    """Return where the best so many scores are, and those that are as good as the last of them.
+
+    >>> best_of(np.array([3, 9, 5, 9, 1], dtype=np.float32), 3).tolist()
+    [1, 2, 3]
+    """
     if limit * GROUP < len(scores):
         # So many groups have a score as good as this, and few others do.
         best = np.maximum.reduceat(scores, np.arange(0, len(scores), GROUP))
-        scores = scores[scores >= np.partition(best, len(best) - limit)[len(best) - limit]]
-    return np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        places = np.flatnonzero(scores >= np.partition(best, len(best) - limit)[len(best) - limit])
+    else:
+        places = np.arange(len(scores))
+    some = scores[places]
+    found: NDArray[np.intp] = places[some >= np.partition(some, len(some) - limit)[len(some) - limit]]
+    return found
+
+
+def edge_of(scores: NDArray[np.float32], limit: int) -> np.float32:
+    """Return the last of the best so many scores."""
+    edge: np.float32 = scores[best_of(scores, limit)].min()
+    return edge
