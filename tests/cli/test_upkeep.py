@@ -56,7 +56,8 @@ def test_a_healthy_memory(run: Run) -> None:
     result = run("doctor")
     assert result.exit_code == 0
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
-        ["✓", part] for part in ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "embedder")
+        ["✓", part]
+        for part in ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "embedder")
     ]
     assert "no embedder was asked for" in result.stdout
     assert run("doctor", "-q").output == ""
