@@ -12,8 +12,8 @@ def test_two_tables_for_each_size() -> None:
     lines = markdown(Results(MACHINE, [RECOLLECT, CHROMA, small])).splitlines()
     assert lines[0] == "Z80, 2 cores, 8.0 GB of memory, CP/M, Python 3.11.2."
     assert [line for line in lines if line.startswith("###")] == [
-        "### 10,000 notes (generated, seed 0, vectors of 384 numbers)",
         "### 500 notes (generated, seed 0, vectors of 384 numbers)",
+        "### 10,000 notes (generated, seed 0, vectors of 384 numbers)",
     ]
     assert sum(line.startswith("| engine | hybrid p50 ms |") for line in lines) == 2
     assert (

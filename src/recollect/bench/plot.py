@@ -52,6 +52,15 @@ def lines_of(results: Results, plot: str) -> list[Line]:
     return lines
 
 
+def _tick(decade: int) -> str:
+    """Return a power of ten in milliseconds as people say it.
+
+    >>> _tick(-1), _tick(2), _tick(4)
+    ('0.1 ms', '100 ms', '10 s')
+    """
+    return f"{10.0 ** (decade - 3):g} s" if decade >= 3 else f"{10.0**decade:g} ms"
+
+
 def latency_plot(title: str, lines: Sequence[Line]) -> str:
     """Draw lines over the number of notes; both axes are logarithmic, so that a straight line is a power law.
 
@@ -73,7 +82,7 @@ def latency_plot(title: str, lines: Sequence[Line]) -> str:
     for decade in decades:
         y = up(10.0**decade)
         body.append(f'<path class="grid" d="M{_LEFT} {number(y)}H{right}"/>')
-        body.append(words(_LEFT - 8, y + 4, f"{10.0**decade:g} ms", "soft", "end"))
+        body.append(words(_LEFT - 8, y + 4, _tick(decade), "soft", "end"))
     for size, x in across.items():
         body.append(f'<path class="axis" d="M{number(x)} {bottom}v4"/>')
         body.append(words(x, bottom + 18, f"{size:,}", "soft", "middle"))

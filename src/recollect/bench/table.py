@@ -54,7 +54,7 @@ def markdown(results: Results) -> str:
     Z80, 1 core, 0.0 GB of memory.
     """
     parts = [_machine(results.machine)]
-    for corpus, notes in dict.fromkeys((each["corpus"], each["notes"]) for each in results.figures):
+    for corpus, notes in sorted({(each["corpus"], each["notes"]) for each in results.figures}):
         figures = [each for each in results.figures if (each["corpus"], each["notes"]) == (corpus, notes)]
         parts.append(f"### {notes:,} notes ({corpus}, vectors of {figures[0]['dimension']} numbers)")
         rows = [_searching(each, way) for each in figures for way in _ways(each)]

@@ -35,7 +35,7 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "LEAST_NOTES", 20)
     monkeypatch.setattr(vectors, "LEAST_VECTORS", 19)
     monkeypatch.setattr(renewing, "RESTS", 0)
-    for module in (index, vectors):
+    for module in (index, vectors, snapshots):
         monkeypatch.setattr(module, "most_unknown", lambda notes: max(20, notes // 50))
 
 

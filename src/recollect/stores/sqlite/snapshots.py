@@ -83,6 +83,28 @@ class Snapshots:
             return found if found.arrays.keys() == names else None
         return None
 
+    def is_stale(
+        self,
+        connection: apsw.Connection,
+        place: tuple[int, int],
+        names: Set[str],
+        count: Callable[[int, int], int],
+        least: int,
+    ) -> bool:
+        """Return whether a snapshot lacks so much, or still has what is gone, that another is due.
+
+        ``place`` is its namespace and model, ``count`` says how many came behind a key, or one more than so many; where
+        there is no snapshot, more than ``least`` must have come.
+        """
+        kept = self.current(connection, *place)
+        if kept is None:
+            return count(0, least) > least
+        found = self.opened(kept, names)
+        if found is None or changed_since(connection, place[0], kept.revision):
+            return True
+        most = most_unknown(len(found.arrays["keys"]))
+        return count(kept.last, most) > most
+
     def is_whole(self, kept: Kept) -> bool:
         """Return whether every byte of a snapshot's file is as it was written."""
         return is_whole(self._file(kept.token))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,7 +33,7 @@ from recollect.stores.sqlite.codes import Codes, encode
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.growing import Growing
 from recollect.stores.sqlite.sieve import AS_THEY_ARE, Reach, Sieve, Turn, edge_of, turn_of
-from recollect.stores.sqlite.snapshots import PATIENCE, Kept, Made, Snapshots, changed_since, most_unknown
+from recollect.stores.sqlite.snapshots import PATIENCE, Kept, Made, Snapshots, most_unknown
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -187,14 +188,8 @@ class VectorIndex:
 
     def is_stale(self, connection: apsw.Connection) -> bool:
         """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
-        kept = self._snapshots.current(connection, self._namespace, self._model)
-        if kept is None:
-            return self._count(connection, 0, LEAST_VECTORS) > LEAST_VECTORS
-        found = self._snapshots.opened(kept, ARRAYS)
-        if found is None or changed_since(connection, self._namespace, kept.revision):
-            return True
-        most = most_unknown(len(found.arrays["keys"]))
-        return self._count(connection, kept.last, most) > most
+        count = partial(self._count, connection)
+        return self._snapshots.is_stale(connection, (self._namespace, self._model), ARRAYS, count, LEAST_VECTORS)
 
     def _count(self, connection: apsw.Connection, last: int, most: int) -> int:
         """Return how many vectors came behind a key, or one more than ``most``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import apsw
@@ -81,14 +82,8 @@ class PostingsIndex:
 
     def is_stale(self, connection: apsw.Connection) -> bool:
         """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
-        kept = self._snapshots.current(connection, self._namespace)
-        if kept is None:
-            return self._count(connection, 0, LEAST_NOTES - 1) >= LEAST_NOTES
-        found = self._snapshots.opened(kept, ARRAYS)
-        if found is None or changed_since(connection, self._namespace, kept.revision):
-            return True
-        most = most_unknown(len(found.arrays["keys"]))
-        return self._count(connection, kept.last, most) > most
+        count = partial(self._count, connection)
+        return self._snapshots.is_stale(connection, (self._namespace, WORDS), ARRAYS, count, LEAST_NOTES - 1)
 
     def _count(self, connection: apsw.Connection, last: int, most: int) -> int:
         """Return how many notes came behind a key, or one more than ``most``."""
