@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def made(tmp_path: Path, notes: dict[str, str], **options: object) -> Corpus:
 
 def test_a_folder_becomes_a_corpus(tmp_path: Path) -> None:
     corpus = made(tmp_path, NOTES)
-    assert corpus.name == "notes of vault"
+    assert re.fullmatch(r"notes of vault, .+, [0-9a-f]{8}", corpus.name)
     (batch,) = corpus.batches()
     assert any(text.startswith("Tea ") and "sencha" in text for text in batch.texts)
     assert np.allclose(np.linalg.norm(batch.vectors, axis=1), 1, atol=1e-5)

@@ -59,7 +59,7 @@ def test_notes_of_a_folder(run: Run) -> None:
         Path(f"vault/{place}.md").write_text(text, encoding="utf-8")
     result = run("bench", "--notes", "vault", "--embedder", "static", *QUICK[2:], "--out", "out")
     assert result.exit_code == 0, result.output
-    assert "### 12 notes (notes of vault, vectors of 256 numbers)" in result.stdout
+    assert "### 12 notes (notes of vault, " in result.stdout
 
 
 def test_engines_that_are_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -55,7 +56,8 @@ def corpus_of_folder(
         Question(tuple(numbers[word] for word in words), meant[target], target) for target, words in asked.items()
     ]
     target = scratch / "own-notes"
-    name = f"notes of {folder.resolve().name}"
+    mark = sha256("\0".join([model.name, *texts]).encode()).hexdigest()[:8]
+    name = f"notes of {folder.resolve().name}, {model.name}, {mark}"
     write_corpus(target, name, list(numbers), [made], made_of, dimension=vectors.shape[1], texts=texts)
     return Corpus(target)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from recollect.errors import StoreError
 from recollect.model import Filters
@@ -631,6 +632,30 @@ def test_damage_is_not_carried_on(path: Path) -> None:
         assert not [each for each in store.check() if each.problem]
         assert by_words(store, "word33") == ["33"]
         assert by_vector(store, 33) == ["33"]
+
+
+@pytest.mark.parametrize("wrong", [10**6 - np.arange(30), np.full(30, 4)])
+def test_a_snapshot_that_says_what_cannot_be_is_done_without(path: Path, wrong: NDArray[np.int64]) -> None:
+    filled(path)
+    with closing(SQLiteStore(path)) as store:
+        by_vector(store, 1)
+        (held,) = store._indexes.values()
+        keys = held._held.keys.held.copy()
+        keys[:30] = wrong
+        held._held.keys.held = keys
+        for n in (3, 33):
+            assert by_vector(store, n) == [f"{n}"]
+        assert len(by_vector(store, 3, 99)) == 60
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_files_may_be_read_by_who_may_read_the_memory(path: Path, mode: int) -> None:
+    filled(path, 1)
+    path.chmod(mode)
+    with closing(SQLiteStore(path)) as store:
+        store.write(drafts(1, 60))
+    assert [each.stat().st_mode & 0o777 for each in files(path)] == [mode, mode]
 
 
 def test_a_file_of_another_kind_counts_as_none(path: Path) -> None:

@@ -30,7 +30,7 @@ class Arrays(NamedTuple):
 
 
 def save(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
-    """Write arrays of any shape to a file that was not there, to the disk."""
+    """Write arrays of any shape to a file that was not there, to the disk; nobody else may read it."""
     told, offset, check = {}, 0, 0
     for name, array in arrays.items():
         told[name] = (array.dtype.str, array.shape, offset)
@@ -39,7 +39,7 @@ def save(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any
     for array in whole.values():
         check = zlib.crc32(array.data, check)
     head = _MAGIC + json.dumps({"arrays": told, "facts": dict(facts), "check": check}).encode() + b"\n"
-    with path.open("xb") as file:
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode=0o600)) as file:
         file.write(head.ljust(-(-len(head) // _ALIGNED) * _ALIGNED))
         for array in whole.values():
             file.write(array.data)

@@ -132,6 +132,9 @@ def search_vectors(
         if len(alive) == len(promising):
             break
         gone = {*promising}.difference(row[0] for row in alive)
+        if gone <= view.dead:  # a snapshot says what cannot be
+            view = index.anew(connection)
+            continue
         index.bury(gone)
         view = view.without(gone)
     scores = nearnesses([row[1] for row in alive], model, vector.astype(np.float64))

@@ -8,6 +8,7 @@ until every file of the namespace knows of them.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
@@ -156,7 +157,7 @@ class Snapshots:
         """Return what is wrong with the files, in words, if anything is."""
         files = [self._file(token) for token in sorted(self.tokens(connection))]
         broken = [path.name for path in files if path.exists() and not is_whole(path)]
-        return f"{', '.join(broken)} is not as it was written" if broken else ""
+        return f"not as it was written: {', '.join(broken)}" if broken else ""
 
     def _announce(self, namespace: int, model: int, patience: float) -> None:
         """See to it that from now on is noted what changes."""
@@ -182,6 +183,7 @@ class Snapshots:
         path = self._file(token)
         try:
             save(path, made.arrays, made.facts)
+            self._let_be_read_like_the_memory(path)
             with self._connections.writing(patience=patience) as connection:
                 # Only in the place of the one that was there: what a later one struck out would be missing.
                 connection.execute(
@@ -200,6 +202,13 @@ class Snapshots:
         if before:
             self.forget([before.token])
         self._sweep(needed)
+
+    def _let_be_read_like_the_memory(self, path: Path) -> None:
+        """Give a file the owner and the permissions of the memory, as SQLite does with its own."""
+        memory = self._connections.path.stat()
+        with suppress(OSError, AttributeError):  # only an administrator may give files away, and not on every system
+            os.chown(path, memory.st_uid, memory.st_gid)
+        path.chmod(memory.st_mode & 0o777)
 
     def _sweep(self, needed: Iterable[str]) -> None:
         """Delete the files that somebody left behind."""

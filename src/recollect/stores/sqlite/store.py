@@ -66,7 +66,7 @@ TOUCH_PATIENCE = 1.0
 MOST_INDEXES = 128
 """Of how many namespaces vectors, and posting lists, are kept at hand: those that were asked for last."""
 RENEWED_AT_MOST = 3
-CLOSING_PATIENCE = 10.0
+CLOSING_PATIENCE = 3.0
 """Seconds to wait for other writers when what was deleted has to leave the snapshots."""
 LARGEST = 2**62
 """More than any store can hold, and still a number that SQLite can."""

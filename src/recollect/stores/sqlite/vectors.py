@@ -181,6 +181,14 @@ class VectorIndex:
                 self._held.append(keys, pieces, vectors)
             return self._held.view(self._dead)
 
+    def anew(self, connection: apsw.Connection) -> View:
+        """Return the index as the connection's transaction sees it, from the table alone."""
+        with self._lock:
+            self._held, self._dead = _Held(self._dimension), frozenset()
+            for keys, pieces, vectors in self._read(connection, 0):
+                self._held.append(keys, pieces, vectors)
+            return self._held.view(self._dead)
+
     def is_due(self) -> bool:
         """Return whether a snapshot is needed; asked after each view, and quick."""
         held = self._held
