@@ -317,6 +317,14 @@ def test_what_others_left_unfinished_is_swept(path: Path) -> None:
     assert young.exists()
 
 
+def test_a_file_that_was_just_replaced_counts_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path, 1)
+    with closing(SQLiteStore(path)) as store:
+        before = store.stats().bytes
+        monkeypatch.setattr(store._snapshots, "files", lambda: [path.with_name("memory.db-snapshot-gone")])
+        assert store.stats().bytes == before
+
+
 def test_a_folder_that_cannot_be_listed_has_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path)
 

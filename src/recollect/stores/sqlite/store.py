@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -550,9 +551,10 @@ class SQLiteStore:
     def _touched_indexes(self, connection: apsw.Connection) -> list[PostingsIndex | VectorIndex]:
         active = active_model(connection)
         found: list[PostingsIndex | VectorIndex] = []
-        for home in [namespace_key(connection, name) for name in list(self._touched)]:
-            if home is not None:
-                found += [self._postings_of(home), *([self._index(home, *active)] if active else [])]
+        names = json.dumps(list(self._touched))
+        sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
+        for (home,) in fetch(connection, sql, (names,)):
+            found += [self._postings_of(home), *([self._index(home, *active)] if active else [])]
         return found
 
     def _files(self) -> list[Path]:
