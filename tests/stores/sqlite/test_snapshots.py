@@ -21,6 +21,7 @@ from recollect.query import parse, render_fts5
 from recollect.stores.base import Model
 from recollect.stores.sqlite import renewing, searching, snapshots, vectors
 from recollect.stores.sqlite.arrays import save
+from recollect.stores.sqlite.growing import Growing
 from recollect.stores.sqlite.postings import index
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.hands import Clock
@@ -250,21 +251,26 @@ def test_a_snapshot_is_made_before_too_much_is_new(path: Path) -> None:
         assert uses_snapshots(store)[0] is True
 
 
+def renewed_while_another_deletes(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a snapshot, and have another process delete a note and close after all was read and before it is kept."""
+    lists = store._postings_of(1)
+    read = lists._read
+
+    def meanwhile(*given: Any) -> Any:
+        made = read(*given)
+        with closing(SQLiteStore(path)) as other:
+            other.delete(["3"], namespace="default")
+        return made
+
+    monkeypatch.setattr(lists, "_read", meanwhile)
+    lists.renew(lambda: False)
+
+
 def test_who_is_slower_lets_the_other_be(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path)
     with closing(SQLiteStore(path)) as store:
         by_words(store)
-        lists = store._postings_of(1)
-        made = lists._read
-
-        def late(*given: Any) -> Any:
-            snapshot = made(*given)
-            with closing(SQLiteStore(path)) as other:
-                other.delete(["3"], namespace="default")
-            return snapshot
-
-        monkeypatch.setattr(lists, "_read", late)
-        lists.renew(lambda: False)
+        renewed_while_another_deletes(store, path, monkeypatch)
         assert len(files(path)) == 2
         assert by_words(store, "word3") == []
         assert by_words(store, "word4") == ["4"]
@@ -274,17 +280,7 @@ def test_what_changes_while_the_first_is_made_is_not_lost(path: Path, monkeypatc
     monkeypatch.setattr(index, "LEAST_NOTES", 1000)
     filled(path)
     with closing(SQLiteStore(path)) as store:
-        lists = store._postings_of(1)
-        made = lists._read
-
-        def meanwhile(*given: Any) -> Any:
-            snapshot = made(*given)
-            with closing(SQLiteStore(path)) as other:
-                other.delete(["3"], namespace="default")
-            return snapshot
-
-        monkeypatch.setattr(lists, "_read", meanwhile)
-        lists.renew(lambda: False)
+        renewed_while_another_deletes(store, path, monkeypatch)
         assert by_words(store, "word3") == []
         assert len(by_words(store, "tea", 99)) == 59
         assert uses_snapshots(store)[0]
@@ -602,6 +598,25 @@ def test_an_interrupted_search_leaves_nothing_behind(path: Path, monkeypatch: py
         assert len(by_words(store, "tea", 99)) == 62
 
 
+def test_an_interrupted_search_by_vector_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path)
+    with closing(SQLiteStore(path)) as store:
+        held = _index_of(store)._held
+        store.write(drafts(60, 63))
+
+        def interrupted(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        for growing in (held._codes[3], held._keys, held._ends):
+            with monkeypatch.context() as patched:
+                patched.setattr(growing, "put", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    by_vector(store, 61)
+        for n in (5, 60, 61, 62):
+            assert by_vector(store, n) == [f"{n}"]
+        assert len(by_vector(store, 1, 99)) == 63
+
+
 def test_threads_search_while_notes_come(path: Path) -> None:
     filled(path, 1000)
     problems: list[BaseException] = []
@@ -648,9 +663,9 @@ def test_a_snapshot_that_says_what_cannot_be_is_done_without(path: Path, wrong: 
     with closing(SQLiteStore(path)) as store:
         by_vector(store, 1)
         (held,) = store._indexes.values()
-        keys = held._held.keys.held.copy()
+        keys = held._held.keys.copy()
         keys[:30] = wrong
-        held._held.keys.held = keys
+        held._held._keys = Growing(keys)
         for n in (3, 33):
             assert by_vector(store, n) == [f"{n}"]
         assert len(by_vector(store, 3, 99)) == 60

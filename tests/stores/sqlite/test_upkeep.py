@@ -164,7 +164,7 @@ def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
     (index,) = store._indexes.values()
     assert len(index) == 800
     assert nearest(5) == best[700:705]
-    assert len(index) == len(index._held.keys.held) == 800
+    assert len(index) == len(index._held.keys) == 800
     store.close()
 
 
@@ -353,7 +353,7 @@ def test_vectors_that_are_replaced_are_let_go_of_too(path: Path) -> None:
         store.write([{"path": f"{n}", "content": f"{n} {turn}", "vector": vectors[n % 4]} for n in range(600)])
         store.search_vectors(vectors[0], 1, namespace="default", filters=EVERYTHING)
     (index,) = store._indexes.values()
-    assert len(index._held.keys.held) < 8 * 600 / 2
+    assert len(index._held.keys) < 8 * 600 / 2
     assert len(store.search_vectors(vectors[0], 1000, namespace="default", filters=EVERYTHING)) == 600
     store.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +16,25 @@ class Growing(Generic[T]):
     """Numbers, or rows of them, with room behind them, so that one more does not copy all.
 
     >>> numbers = Growing(np.array([1, 2]))
-    >>> before = numbers.held
-    >>> numbers.append(np.array([3]))
-    >>> before.tolist(), numbers.held.tolist()
+    >>> before = numbers.first(2)
+    >>> numbers.put(2, np.array([3]))
+    >>> before.tolist(), numbers.first(3).tolist()
     ([1, 2], [1, 2, 3])
     """
 
     def __init__(self, first: NDArray[T]) -> None:
         """Begin with what is there; it is copied when more comes."""
-        self._room: NDArray[Any] = first
-        self.held: NDArray[T] = first
+        self._room = first
 
-    def append(self, more: NDArray[T]) -> None:
-        """Put numbers behind the last; those that are held stay as they are."""
-        count = len(self.held)
+    def first(self, count: int) -> NDArray[T]:
+        """Return the first so many."""
+        return self._room[:count]
+
+    def put(self, count: int, more: NDArray[T]) -> None:
+        """Put more behind the first so many, which stay as they are; what was there behind them is forgotten."""
         if count + len(more) > len(self._room):
             length = max(1024, 2 * count, count + len(more))
-            room = np.empty((length, *self.held.shape[1:]), dtype=self.held.dtype)
-            room[:count] = self.held
+            room = np.empty((length, *self._room.shape[1:]), dtype=self._room.dtype)
+            room[:count] = self._room[:count]
             self._room = room
         self._room[count : count + len(more)] = more
-        self.held = self._room[: count + len(more)]

@@ -17,6 +17,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 import apsw
+import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreError
@@ -122,7 +123,7 @@ class Snapshots:
         ``read`` reads what it takes, and returns what makes the snapshot when the connection is no longer needed. Where
         that cannot be, because the disk is full or others write or were quicker, all stays as it is.
         """
-        with suppress(StoreError, OSError, MemoryError, ValueError):
+        with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
             self._announce(namespace, model, patience)
             with self._connections.reading() as connection:
                 before = self.current(connection, namespace, model)

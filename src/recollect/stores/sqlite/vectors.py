@@ -115,38 +115,51 @@ class _Held:
         """Begin with a snapshot, or with nothing."""
         self.kept = kept
         arrays = dict(found.arrays) if found else {}
-        self.keys = Growing(arrays.pop("keys", np.empty(0, np.int64)))
-        self.ends = Growing(arrays.pop("ends", np.empty(0, np.int64)))
+        keys, ends = arrays.pop("keys", np.empty(0, np.int64)), arrays.pop("ends", np.empty(0, np.int64))
+        self._keys, self._ends = Growing(keys), Growing(ends)
         self._base = [Sieve(**arrays)] if arrays else []
         none: list[Any] = list(encode(np.empty((0, dimension), np.float32)))
         self._codes: list[Growing[Any]] = [Growing(part) for part in none]
+        self._filled = len(keys), 0
+        """How many notes there are, and how many rows that are in no snapshot."""
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """The key of each note."""
+        return self._keys.first(self._filled[0])
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Where the rows of each note end."""
+        return self._ends.first(self._filled[0])
 
     @property
     def last(self) -> int:
         """The highest key."""
-        return max(int(self.keys.held[-1]) if len(self.keys.held) else 0, self.kept.last if self.kept else 0)
+        return max(int(self.keys[-1]) if len(self.keys) else 0, self.kept.last if self.kept else 0)
 
     @property
     def unsaved(self) -> int:
         """How many rows are in no snapshot."""
-        return len(self._codes[0].held)
+        return self._filled[1]
 
     def view(self, dead: frozenset[int]) -> View:
         """Return all as it is now."""
         parts = list(self._base)
         if self.unsaved:
-            codes: list[Any] = [part.held for part in self._codes]
+            codes: list[Any] = [part.first(self.unsaved) for part in self._codes]
             parts.append(Sieve.of(AS_THEY_ARE, Codes(*codes)))
-        return View(parts, self.keys.held, self.ends.held, dead)
+        return View(parts, self.keys, self.ends, dead)
 
     def append(self, keys: NDArray[np.int64], pieces: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Put rows behind the last; a search going on does not mind."""
+        """Put rows behind the last; a search going on does not mind, and who is interrupted has put nothing."""
+        notes, rows = self._filled
         codes: list[Any] = list(encode(vectors))
         for part, more in zip(self._codes, codes, strict=True):
-            part.append(more)
-        start = int(self.ends.held[-1]) if len(self.ends.held) else 0
-        self.keys.append(keys)
-        self.ends.append(start + np.cumsum(pieces))
+            part.put(rows, more)
+        self._keys.put(notes, keys)
+        self._ends.put(notes, sum(self.ends[-1:].tolist()) + np.cumsum(pieces))
+        self._filled = notes + len(keys), rows + len(vectors)
 
 
 class VectorIndex:
@@ -177,22 +190,24 @@ class VectorIndex:
             self._begin_with(self._snapshots.current(connection, self._namespace, self._model))
             if self._is_mostly_gone(connection):
                 self._held, self._dead = _Held(self._dimension), frozenset()
-            for keys, pieces, vectors in self._read(connection, self._held.last):
-                self._held.append(keys, pieces, vectors)
-            return self._held.view(self._dead)
+            return self._grown(connection)
 
     def anew(self, connection: apsw.Connection) -> View:
         """Return the index as the connection's transaction sees it, from the table alone."""
         with self._lock:
             self._held, self._dead = _Held(self._dimension), frozenset()
-            for keys, pieces, vectors in self._read(connection, 0):
-                self._held.append(keys, pieces, vectors)
-            return self._held.view(self._dead)
+            return self._grown(connection)
+
+    def _grown(self, connection: apsw.Connection) -> View:
+        """Take in what the table has behind the last key, and return the index as it is then."""
+        for keys, pieces, vectors in self._read(connection, self._held.last):
+            self._held.append(keys, pieces, vectors)
+        return self._held.view(self._dead)
 
     def is_due(self) -> bool:
         """Return whether a snapshot is needed; asked after each view, and quick."""
         held = self._held
-        return held.unsaved > (most_unknown(len(held.keys.held)) if held.kept else LEAST_VECTORS)
+        return held.unsaved > (most_unknown(len(held.keys)) if held.kept else LEAST_VECTORS)
 
     def is_stale(self, connection: apsw.Connection) -> bool:
         """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
@@ -215,12 +230,12 @@ class VectorIndex:
         """Remember that these keys, which a view held, are gone from the table."""
         with self._lock:
             # Since the view was taken, the index may have begun anew, without them.
-            here = np.isin(np.fromiter(keys, dtype=np.int64), self._held.keys.held)
+            here = np.isin(np.fromiter(keys, dtype=np.int64), self._held.keys)
             self._dead = self._dead.union(key for key, known in zip(keys, here, strict=True) if known)
 
     def __len__(self) -> int:
         """Return how many notes have vectors, those that are gone but not yet found out included."""
-        return len(self._held.keys.held) - len(self._dead)
+        return len(self._held.keys) - len(self._dead)
 
     def _begin_with(self, kept: Kept | None) -> None:
         """Take a snapshot for a beginning that is another than the one that is held."""
@@ -230,11 +245,11 @@ class VectorIndex:
         found = self._snapshots.opened(kept, ARRAYS)
         if found is not None:
             self._held, self._dead = _Held(self._dimension, kept, found), frozenset()
-            self._counted = max(self._counted, len(self._held.keys.held))
+            self._counted = max(self._counted, len(self._held.keys))
 
     def _is_mostly_gone(self, connection: apsw.Connection) -> bool:
         """Return whether it is time to begin anew: asked when many are known to be gone, or many came."""
-        known = len(self._held.keys.held)
+        known = len(self._held.keys)
         if known < READ_ROWS or (len(self._dead) * 4 <= known and known < 2 * self._counted):
             return False
         counted: int = connection.execute(
@@ -258,7 +273,7 @@ class VectorIndex:
         sampled = found.facts["sampled"] if found else len(there)
         parts = held.view(frozenset()).parts
         turn = parts[0].turn if parts else self._turn(connection, there)
-        keys, pieces = [held.keys.held], [np.diff(held.ends.held, prepend=0)]
+        keys, pieces = [held.keys], [np.diff(held.ends, prepend=0)]
         for some, rows, vectors in self._read(connection, held.last):
             if stopped():
                 return None
