@@ -143,7 +143,7 @@ class Worker:
         Of PostgreSQL that is the index of vectors. SQLite makes its snapshots when the memory is closed.
         """
         started = perf_counter()
-        if hasattr(self._store, "_snapshots"):
+        if hasattr(self._store, "_indexes"):
             self._memory.close()
             self._open()
         for kind in SEARCHES:

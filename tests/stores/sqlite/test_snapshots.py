@@ -69,8 +69,8 @@ def by_vector(store: SQLiteStore, n: int, limit: int = 1) -> list[str]:
 
 def uses_snapshots(store: SQLiteStore) -> tuple[bool, bool]:
     """Return whether words and vectors were searched with a snapshot."""
-    words = [each._state is not None for each in store._postings.values()]
-    held = [each._held.kept is not None for each in store._indexes.values()]
+    words = [each._state is not None for each in store._indexes._postings.values()]
+    held = [each._held.kept is not None for each in store._indexes._vectors.values()]
     return any(words), any(held)
 
 
@@ -148,7 +148,7 @@ def test_where_most_is_gone_all_is_made_anew(path: Path) -> None:
         store.delete([f"{n}" for n in range(150)], namespace="default")
     with closing(SQLiteStore(path)) as store:
         assert len(by_words(store, "tea", 999)) == 50
-        (lists,) = store._postings.values()
+        (lists,) = store._indexes._postings.values()
         assert lists._state is not None
         assert len(lists._state.moment.snapshot.keys) == 50
 
@@ -172,10 +172,10 @@ def test_a_file_that_is_missing_is_made_anew(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         assert by_words(store, "word33") == ["33"]
         assert by_vector(store, 33) == ["33"]
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         assert by_words(store, "word33") == ["33"]
         by_vector(store, 33)
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         assert len(files(path)) == 2
         by_vector(store, 33)
         assert uses_snapshots(store) == (True, True)
@@ -188,7 +188,7 @@ def test_a_copy_elsewhere_has_none_and_makes_its_own(path: Path) -> None:
         store.backup(copy)
     with closing(SQLiteStore(copy)) as store:
         assert by_words(store, "word33") == ["33"]
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         by_words(store)
         assert uses_snapshots(store)[0]
     assert any(each.name.startswith("copy.db-snapshot-") for each in files(copy))
@@ -204,7 +204,7 @@ def test_who_only_reads_uses_them_and_makes_none(path: Path) -> None:
     with closing(SQLiteStore(path, read_only=True)) as store:
         assert by_words(store, "word33") == ["33"]
         assert by_vector(store, 33) == ["33"]
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         assert uses_snapshots(store) == (False, False)
     assert files(path) == []
 
@@ -222,8 +222,8 @@ def test_others_go_on_with_the_snapshot_that_another_process_made(path: Path) ->
         assert len(by_vector(store, 5, 99)) == 89
         with store._connections.reading() as connection:
             tokens = {token for (token,) in connection.execute("SELECT token FROM snapshots")}
-        assert {each._state.base.token for each in store._postings.values() if each._state} < tokens
-        assert {each._held.kept.token for each in store._indexes.values() if each._held.kept} < tokens
+        assert {each._state.base.token for each in store._indexes._postings.values() if each._state} < tokens
+        assert {each._held.kept.token for each in store._indexes._vectors.values() if each._held.kept} < tokens
 
 
 def test_more_than_can_be_read_on_the_way_is_searched_by_fts5_until_it_is_taken_in(path: Path) -> None:
@@ -232,7 +232,7 @@ def test_more_than_can_be_read_on_the_way_is_searched_by_fts5_until_it_is_taken_
         store.write(drafts(60, 100))
         assert by_words(store, "word99") == ["99"]
         assert uses_snapshots(store)[0] is False
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         assert by_words(store, "word99") == ["99"]
         assert uses_snapshots(store)[0] is True
 
@@ -244,7 +244,7 @@ def test_a_snapshot_is_made_before_too_much_is_new(path: Path) -> None:
         before = files(path)
         store.write(drafts(60, 75))
         by_words(store)
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         assert files(path) != before
         store.write(drafts(75, 76))
         assert by_words(store, "word75") == ["75"]
@@ -253,7 +253,7 @@ def test_a_snapshot_is_made_before_too_much_is_new(path: Path) -> None:
 
 def renewed_while_another_deletes(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a snapshot, and have another process delete a note and close after all was read and before it is kept."""
-    lists = store._postings_of(1)
+    lists = store._indexes.postings(1)
     read = lists._read
 
     def meanwhile(*given: Any) -> Any:
@@ -297,7 +297,7 @@ def test_where_none_can_be_kept_searches_go_on(path: Path, monkeypatch: pytest.M
     with closing(SQLiteStore(path)) as store:
         assert by_words(store, "word33") == ["33"]
         assert by_vector(store, 33) == ["33"]
-        store._renewals.wait()
+        store._indexes.renewals.wait()
     assert files(path) == []
 
 
@@ -317,7 +317,7 @@ def test_a_file_that_was_just_replaced_counts_nothing(path: Path, monkeypatch: p
     filled(path, 1)
     with closing(SQLiteStore(path)) as store:
         before = store.stats().bytes
-        monkeypatch.setattr(store._snapshots, "files", lambda: [path.with_name("memory.db-snapshot-gone")])
+        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: [path.with_name("memory.db-snapshot-gone")])
         assert store.stats().bytes == before
 
 
@@ -329,7 +329,7 @@ def test_a_folder_that_cannot_be_listed_has_no_files(path: Path, monkeypatch: py
 
     with closing(SQLiteStore(path)) as store:
         monkeypatch.setattr(Path, "iterdir", refused)
-        assert store._snapshots.files() == []
+        assert store._indexes.snapshots.files() == []
         monkeypatch.undo()
 
 
@@ -345,9 +345,9 @@ def test_damage_is_found_and_put_right(path: Path) -> None:
         assert broken.name in finding.problem
         assert not [each for each in store.repair() if each.problem]
         by_words(store), by_vector(store, 1)
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         by_vector(store, 1)
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         assert by_words(store, "word33") == ["33"]
         assert by_vector(store, 33) == ["33"]
         assert uses_snapshots(store)[0]
@@ -403,8 +403,8 @@ def test_vectors_are_turned_anew_when_twice_as_many_came(path: Path, monkeypatch
             store.write(drafts(first, last))
         with closing(SQLiteStore(path)) as store:
             assert by_vector(store, last - 1) == [f"{last - 1}"]
-            (kept,) = [each._held.kept for each in store._indexes.values()]
-            found = store._snapshots.opened(kept, vectors.ARRAYS) if kept else None
+            (kept,) = [each._held.kept for each in store._indexes._vectors.values()]
+            found = store._indexes.snapshots.opened(kept, vectors.ARRAYS) if kept else None
             sampled.append(found.facts["sampled"] if found else None)
     assert sampled == [60, 200]
 
@@ -454,7 +454,7 @@ def test_a_fork_does_not_wait_for_a_snapshot(path: Path) -> None:
     filled(path)
     with closing(SQLiteStore(path)) as store:
         store.write(drafts(60, 61))
-        for renew in (store._postings_of(1).renew, _index_of(store).renew):
+        for renew in (store._indexes.postings(1).renew, _index_of(store).renew):
             before = files(path)
             renew(lambda: True)
             assert files(path) == before
@@ -462,7 +462,7 @@ def test_a_fork_does_not_wait_for_a_snapshot(path: Path) -> None:
 
 def _index_of(store: SQLiteStore) -> vectors.VectorIndex:
     by_vector(store, 1)
-    (held,) = store._indexes.values()
+    (held,) = store._indexes._vectors.values()
     return held
 
 
@@ -485,8 +485,8 @@ def test_after_a_snapshot_there_is_a_rest(path: Path, monkeypatch: pytest.Monkey
 
     with closing(SQLiteStore(path)) as store:
         for _ in range(3):
-            store._renewals.begin(make)
-            store._renewals.wait()
+            store._indexes.renewals.begin(make)
+            store._indexes.renewals.wait()
     assert len(made) == 1
 
 
@@ -508,14 +508,14 @@ def test_who_deleted_makes_another_if_others_were_quicker_without_it(
     with closing(SQLiteStore(path)) as store:
         store.write([*drafts(0, 60), {"path": "secret", "content": "tea quetzalcoatlus"}])
     other, store = SQLiteStore(path), SQLiteStore(path)
-    quicker = other._postings_of(1)
+    quicker = other._indexes.postings(1)
     read = quicker._read
 
     def overtaken(*given: Any) -> Any:
         made = read(*given)
         monkeypatch.setattr(quicker, "_read", read)
         store.delete(["secret"], namespace="default")
-        ours = store._postings_of(1)
+        ours = store._indexes.postings(1)
         of_ours = ours._read
 
         def meanwhile(*given: Any) -> Any:
@@ -547,7 +547,7 @@ def test_what_goes_wrong_at_the_end_leaves_nothing_open(path: Path, monkeypatch:
     filled(path)
     store = SQLiteStore(path)
     store.delete(["3"], namespace="default")
-    monkeypatch.setattr(store, "_renew_snapshots", interrupted)
+    monkeypatch.setattr(store._indexes, "renew", interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.close()
     with pytest.raises(StoreError, match="is closed"):
@@ -561,7 +561,7 @@ def test_much_that_changed_at_once_is_taken_in_behind_a_search(path: Path) -> No
         store.write([{"path": f"{n}", "content": f"coffee word{n}"} for n in range(30)])
         assert len(by_words(store, "coffee", 99)) == 30
         assert uses_snapshots(store)[0] is False
-        store._renewals.wait()
+        store._indexes.renewals.wait()
         assert len(by_words(store, "coffee", 99)) == 30
         assert uses_snapshots(store)[0] is True
 
@@ -570,10 +570,10 @@ def test_what_cannot_be_caught_up_with_is_tried_once(path: Path, monkeypatch: py
     filled(path)
     with closing(SQLiteStore(path)) as store:
         by_words(store)
-        monkeypatch.setattr(store._renewals, "begin", lambda _: None)
+        monkeypatch.setattr(store._indexes.renewals, "begin", lambda _: None)
         store.write(drafts(60, 100))
         by_words(store)
-        (lists,) = store._postings.values()
+        (lists,) = store._indexes._postings.values()
         monkeypatch.setattr(lists, "_caught_up", None)
         assert by_words(store, "word99") == ["99"]
 
@@ -582,7 +582,7 @@ def test_an_interrupted_search_leaves_nothing_behind(path: Path, monkeypatch: py
     filled(path)
     with closing(SQLiteStore(path)) as store:
         by_words(store)
-        (lists,) = store._postings.values()
+        (lists,) = store._indexes._postings.values()
         assert lists._state is not None
         added = lists._state.moment.added
         store.write(drafts(60, 62))
@@ -662,7 +662,7 @@ def test_a_snapshot_that_says_what_cannot_be_is_done_without(path: Path, wrong: 
     filled(path)
     with closing(SQLiteStore(path)) as store:
         by_vector(store, 1)
-        (held,) = store._indexes.values()
+        (held,) = store._indexes._vectors.values()
         keys = held._held.keys.copy()
         keys[:30] = wrong
         held._held._keys = Growing(keys)
@@ -718,7 +718,7 @@ def test_what_cannot_be_deleted_while_it_is_open_is_deleted_at_the_end(
 def test_a_snapshot_that_was_not_made_leaves_no_trace(path: Path) -> None:
     filled(path, 19)
     with closing(SQLiteStore(path)) as store:
-        store._postings_of(1).renew(lambda: True)
+        store._indexes.postings(1).renew(lambda: True)
         store.delete(["3"], namespace="default")
         with store._connections.reading() as connection:
             assert connection.execute("SELECT count(*) FROM snapshots").get == 0
@@ -726,20 +726,20 @@ def test_a_snapshot_that_was_not_made_leaves_no_trace(path: Path) -> None:
 
 
 def test_only_so_many_are_kept_at_hand(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.store.MOST_INDEXES", 2)
+    monkeypatch.setattr("recollect.stores.sqlite.indexes.MOST_AT_HAND", 2)
     with closing(SQLiteStore(path)) as store:
         for name in "abc":
             store.write(drafts(0, 30, namespace=name))
         for name in "abca":
             assert by_words(store, "word3", namespace=name) == ["3"]
-        assert list(store._postings) == [3, 1]
+        assert list(store._indexes._postings) == [3, 1]
 
 
 def test_notes_that_expired_leave_the_snapshots(path: Path, hands: Clock) -> None:
     filled(path)
     with closing(SQLiteStore(path)) as store:
         store.write([{"path": "soon", "content": "tea quetzalcoatlus", "expires_at": hands.time + HOUR}])
-        store._postings_of(1).renew(lambda: False)
+        store._indexes.postings(1).renew(lambda: False)
     assert any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
     hands.time += 2 * HOUR
     with closing(SQLiteStore(path)) as store:

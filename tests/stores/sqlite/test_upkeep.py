@@ -161,7 +161,7 @@ def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
     best = nearest(1500)
     store.delete(best[:700], namespace="default")
     assert nearest(800) == best[700:]
-    (index,) = store._indexes.values()
+    (index,) = store._indexes._vectors.values()
     assert len(index) == 800
     assert nearest(5) == best[700:705]
     assert len(index) == len(index._held.keys) == 800
@@ -174,7 +174,7 @@ def test_a_view_is_a_moment(path: Path) -> None:
     store.write([{"path": f"{n}", "content": f"{n}", "vector": [1, n]} for n in range(2000)])
     nearest = [each.path for each in store.search_vectors(np.array([1, 0]), 2, namespace="default", filters=EVERYTHING)]
     assert nearest == ["0", "1"]
-    (index,) = store._indexes.values()
+    (index,) = store._indexes._vectors.values()
     with store._connections.reading() as connection:
         view = index.view(connection)
         store.delete([f"{n}" for n in range(1000)], namespace="default")
@@ -352,7 +352,7 @@ def test_vectors_that_are_replaced_are_let_go_of_too(path: Path) -> None:
     for turn in range(8):
         store.write([{"path": f"{n}", "content": f"{n} {turn}", "vector": vectors[n % 4]} for n in range(600)])
         store.search_vectors(vectors[0], 1, namespace="default", filters=EVERYTHING)
-    (index,) = store._indexes.values()
+    (index,) = store._indexes._vectors.values()
     assert len(index._held.keys) < 8 * 600 / 2
     assert len(store.search_vectors(vectors[0], 1000, namespace="default", filters=EVERYTHING)) == 600
     store.close()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from recollect import clock
-from recollect.errors import NoteNotFoundError, StoreError
+from recollect.errors import NoteNotFoundError
 from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
 from recollect.query import Query, render_fts5, render_fts5_exclusion
 from recollect.query.expressions import Reading, expression
@@ -32,12 +30,10 @@ from recollect.stores.sqlite.embedding import active_model
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
-from recollect.stores.sqlite.postings.index import PostingsIndex
-from recollect.stores.sqlite.postings.moment import Moment, any_word
-from recollect.stores.sqlite.renewing import Renewals
+from recollect.stores.sqlite.indexes import Indexes
+from recollect.stores.sqlite.postings.moment import any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.shelving import SHELVES_AT_ONCE, shelves_behind, write_shelves
-from recollect.stores.sqlite.snapshots import Snapshots
 from recollect.stores.sqlite.tables import (
     delete_notes,
     linked_note,
@@ -48,7 +44,6 @@ from recollect.stores.sqlite.tables import (
     touch_notes,
     write_links,
 )
-from recollect.stores.sqlite.vectors import VectorIndex
 from recollect.stores.sqlite.writing import Transaction, write_plan
 from recollect.stores.suggestions import similar_words, unknown_words
 from recollect.stores.units import unit_query
@@ -58,17 +53,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SQLiteStore"]
 
-K = TypeVar("K")
-T = TypeVar("T")
 
 WALK_ROWS = 512
 TOUCH_PATIENCE = 1.0
 """Seconds to wait for other writers where that is all there is to write."""
-MOST_INDEXES = 128
-"""Of how many namespaces vectors, and posting lists, are kept at hand: those that were asked for last."""
-RENEWED_AT_MOST = 3
-CLOSING_PATIENCE = 3.0
-"""Seconds to wait for other writers when what was deleted has to leave the snapshots."""
 LARGEST = 2**62
 """More than any store can hold, and still a number that SQLite can."""
 
@@ -91,18 +79,12 @@ class SQLiteStore:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; without ``read_only`` it is created where it is missing."""
         self._connections = Connections(path, read_only=read_only)
-        self._indexes: dict[tuple[int, int], VectorIndex] = {}
+        self._indexes = Indexes(self._connections)
         self._names: dict[bool, Kept[apsw.Connection, NameIndex]] = {
             titles: Kept(partial(names.index_names, titles=titles), revisions) for titles in (False, True)
         }
         self._vocabularies = Kept(vocabulary.index_vocabulary, revisions)
         self._counts = Kept(NoteCounts.begun, revisions)
-        self._snapshots = Snapshots(self._connections)
-        self._renewals = Renewals(self._connections)
-        self._postings: dict[int, PostingsIndex] = {}
-        self._touched: dict[str, None] = {}
-        """The namespaces in which something was written here."""
-        self._lock = threading.Lock()
         self._known_words = KnownWords()
 
     @property
@@ -131,7 +113,7 @@ class SQLiteStore:
             batch.add(drafts)
             write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
             written = batch.notes()
-        self._touched.update((note.namespace, None) for note in written)
+        self._indexes.touch(note.namespace for note in written)
         return written
 
     def write_documents(
@@ -148,7 +130,7 @@ class SQLiteStore:
             batch = Batch(Transaction(connection), adopt=adopt)
             written = batch.add_documents(documents, namespace)
             write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
-        self._touched[namespace] = None
+        self._indexes.touch([namespace])
         return written
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
@@ -167,7 +149,7 @@ class SQLiteStore:
                 return 0
             places = {*places_of(connection, home, keys)} - {None}
             delete_notes(connection, home, [place for place in places if place is not None])
-        self._touched[namespace] = None
+        self._indexes.touch([namespace])
         return len(places)
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
@@ -234,7 +216,7 @@ class SQLiteStore:
             if home is None:
                 return []
             any_of, deepest = any_word(node), min(limit, LARGEST)
-            moment = self._lists(connection, home) if any_of else None
+            moment = self._indexes.moment(connection, home) if any_of else None
             if any_of and moment:
                 found = searching.search_postings(connection, moment, any_of, deepest, filters)
                 if found is not None:
@@ -259,11 +241,11 @@ class SQLiteStore:
             if home is None or active is None or limit <= 0:
                 return []
             unit = unit_query(vector, active[1])
-            index, deepest = self._index(home, *active), min(limit, LARGEST)
+            index, deepest = self._indexes.vectors(home, *active), min(limit, LARGEST)
             excluded = render_fts5_exclusion(without) if without else ""
             found = searching.search_vectors(connection, index, home, active[1], unit, deepest, filters, excluded)
             if index.is_due():
-                self._renewals.begin(index.renew)
+                self._indexes.renewals.begin(index.renew)
             if active_model(connection) == active:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.
@@ -293,7 +275,7 @@ class SQLiteStore:
             if home is None:
                 return 0, [0] * len(queries)
             asked = [_single_word(query) for query in queries]
-            moment = self._lists(connection, home) if None not in asked else None
+            moment = self._indexes.moment(connection, home) if None not in asked else None
             if moment is not None:
                 return moment.notes, [moment.holding(word or "") for word in asked]
             counts = self._counts.at(connection, home)
@@ -394,7 +376,7 @@ class SQLiteStore:
                 delete_notes(connection, home, [key for (key,) in keys])
                 connection.execute("DELETE FROM documents WHERE key = ?", (document,))
                 removed += len(keys)
-        self._touched[namespace] = None
+        self._indexes.touch([namespace])
         return removed
 
     def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
@@ -422,16 +404,16 @@ class SQLiteStore:
         """Store vectors of notes whose text is still the one that was embedded."""
         with self._writing() as connection:
             embedded = embedding.embed(connection, model, vectors)
-            self._touched.update((name, None) for (name,) in fetch(connection, "SELECT name FROM namespaces"))
+            self._indexes.touch(name for (name,) in fetch(connection, "SELECT name FROM namespaces"))
         return embedded
 
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
         with self._writing() as connection:
-            before = self._snapshots.tokens(connection)
+            before = self._indexes.snapshots.tokens(connection)
             activated = embedding.activate(connection, model)
-            needless = before - self._snapshots.tokens(connection)
-        self._snapshots.forget(needless)
+            needless = before - self._indexes.snapshots.tokens(connection)
+        self._indexes.snapshots.forget(needless)
         return activated
 
     def stats(self) -> StoreStats:
@@ -450,21 +432,19 @@ class SQLiteStore:
     def check(self) -> list[Finding]:
         """Look at every part and return what was found, the good news too."""
         with self._connections.checking() as connection:
-            return checking.check(connection, self._snapshots)
+            return checking.check(connection, self._indexes.snapshots)
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
         with self._connections.checking() as connection:
             unreadable = checking.unreadable_indexes(connection)
         with self._connections.writing() as connection:
-            needless = self._snapshots.tokens(connection)
+            needless = self._indexes.snapshots.tokens(connection)
             checking.rebuild(connection, unreadable)
-        self._snapshots.forget(needless)
+        self._indexes.snapshots.forget(needless)
         if unreadable:
             self._connections.vacuum()
-        with self._lock:
-            self._indexes.clear()
-            self._postings.clear()
+        self._indexes.let_go()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
@@ -475,16 +455,11 @@ class SQLiteStore:
     def close(self) -> None:
         """Let go of the file."""
         try:
-            if self._touched:
-                self._renewals.wait()
-                self._renew_snapshots()
+            self._indexes.renew()
         finally:
-            self._renewals.stop()
+            self._indexes.renewals.stop()
             self._connections.close()
-            with self._lock:
-                self._indexes = {}
-                self._postings = {}
-            self._snapshots.forget([])  # where what is mapped cannot be deleted, it can now
+            self._indexes.let_go()
         for kept in self._names.values():
             kept.clear()
         self._vocabularies.clear()
@@ -508,66 +483,16 @@ class SQLiteStore:
         """Remember that notes were removed because they were due, wherever that was; return how many there were."""
         if count:
             names = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
-            self._touched.update((name, None) for (name,) in fetch(connection, names))
+            self._indexes.touch(name for (name,) in fetch(connection, names))
         return count
-
-    def _index(self, namespace: int, key: int, model: Model) -> VectorIndex:
-        with self._lock:
-            if any(other != key for _, other in self._indexes):  # of a model that gave way to another
-                self._indexes = {place: index for place, index in self._indexes.items() if place[1] == key}
-            # Not "or": an index of no vectors counts as nothing.
-            found = self._indexes.pop((namespace, key), None)
-            if found is None:
-                found = VectorIndex(self._snapshots, namespace, key, model.dimension, model.precision)
-            return _last(self._indexes, (namespace, key), found)
-
-    def _lists(self, connection: apsw.Connection, namespace: int) -> Moment | None:
-        """Return the posting lists of a namespace as the connection's transaction, which begins anew, sees them."""
-        index = self._postings_of(namespace)
-        moment = index.view(connection)
-        if index.is_due(connection):
-            self._renewals.begin(index.renew)
-        return moment
-
-    def _postings_of(self, namespace: int) -> PostingsIndex:
-        with self._lock:
-            found = self._postings.pop(namespace, None) or PostingsIndex(self._snapshots, namespace)
-            return _last(self._postings, namespace, found)
-
-    def _renew_snapshots(self) -> None:
-        """See to it that what was written here is found as quickly by who comes next, and that what is gone is gone.
-
-        Another process may be quicker, with less than what is known here: then again.
-        """
-        with suppress(StoreError):
-            for _ in range(RENEWED_AT_MOST):
-                with self._connections.reading() as connection:
-                    stale = [index for index in self._touched_indexes(connection) if index.is_stale(connection)]
-                for index in stale:
-                    index.renew(lambda: False, CLOSING_PATIENCE)
-                if not stale:
-                    break
-
-    def _touched_indexes(self, connection: apsw.Connection) -> list[PostingsIndex | VectorIndex]:
-        active = active_model(connection)
-        found: list[PostingsIndex | VectorIndex] = []
-        names = json.dumps(list(self._touched))
-        sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
-        for (home,) in fetch(connection, sql, (names,)):
-            found += [self._postings_of(home), *([self._index(home, *active)] if active else [])]
-        return found
 
     def _files(self) -> list[Path]:
         path = self._connections.path
-        return [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm")), *self._snapshots.files()]
-
-
-def _last(indexes: dict[K, T], place: K, index: T) -> T:
-    """Put an index behind the others, and let go of the first if there are too many: each may hold a file open."""
-    indexes[place] = index
-    if len(indexes) > MOST_INDEXES:
-        del indexes[next(iter(indexes))]
-    return index
+        return [
+            path,
+            *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm")),
+            *self._indexes.snapshots.files(),
+        ]
 
 
 def _size(path: Path) -> int:

@@ -40,7 +40,7 @@ def draft(chance: random.Random, **given: Any) -> dict[str, Any]:
 
 
 def renewed(store: SQLiteStore) -> None:
-    store._postings_of(1).renew(lambda: False)
+    store._indexes.postings(1).renew(lambda: False)
 
 
 def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYTHING) -> tuple[list[Any], list[Any]]:
@@ -67,7 +67,7 @@ def test_any_history_is_searched_as_by_fts5(tmp_path_factory: pytest.TempPathFac
                 assert ours == theirs
             counts = store.note_counts([parse(word) for word in WORDS[:3]], namespace="default")
             assert counts == _counted(store, WORDS[:3])
-            assert store._postings_of(1)._state is not None
+            assert store._indexes.postings(1)._state is not None
             store.delete([f"n{chance.randint(0, 120)}" for _ in range(chance.randint(0, 9))], namespace="default")
             if chance.random() < 0.5:  # the last of all: its key is used again
                 last = list(store.notes())[-1:]
