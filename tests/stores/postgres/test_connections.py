@@ -270,9 +270,12 @@ class TestFaults:
             assert waiting.result(30) == ["tea"]
             held.result(30)
 
-    def test_a_server_that_has_no_connection_at_once_is_busy(self, opened: Opener) -> None:
-        connections = opened(pool_timeout=0)
-        with pytest.raises(StoreBusyError, match="gave no connection within 0 seconds; try again"):
+    def test_a_server_that_has_no_connection_at_once_is_busy(self, database: str) -> None:
+        slow = f"{database}&options=-c%20post_auth_delay%3D1"
+        with (
+            closing(Connections(slow, pool_timeout=0)) as connections,
+            pytest.raises(StoreBusyError, match="gave no connection within 0 seconds; try again"),
+        ):
             connections.read(names, namespace=None)
 
     def test_a_restart_is_not_noticed(self, fragile: Server) -> None:
