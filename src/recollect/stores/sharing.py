@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from threading import Thread
+from functools import lru_cache
 
-__all__ = ["shared"]
+__all__ = ["HELPERS", "shared"]
+
+HELPERS = min(3, (os.cpu_count() or 1) - 1)
+"""How many other threads help at the most."""
 
 
 def shared(work: Callable[[], None], helpers: int) -> None:
     """Do ``work`` here and in so many other threads at once; each takes what no other took, and ends when none is left.
-
-    Threads live for a call: one that waits for the next would not be there any more in a process that was forked.
 
     >>> left, done = list(range(100)), []
     >>> def work():
@@ -22,22 +25,19 @@ def shared(work: Callable[[], None], helpers: int) -> None:
     >>> sorted(done) == list(range(100))
     True
     """
-    errors: list[BaseException] = []
+    others: list[Future[None]] = []
+    with suppress(RuntimeError):  # where no threads are to be had, it only takes longer
+        others += (_crew(os.getpid()).submit(work) for _ in range(helpers))
+    try:
+        work()
+    finally:
+        begun = [other for other in others if not other.cancel()]
+        errors = [other.exception() for other in begun]
+    for error in filter(None, errors):
+        raise error
 
-    def help_out() -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 (raised below, where somebody waits for it)
-            errors.append(error)
 
-    threads = [Thread(target=help_out, name="recollect-helper", daemon=True) for _ in range(helpers)]
-    started = []
-    with suppress(RuntimeError):  # where no more threads are to be had, it only takes longer
-        for thread in threads:
-            thread.start()
-            started.append(thread)
-    help_out()
-    for thread in started:
-        thread.join()
-    if errors:
-        raise errors[0]
+@lru_cache(maxsize=1)
+def _crew(_process: int) -> ThreadPoolExecutor:
+    """Return the threads of a process; one that was forked has none of its parent's."""
+    return ThreadPoolExecutor(max(1, HELPERS), thread_name_prefix="recollect-helper")

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.stores.sqlite import sieve
+from recollect.stores.sqlite import scan
 from recollect.stores.sqlite.codes import encode, products, wrong
-from recollect.stores.sqlite.sieve import AS_THEY_ARE, Sieve, Turn, edge_of, turn_of
+from recollect.stores.sqlite.scan import edge_of
+from recollect.stores.sqlite.sieve import AS_THEY_ARE, Sieve, Turn, turn_of
 from recollect.stores.sqlite.vectors import View
 from recollect.stores.units import unit_rows
 
@@ -81,7 +82,7 @@ def test_the_nearest_are_among_those_that_can_be(
     exact = np.maximum.reduceat((held.astype(np.float64) * query).sum(axis=1), np.cumsum([0, *pieces[:-1]]))
     view = view_of(held, pieces, turned(held, dimension * quarters // 4), dead)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sieve, "FEW", few)
+        patched.setattr(scan, "FEW", few)
         for only in (None, allowed):
             counts = np.array([key not in dead and (only is None or key in only) for key in keys])
             found = view.nearest(query, limit, only)
@@ -92,9 +93,9 @@ def test_the_nearest_are_among_those_that_can_be(
 
 @pytest.mark.parametrize("kind", ["anywhere", "flat"])
 def test_few_are_looked_at_more_closely(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sieve, "SHARED_FROM", 1_000)
-    monkeypatch.setattr(sieve, "_HELPERS", 2)
-    monkeypatch.setattr(sieve, "AT_ONCE", 500)
+    monkeypatch.setattr(scan, "SHARED_FROM", 1_000)
+    monkeypatch.setattr(scan, "HELPERS", 2)
+    monkeypatch.setattr(scan, "AT_ONCE", 8 * scan.GROUP)
     held = rows(1, 20_000, 384, kind)
     turn = turn_of(held[::5], 60 / 20_000)
     assert (turn is AS_THEY_ARE) == (kind == "anywhere")  # where no number tells more than another, none comes first

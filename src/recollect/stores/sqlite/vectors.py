@@ -32,7 +32,8 @@ from recollect.stores.sqlite.arrays import Arrays
 from recollect.stores.sqlite.codes import Codes, encode
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.growing import Growing
-from recollect.stores.sqlite.sieve import AS_THEY_ARE, Reach, Sieve, Turn, edge_of, turn_of
+from recollect.stores.sqlite.scan import Reach, Scan, edge_of
+from recollect.stores.sqlite.sieve import AS_THEY_ARE, Sieve, Turn, turn_of
 from recollect.stores.sqlite.snapshots import PATIENCE, Kept, Made, Snapshots, most_unknown
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class View(NamedTuple):
         found, start = [], 0
         for part in self.parts:
             end = start + len(part.scales)
-            rows, least, most = part.reach(query, limit, None if hidden is None else hidden[start:end])
+            rows, least, most = Scan(part, query).reach(limit, None if hidden is None else hidden[start:end])
             found.append(Reach(rows + start, least, most))
             start = end
         return found[0] if len(found) == 1 else Reach(*map(np.concatenate, zip(*found, strict=True)))
