@@ -41,7 +41,7 @@ def collapse_whitespace(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         # Here the space is the only white space, so that Python's quicker split agrees with JavaScript.
-        return " ".join(text.split())
+        return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
     return _WHITESPACE_RUN.sub(" ", text).strip(" ")
 
 

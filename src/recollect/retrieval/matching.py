@@ -109,7 +109,8 @@ def coverage(texts: Iterable[str], query: Query, *, held: Iterable[int] = ()) ->
     0.5
     """
     words = _terms(query.tokens).words
-    return len({*held, *(match.word for text in texts for match in matches(text, query))}) / words if words else 0.0
+    found = (match.word for text in texts if text for match in matches(text, query))
+    return len({*held, *found}) / words if words else 0.0
 
 
 def sought(query: Query) -> dict[str, Query]:

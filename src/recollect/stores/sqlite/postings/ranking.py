@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 __all__ = ["Postings", "contenders", "peak", "saturation"]
 
 _K1, _B = np.float32(1.2), np.float32(0.75)
-AT_ONCE = 8_192
+AT_ONCE = 4_096
 """How many postings of the first lists are taken together, without a look at whether some would be enough."""
 _ROUGH = 1e-4
 """A share of a score that is more than float32 can be wrong by in a sum of hundreds."""
