@@ -79,7 +79,13 @@ def test_sizes_that_are_none(value: str) -> None:
         parsed_sizes(None, None, value)
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-1"])
+def test_sizes_are_for_generated_notes(run: Run) -> None:
+    Path("vault").mkdir()
+    problem = error_of(run("bench", "--notes", "vault", "--sizes", "10k"), 2)
+    assert problem == "--sizes: is for generated notes; leave it out, or --notes"
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "0"])
 def test_seconds_are_a_number(run: Run, value: str) -> None:
     assert error_of(run("bench", "--seconds", value), 2).startswith("--seconds: must be ")
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from recollect.cli import opening, options, terminal
 from recollect.errors import ArgumentError
@@ -130,7 +131,11 @@ def command(
     from recollect.bench.results import Results, read_results  # noqa: PLC0415 (brings numpy)
     from recollect.bench.running import Settings, run  # noqa: PLC0415 (as above)
 
-    seconds = arguments.number("--seconds", seconds, at_least=0)
+    sizes_from = click.get_current_context().get_parameter_source("sizes")
+    if asked["notes"] is not None and sizes_from is ParameterSource.COMMANDLINE:
+        raise ArgumentError("--sizes", "is for generated notes; leave it out, or --notes")
+    if arguments.number("--seconds", seconds) <= 0:
+        raise ArgumentError("--seconds", f"must be more than 0, got {seconds:g}")
     path = None if target in (None, "-") else Path(str(target))
     if path is not None and not path.parent.is_dir():
         raise ArgumentError("--json", f"must be in a folder that is there, got {target!r}")
