@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 from recollect import clock
 from tests.hands import Clock
 
+# A program that runs as another user, as PostgreSQL does here, takes a fork, and what gRPC does then breaks some of them.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 settings.register_profile(
     "default",
     deadline=None,
