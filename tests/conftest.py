@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from recollect import clock
 from tests.hands import Clock
 
-# A program that runs as another user, as PostgreSQL does here, takes a fork, and what gRPC does then breaks some of them.
+# PostgreSQL is run as another user, which takes a fork, and what gRPC does then breaks the program now and then.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 settings.register_profile(

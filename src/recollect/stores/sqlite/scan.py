@@ -27,8 +27,8 @@ GROUP = 64
 """Of how many scores only the best is looked at, to see how good the last that counts is at least."""
 AT_ONCE = 2048 * GROUP
 """How many rows are compared at once at the most: between two times, a thread waits for Python's lock."""
-SHARED_FROM = 65_536
-"""From how many rows on it is worth while that other processors help."""
+SHARED_FROM = 262_144
+"""From how many rows on other processors help: below that, a search gains less by it than one beside it loses."""
 SEEDS = 2
 """How many times as many rows as are wanted are compared as a whole to begin with."""
 FEW = 2_048
