@@ -6,6 +6,7 @@ In CI the generated cases are the same every time, so that no change fails for a
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,10 @@ from tests.hands import Clock
 
 # PostgreSQL is run as another user, which takes a fork, and what gRPC does then breaks the program now and then.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+# What a shell runs in the background ignores interrupts, and so would every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "default",
