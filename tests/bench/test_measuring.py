@@ -6,7 +6,7 @@ import pytest
 
 from recollect.bench import measuring
 from recollect.bench.corpus import Corpus
-from recollect.bench.measuring import Task, _first, _until, _written, ask, build
+from recollect.bench.measuring import Task, _first, _until_found, _written, ask, build
 from recollect.bench.resources import Resident
 from recollect.errors import RecollectError
 
@@ -87,4 +87,4 @@ def test_an_engine_of_vectors_alone_is_asked_and_written_to(corpus: Corpus, tmp_
 
 def test_a_note_that_never_appears_is_given_up() -> None:
     with pytest.raises(RecollectError, match=r"was not found within 0.01 seconds"):
-        _until(lambda: False, patience=0.01)
+        _until_found(7, list, patience=0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any, NamedTuple
@@ -140,9 +141,9 @@ def _written(engine: Engine, corpus: Corpus) -> dict[str, float | bool]:
         began = perf_counter()
         engine.add(number, f"{word} {corpus.vocabulary[0]}", vector)
         safe.append(perf_counter() - began)
-        _until(lambda vector=vector, number=number: number in engine.search_vectors(vector, DEPTH))  # type: ignore[misc]
+        _until_found(number, partial(engine.search_vectors, vector, DEPTH))
         if "words" in engine.legs:
-            _until(lambda word=word, number=number: number in engine.search_words(word, DEPTH))  # type: ignore[misc]
+            _until_found(number, partial(engine.search_words, word, DEPTH))
         seen.append(perf_counter() - began)
     return {
         "written_ms": round(1000 * statistics.median(safe), 4),
@@ -151,10 +152,10 @@ def _written(engine: Engine, corpus: Corpus) -> dict[str, float | bool]:
     }
 
 
-def _until(is_there: Callable[[], bool], patience: float = PATIENCE) -> None:
-    """Ask until a note is there."""
+def _until_found(number: int, search: Callable[[], list[int]], patience: float = PATIENCE) -> None:
+    """Search until a note is there."""
     began = perf_counter()
-    while not is_there():
+    while number not in search():
         if perf_counter() - began > patience:
             raise RecollectError(f"a note that was written was not found within {patience:g} seconds")
         sleep(0.0005)

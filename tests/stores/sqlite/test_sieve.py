@@ -106,6 +106,13 @@ def test_few_are_looked_at_more_closely(kind: str, monkeypatch: pytest.MonkeyPat
     assert {10 * (place + 1) for place in exact.tolist()} <= set(found)
 
 
+def test_what_goes_wrong_in_a_comparison_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "FEW", 10)
+    held = rows(4, 300, 32, "anywhere")
+    with pytest.raises(IndexError, match="boolean index did not match"):
+        scan.Scan(Sieve.of(AS_THEY_ARE, encode(held)), held[0]).reach(5, np.zeros(200, dtype=np.bool_))
+
+
 def test_parts_are_joined_and_rows_let_go_of() -> None:
     held = rows(3, 300, 32, "flat")
     turn = turned(held, 8)

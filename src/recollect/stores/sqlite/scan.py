@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -160,10 +159,12 @@ def _in_turn(compare: Callable[[slice], None], count: int) -> None:
     tasks = deque(range(0, count, size))
 
     def work() -> None:
-        with suppress(IndexError):
-            while True:
+        while True:
+            try:
                 start = tasks.popleft()
-                compare(slice(start, min(count, start + size)))
+            except IndexError:  # another took the last
+                return
+            compare(slice(start, min(count, start + size)))
 
     shared(work, helpers)
 
