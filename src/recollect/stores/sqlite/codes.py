@@ -79,8 +79,12 @@ def wrong(errors: Any, query: Codes) -> Any:
 
 
 def products(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Return the products of rows with the one row of a query."""
+    """Return the products of rows with the one row of a query.
+
+    >>> products(np.array([[1, 2]], dtype=np.int8), np.array([[3, 4]], dtype=np.int8)).tolist()
+    [11.0]
+    """
     if simsimd is None:  # pragma: no cover (as above)
         return rows.astype(np.float32) @ query[0].astype(np.float32)
-    products: NDArray[np.float32] = np.asarray(simsimd.cdist(query, rows, metric="dot", out_dtype="float32"))[0]
-    return products
+    found: Any = simsimd.dot(query, rows, out_dtype="float32")
+    return np.asarray(found, dtype=np.float32).reshape(len(rows))  # of a single row it is a number
