@@ -51,10 +51,18 @@ def test_recall_by_vectors(small: Corpus) -> None:
 
 
 def test_what_has_the_same_score_is_no_miss() -> None:
-    scores = np.array([3.0, 1.9999999])
-    assert recall(scores, [7, 8], floor=2.0, possible=2) == 1
     assert recall(np.array([3.0, 1.9]), [7, 8], floor=2.0, possible=2) == 0.5
     assert recall(np.array([3.0, 2.0, 2.0]), [7, 8, 9], floor=2.0, possible=2) == 1
+
+
+@pytest.mark.parametrize(("off", "share"), [(-9e-6, 1.0), (-1e-4, 0.0)])
+def test_the_last_bits_of_a_cosine_near_nothing_are_no_miss(corpus: Corpus, off: float, share: float) -> None:
+    queries = corpus.queries()[:1]
+    exact = Exact(corpus, queries)
+    nearest = int(np.argmax(corpus.vectors() @ queries[0].vector))
+    floors = exact._vector_floors[0]
+    floors[10] = float(corpus.vectors()[nearest] @ queries[0].vector) - off
+    assert exact.vector_recall(0, [nearest] * 10, 10) == share / 10
 
 
 def test_it_is_what_fts5_computes(corpus: Corpus) -> None:

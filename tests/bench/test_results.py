@@ -8,7 +8,7 @@ import pytest
 from recollect.bench.results import Results, read_results
 from recollect.errors import ArgumentError
 
-FIGURE = {"engine": "chroma", "corpus": "generated, seed 0", "notes": 500}
+FIGURE = {"engine": "chroma", "about": "Chroma", "corpus": "generated, seed 0", "notes": 500, "dimension": 384}
 
 
 def test_figures_are_kept_and_replaced(tmp_path: Path) -> None:
@@ -33,7 +33,17 @@ def test_figures_of_another_machine_are_refused(tmp_path: Path) -> None:
         read_results(path)
 
 
-@pytest.mark.parametrize("text", ["tea", json.dumps([1]), json.dumps({"machine": {}})])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tea",
+        json.dumps([1]),
+        json.dumps({"machine": {}}),
+        json.dumps({"format": 99, "machine": {}, "figures": []}),
+        json.dumps({"format": 1, "machine": {}, "figures": [5]}),
+        json.dumps({"format": 1, "machine": {}, "figures": [{**FIGURE, "notes": "many"}]}),
+    ],
+)
 def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bench.json"
     path.write_text(text, encoding="utf-8")

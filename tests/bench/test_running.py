@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,8 +67,26 @@ def test_an_engine_that_fails_is_told_of_and_the_others_go_on(
     results = Results()
     told = Run(corpus, tmp_path, results, "unheard-of", "bm25s-numpy")
     (problem,) = told.failed
-    assert problem.startswith("unheard-of with 300 notes is left out: recollect.errors.ArgumentError: engine: must be")
+    assert problem.startswith(
+        "unheard-of with 300 notes is left out: recollect.errors.ArgumentError: --engine: must be"
+    )
     assert [each["engine"] for each in results.figures] == ["bm25s-numpy"]
+
+
+def test_an_interrupt_leaves_nothing_but_corpora(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = running._answered
+
+    def interrupted(step: str, *told: Any) -> Any:
+        if step == "ask":
+            raise KeyboardInterrupt
+        return begun(step, *told)
+
+    monkeypatch.setattr(running, "_answered", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Run(corpus, tmp_path, Results(), "bm25s-numpy")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_process_that_dies_silently_is_told_of(

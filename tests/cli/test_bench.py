@@ -42,9 +42,17 @@ def test_what_is_in_the_file_is_not_measured_again(run: Run) -> None:
 
 
 def test_nothing_is_drawn_that_was_not_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out").mkdir()
     _show(Results({"cpu": "Z80", "cores": 1}, [CHROMA]), None, "out")
     assert [path.name for path in Path("out").glob("*.svg")] == ["bench-vectors.svg"]
     assert "| Chroma |" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_made_is_told_of_before_anything_is_measured(run: Run) -> None:
+    Path("file").touch()
+    told = error_of(run("bench", *QUICK, "--out", "file/out", "--scratch", "scratch"), 2)
+    assert "--out: must be a folder that can be made" in told
+    assert not Path("scratch").exists()
 
 
 def test_json_on_standard_output(run: Run) -> None:

@@ -33,7 +33,7 @@ CUTS = (10, 60)
 LEAST_IDF = 1e-6
 """What FTS5 gives a word that more than half of the notes have."""
 SAME = 1e-5
-"""Scores that differ by this share or less are the same: engines add in float32, and in another order."""
+"""Scores that differ by this share, and cosines that differ by so much, are the same: engines add in float32."""
 BLOCK = 50_000
 
 
@@ -60,13 +60,13 @@ class Exact:
         """Return which share of the ``cut`` nearest notes of a query an engine found."""
         vectors = self._corpus.vectors()[list(found[:cut])] if found else np.zeros((0, self._corpus.dimension))
         scores = vectors @ self._queries[place].vector
-        return recall(scores, found, self._vector_floors[place][cut], min(cut, self._corpus.notes))
+        return recall(scores, found, self._vector_floors[place][cut] - SAME, min(cut, self._corpus.notes))
 
     def word_recall(self, place: int, found: Sequence[int], cut: int, idf: Idf) -> float:
         """Return which share of the ``cut`` best notes by BM25 an engine found for a query."""
         floors = self._word_floors[idf][place]
         scores = np.array([self.word_score(place, note, idf) for note in found[:cut]])
-        return recall(scores, found, floors[cut], min(cut, int(floors[0])))
+        return recall(scores, found, floors[cut] * (1 - SAME), min(cut, int(floors[0])))
 
     def word_score(self, place: int, note: int, idf: Idf) -> float:
         """Return the score of one note for a query, from the note's own words."""
@@ -122,7 +122,7 @@ def recall(scores: Floats | NDArray[np.float64], found: Sequence[int], floor: fl
     """
     if not possible:
         return 1.0
-    good = {note for note, score in zip(found, scores, strict=False) if score >= floor - SAME * abs(floor)}
+    good = {note for note, score in zip(found, scores, strict=False) if score >= floor}
     return min(len(good), possible) / possible
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recollect.bench.corpus import Corpus, Query
-from recollect.bench.engines import DEPTH, TOP_K, Engine, engine_named
+from recollect.bench.engines import DEPTH, TOP_K, Engine, engine_named, import_packages
 from recollect.bench.resources import disk_bytes, resident
 from recollect.bench.timing import Asked, Handed, asked_in_turn, latencies, throughput
 from recollect.errors import RecollectError
@@ -42,6 +42,7 @@ def build(task: Task, progress: Progress) -> dict[str, Any]:
     """Have an engine take in all notes, and return how that went."""
     corpus, index = Corpus(Path(task.corpus)), Path(task.folder)
     before, taken = resident(), 0
+    import_packages(task.engine)
     engine = engine_named(task.engine)(index, corpus.dimension)
 
     def told() -> None:

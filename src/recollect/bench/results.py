@@ -56,11 +56,23 @@ def read_results(path: Path) -> Results:
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         results = Results(told["machine"], told["figures"])
+        if told["format"] != FORMAT or not all(map(_is_figure, results.figures)):
+            raise ValueError("these are figures of something else")
     except (ValueError, KeyError, TypeError):
         raise ArgumentError("--json", f"{path} holds no figures of bench; name another file") from None
     if results.machine != here:
         raise ArgumentError("--json", f"{path} holds figures of another machine or Python; name another file")
     return results
+
+
+def _is_figure(told: Any) -> bool:
+    """Return whether something says what tables and plots cannot do without."""
+    if not isinstance(told, dict):
+        return False
+    texts, counts = ("engine", "about", "corpus"), ("notes", "dimension")
+    return all(isinstance(told.get(name), str) for name in texts) and all(
+        isinstance(told.get(name), int) for name in counts
+    )
 
 
 def _key(figure: dict[str, Any]) -> tuple[str, str, int]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,8 @@ def run(
             except EngineFailedError as error:
                 failed(f"{name} with {corpus.notes:,} notes is left out: {error}")
                 continue
+            finally:
+                shutil.rmtree(settings.scratch / f"index-{name}", ignore_errors=True)
             found = figures.pop("found")
             results.put(figures | (judge.judged(found, engine_named(name).idf) if judge else {}))
             measured(results)
@@ -127,15 +130,18 @@ def _measured(
             progress(int(1000 * share), 1000, f"{corpus.notes:,} {name}: {what}")
 
         told |= _worked(step, task, settings.scratch, tell)
-    shutil.rmtree(index, ignore_errors=True)
     return told
 
 
 def _worked(step: str, task: Task, scratch: Path, progress: Progress) -> dict[str, Any]:
     """Run one step in a process of its own, and return what it wrote."""
-    asked, answered, log = scratch / "task.json", scratch / "result.json", scratch / "worker.log"
+    with TemporaryDirectory(prefix="worker-", dir=scratch) as folder:
+        return _answered(step, task, Path(folder), progress)
+
+
+def _answered(step: str, task: Task, folder: Path, progress: Progress) -> dict[str, Any]:
+    asked, answered, log = (folder / name for name in ("task.json", "result.json", "worker.log"))
     asked.write_text(json.dumps(task._asdict()), encoding="utf-8")
-    answered.unlink(missing_ok=True)
     command = [sys.executable, "-m", "recollect.bench.worker", step, str(asked), str(answered)]
     with (
         log.open("w", encoding="utf-8") as errors,

@@ -82,13 +82,13 @@ def _searching(figure: Figure, way: str) -> list[str]:
     both: Figure = figure.get(f"hybrid_{way}", {})
     words, vectors = figure.get("words", {}), figure.get("vectors", {})
     first = way != "default"  # the legs are the same whatever they are fused by: once is enough
-    legs = [_shown(leg.get(name), _time) if first else "" for leg in (words, vectors) for name in _SHARES]
+    legs = [shown if first else "" for leg in (words, vectors) for shown in _times(leg)]
     shares = (f"{leg}_recall_{cut}" for leg in ("words", "vectors") for cut in (10, 60))
     recalls = [_shown(figure.get(name), _share) if first else "" for name in shares]
     asked = dict.fromkeys(part["queries"] for part in (both, words, vectors) if part)
     return [
         figure["about"] + (", default preset" if way == "default" else ""),
-        *(_shown(both.get(name), _time) for name in _SHARES),
+        *_times(both),
         *legs,
         *recalls,
         _shown(figure.get(f"target_found_{way}"), _share),
@@ -97,7 +97,14 @@ def _searching(figure: Figure, way: str) -> list[str]:
     ]
 
 
-_SHARES = ("p50_ms", "p95_ms", "p99_ms")
+def _times(part: Figure) -> list[str]:
+    """Return what half, 95 and 99 of 100 queries took at most, as far as there were enough to tell."""
+    asked = part.get("queries", 0)
+    return [_shown(part.get(f"p{share}_ms") if asked >= least else None, _time) for share, least in _LEAST.items()]
+
+
+_LEAST = {50: 1, 95: 20, 99: 100}
+"""Of how many queries at least one is slower than so many of a hundred."""
 
 
 def _keeping(figure: Figure) -> list[str]:

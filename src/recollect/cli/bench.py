@@ -139,6 +139,8 @@ def command(
     path = None if target in (None, "-") else Path(str(target))
     if path is not None and not path.parent.is_dir():
         raise ArgumentError("--json", f"must be in a folder that is there, got {target!r}")
+    if out is not None:
+        _make_folder(Path(out))
     chosen = _installed(engines)
     results = Results() if path is None else read_results(path)
     with ExitStack() as stack:
@@ -154,6 +156,14 @@ def command(
             failed=terminal.warn,
         )
     _show(results, target, out)
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder of ``--out`` before anything is measured that could not be written there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError("--out", f"must be a folder that can be made: {error}") from None
 
 
 def _installed(names: Sequence[str]) -> list[str]:
@@ -197,7 +207,6 @@ def _show(results: Results, target: str | None, out: str | None) -> None:
     tables = markdown(results)
     if out is not None:
         folder = Path(out)
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / "bench.md").write_text(tables, encoding="utf-8")
         for name, title in PLOTS.items():
             if lines := lines_of(results, name):

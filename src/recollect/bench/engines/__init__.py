@@ -1,6 +1,16 @@
 """The engines that are measured: one a file, all behind the Protocol in :mod:`recollect.bench.engines.base`."""
 
 from recollect.bench.engines.base import DEPTH, TOP_K, Engine, Hybrid, Leg
-from recollect.bench.engines.catalogue import ENGINES, engine_named, why_missing
+from recollect.bench.engines.catalogue import ENGINES, engine_named, import_packages, why_missing
 
-__all__ = ["DEPTH", "ENGINES", "TOP_K", "Engine", "Hybrid", "Leg", "engine_named", "why_missing"]
+__all__ = [
+    "DEPTH",
+    "ENGINES",
+    "TOP_K",
+    "Engine",
+    "Hybrid",
+    "Leg",
+    "engine_named",
+    "import_packages",
+    "why_missing",
+]

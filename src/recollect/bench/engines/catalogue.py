@@ -11,7 +11,7 @@ from typing import NamedTuple
 from recollect.bench.engines.base import Engine
 from recollect.errors import ArgumentError
 
-__all__ = ["ENGINES", "Entry", "engine_named", "why_missing"]
+__all__ = ["ENGINES", "Entry", "engine_named", "import_packages", "why_missing"]
 
 
 class Entry(NamedTuple):
@@ -61,7 +61,13 @@ def engine_named(name: str) -> type[Engine]:
     return found
 
 
+def import_packages(name: str) -> None:
+    """Import what an engine needs, for who wants to measure its work alone."""
+    for module in _entry(name).needs:
+        import_module(module)
+
+
 def _entry(name: str) -> Entry:
     if name not in ENGINES:
-        raise ArgumentError("engine", f"must be one of {', '.join(ENGINES)}, got {name!r}")
+        raise ArgumentError("--engine", f"must be one of {', '.join(ENGINES)}, got {name!r}")
     return ENGINES[name]
