@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.stores.sqlite import scan
+from recollect.stores.sqlite import codes, scan
 from recollect.stores.sqlite.codes import encode, products, wrong
 from recollect.stores.sqlite.scan import edge_of
 from recollect.stores.sqlite.sieve import AS_THEY_ARE, Sieve, Turn, turn_of
@@ -129,3 +134,41 @@ def test_parts_are_joined_and_rows_let_go_of() -> None:
 def test_the_edge_is_the_last_that_counts(count: int, limit: int) -> None:
     scores = np.random.default_rng(count).permutation(count).astype(np.float32)
     assert edge_of(scores, limit) == count - limit
+
+
+def test_numpy_compares_bytes_where_nothing_quicker_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(3)
+    held = chance.integers(-127, 128, (2 * codes.AT_ONCE + 5, 33), dtype=np.int8)
+    quick = products(held, held[7:8])
+    monkeypatch.setattr(codes, "QUICK", False)
+    assert products(held, held[7:8]).tolist() == quick.tolist()
+
+
+def _refuses(*_: Any, **__: Any) -> Any:
+    raise TypeError("Input tensors must have matching datatypes")
+
+
+@pytest.mark.parametrize(
+    "there", [None, SimpleNamespace(dot=_refuses), SimpleNamespace(dot=lambda _, rows, **__: np.zeros(len(rows)))]
+)
+def test_what_computes_something_else_is_done_without(there: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert codes._is_quick()
+    monkeypatch.setattr(codes, "simsimd", there)
+    assert not codes._is_quick()
+
+
+BESIDE = """
+import {}
+import {}
+import numpy as np
+from recollect.stores.sqlite.codes import products
+import usearch
+rows = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
+assert products(rows, rows[:1]).tolist() == (rows.astype(int) @ rows[0].astype(int)).tolist()
+"""
+
+
+@pytest.mark.parametrize("first", ["usearch", "simsimd"])
+def test_usearch_may_be_in_the_same_process(first: str) -> None:
+    second = "simsimd" if first == "usearch" else "usearch"
+    subprocess.run([sys.executable, "-c", BESIDE.format(first, second)], check=True)

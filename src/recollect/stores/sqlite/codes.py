@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 try:
     import simsimd
-except ImportError:  # pragma: no cover (there is no wheel for every platform; numpy needs thrice the time)
+except ImportError:  # pragma: no cover (there is no wheel for every platform)
     simsimd = None  # type: ignore[assignment]
 
 __all__ = ["SLACK", "Codes", "encode", "products", "wrong"]
 
 _MOST = 127
+AT_ONCE = 4_096
+"""How many rows of bytes become rows of numbers at once where there is no simsimd."""
 SLACK = 1e-5
 """More than float32 can be wrong by in the product of two vectors of unit length and a few thousand numbers, turned."""
 
@@ -84,7 +86,33 @@ def products(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.floa
     >>> products(np.array([[1, 2]], dtype=np.int8), np.array([[3, 4]], dtype=np.int8)).tolist()
     [11.0]
     """
-    if simsimd is None:  # pragma: no cover (as above)
-        return rows.astype(np.float32) @ query[0].astype(np.float32)
+    if not QUICK:
+        asked = query[0].astype(np.float32)
+        parts = [rows[at : at + AT_ONCE].astype(np.float32) @ asked for at in range(0, len(rows), AT_ONCE)]
+        return np.concatenate(parts)
+    return _by_simsimd(rows, query)
+
+
+def _by_simsimd(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
     found: Any = simsimd.dot(query, rows, out_dtype="float32")
     return np.asarray(found, dtype=np.float32).reshape(len(rows))  # of a single row it is a number
+
+
+def _is_quick() -> bool:
+    """Return whether simsimd is there and computes what it should.
+
+    Where usearch was imported before, some of simsimd's functions are taken for those of the same names that usearch
+    brings. What was called once stays as it was then.
+    """
+    if simsimd is None:
+        return False
+    rows = np.arange(-64, 64, dtype=np.int8).reshape(4, 32)
+    try:
+        found = _by_simsimd(rows, rows[1:2])
+    except (TypeError, ValueError, LookupError):
+        return False
+    return bool(np.array_equal(found, rows.astype(np.int64) @ rows[1].astype(np.int64)))
+
+
+QUICK = _is_quick()
+"""Whether bytes are compared by simsimd; numpy needs thrice the time."""
