@@ -49,6 +49,21 @@ def test_another_file_is_refused(path: Path, damage: str) -> None:
     assert not is_whole(path)
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[1]",
+        '{"arrays": [1], "facts": {}, "check": 1}',
+        '{"arrays": {}, "facts": null, "check": 0}',
+        '{"arrays": {"ones": ["|tea", [1], 0]}, "facts": {}, "check": 0}',
+    ],
+)
+def test_what_it_says_of_itself_must_make_sense(path: Path, told: str) -> None:
+    path.write_bytes(b"recollect arrays 1\n" + told.encode() + b"\n")
+    with pytest.raises(StoreDamagedError, match="is no file of arrays"):
+        load(path)
+
+
 def test_a_changed_byte_is_noticed(path: Path) -> None:
     whole = bytearray(path.read_bytes())
     whole[whole.rindex(b"\x00\x01\x02") + 1] = 9

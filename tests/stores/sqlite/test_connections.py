@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -308,6 +309,38 @@ def test_names_of_files_may_hold_anything(tmp_path: Path) -> None:
     store = open_store(copy)
     assert len(list(store.notes())) == 1
     store.close()
+
+
+def test_a_memory_stays_the_same_when_its_process_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        with closing(SQLiteStore(Path("memory.db"))) as store:
+            store.write([{"content": f"tea from {name}"}])
+    monkeypatch.chdir(tmp_path / "here")
+    with closing(SQLiteStore(Path("memory.db"))) as store:
+        monkeypatch.chdir(tmp_path / "there")
+        with store._connections.reading(), store._connections.reading():  # more than are open already
+            store.write([{"content": "milk from here"}])
+            assert [note.content for note in store.notes()] == ["tea from here", "milk from here"]
+        store.backup(Path("copy.db"))
+    assert (tmp_path / "there" / "copy.db").exists()
+    with closing(SQLiteStore(Path("memory.db"))) as store:
+        assert [note.content for note in store.notes()] == ["tea from there"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links are for administrators there")
+def test_a_link_leads_to_one_memory(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    memory, link = tmp_path / "elsewhere" / "memory.db", tmp_path / "link.db"
+    link.symlink_to(memory)
+    with closing(SQLiteStore(link)) as store:
+        store.write([{"content": f"tea {n}"} for n in range(3_000)])
+        assert store.stats().location == str(link)
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["link.db"]
+    assert any(each.name.startswith("memory.db-snapshot-") for each in memory.parent.iterdir())
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "lone \ud800"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -20,7 +21,7 @@ from recollect.model import Filters
 from recollect.query import parse, render_fts5
 from recollect.stores.base import Model
 from recollect.stores.sqlite import renewing, searching, snapshots, vectors
-from recollect.stores.sqlite.arrays import save
+from recollect.stores.sqlite.arrays import load, save
 from recollect.stores.sqlite.growing import Growing
 from recollect.stores.sqlite.postings import index
 from recollect.stores.sqlite.store import SQLiteStore
@@ -303,14 +304,52 @@ def test_where_none_can_be_kept_searches_go_on(path: Path, monkeypatch: pytest.M
 
 def test_what_others_left_unfinished_is_swept(path: Path) -> None:
     filled(path, 19)
-    old, young = (path.with_name(f"memory.db-snapshot-{name}") for name in ("old", "young"))
+    old, empty, young = (path.with_name(f"memory.db-snapshot-{digit * 16}") for digit in "0e2")
     for each in (old, young):
-        each.write_bytes(b"unfinished")
-    os.utime(old, (1, 1))
+        save(each, {"some": ROWS}, {})
+    empty.touch()
+    for each in (old, empty):
+        os.utime(each, (1, 1))
     with closing(SQLiteStore(path)) as store:
         store.write(drafts(19, 60))
+    assert [each.exists() for each in (old, empty, young)] == [False, False, True]
+
+
+@pytest.mark.parametrize("name", ["2026-11-01", "before-cleanup.db", "0123456789abcdef"])
+def test_what_is_only_named_like_one_belongs_to_somebody(path: Path, name: str) -> None:
+    filled(path)
+    own = path.with_name(f"memory.db-snapshot-{name}")
+    own.write_bytes(path.read_bytes())
+    os.utime(own, (1, 1))
+    with closing(SQLiteStore(path)) as store:
+        store.delete(["1"], namespace="default")
+    with closing(SQLiteStore(path)) as store:
+        assert not [each for each in store.repair() if each.problem]
+    assert own.exists()
+
+
+def test_what_others_left_is_told_of_and_dropped(path: Path) -> None:
+    filled(path)
+    old, young = (path.with_name(f"memory.db-snapshot-{digit * 16}") for digit in "01")
+    for each in (old, young):
+        save(each, {"some": ROWS}, {})
+    os.utime(old, (1, 1))
+    with closing(SQLiteStore(path)) as store:
+        (finding,) = [each for each in store.check() if each.problem]
+        assert finding.problem == f"left behind, needed by nobody: {old.name}"
+        assert not [each for each in store.repair() if each.problem]
     assert not old.exists()
-    assert young.exists()
+    assert not young.exists()
+
+
+def test_a_file_that_goes_while_it_is_looked_at_is_left_by_nobody(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path)
+    gone = path.with_name(f"memory.db-snapshot-{'0' * 16}")
+    with closing(SQLiteStore(path)) as store:
+        monkeypatch.setattr(store._indexes.snapshots, "files", lambda: [gone])
+        assert not [each for each in store.check() if each.problem]
+        monkeypatch.setattr(store._indexes.snapshots, "_ours", lambda: [gone])
+        assert not [each for each in store.check() if each.problem]
 
 
 def test_a_file_that_was_just_replaced_counts_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,7 +443,7 @@ def test_vectors_are_turned_anew_when_twice_as_many_came(path: Path, monkeypatch
         with closing(SQLiteStore(path)) as store:
             assert by_vector(store, last - 1) == [f"{last - 1}"]
             (kept,) = [each._held.kept for each in store._indexes._vectors.values()]
-            found = store._indexes.snapshots.opened(kept, vectors.ARRAYS) if kept else None
+            found = store._indexes.snapshots.opened(kept, vectors.SHAPE) if kept else None
             sampled.append(found.facts["sampled"] if found else None)
     assert sampled == [60, 200]
 
@@ -655,6 +694,106 @@ def test_damage_is_not_carried_on(path: Path) -> None:
         assert not [each for each in store.check() if each.problem]
         assert by_words(store, "word33") == ["33"]
         assert by_vector(store, 33) == ["33"]
+
+
+def swapped(one: Path, other: Path) -> None:
+    between = one.with_name("between")
+    one.replace(between)
+    other.replace(one)
+    between.replace(other)
+
+
+def test_a_file_in_the_place_of_another_counts_as_none(path: Path) -> None:
+    with closing(SQLiteStore(path)) as store:
+        store.write(drafts(0, 60))
+        store.write([{**each, "content": f"{each['content']} other"} for each in drafts(0, 60, namespace="other")])
+    kinds: dict[frozenset[str], list[Path]] = {}
+    for each in files(path):
+        kinds.setdefault(frozenset(load(each).arrays), []).append(each)
+    for pair in kinds.values():
+        swapped(*pair)
+    with closing(SQLiteStore(path)) as store:
+        assert sum(each.name in str(store.check()) for each in files(path)) == 4
+        assert by_words(store, "other") == []
+        assert by_words(store, "word33 other", namespace="other")[0] == "33"
+        assert by_vector(store, 33) == ["33"]
+        assert uses_snapshots(store) == (False, False)
+
+
+def damage(path: Path, byte: int) -> None:
+    """Let all that arrays hold be one byte."""
+    whole = path.read_bytes()
+    end = whole.index(b"\n", whole.index(b"\n") + 1) + 1
+    start = -(-end // 64) * 64
+    path.write_bytes(whole[:start] + bytes([byte]) * (len(whole) - start))
+
+
+def test_arrays_without_axes_count_as_none(path: Path) -> None:
+    filled(path)
+    for each in files(path):
+        found = load(each)
+        each.unlink()
+        save(each, dict.fromkeys(found.arrays, np.zeros(())), found.facts)
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        assert by_words(store, "word33") == ["33"]
+        assert by_vector(store, 33) == ["33"]
+
+
+@pytest.mark.parametrize("byte", [0, 255])
+def test_numbers_that_do_not_fit_together_are_seen_at_a_glance(path: Path, byte: int) -> None:
+    filled(path)
+    for each in files(path):
+        damage(each, byte)
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        assert by_words(store, "word33") == ["33"]
+        assert by_vector(store, 33) == ["33"]
+        assert uses_snapshots(store) == (False, False)
+
+
+def scrambled(path: Path) -> None:
+    """Let a file say that notes lie where there are none, and that vectors are as long as no number says."""
+    found = load(path)
+    arrays = {name: np.array(array) for name, array in found.arrays.items()}
+    if "ends" in arrays:
+        arrays["scales"][:] = np.nan
+    else:
+        arrays["rows"][:] = 10**6
+    check = json.loads(path.read_bytes().split(b"\n")[1])["check"]
+    path.unlink()
+    save(path, arrays, found.facts)
+    written = json.loads(path.read_bytes().split(b"\n")[1])["check"]
+    path.write_bytes(path.read_bytes().replace(str(written).encode(), str(check).encode().rjust(len(str(written))), 1))
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_damage_that_leads_a_search_astray_is_done_without_and_made_good(path: Path, *, read_only: bool) -> None:
+    filled(path)
+    for each in files(path):
+        scrambled(each)
+    with closing(SQLiteStore(path, read_only=read_only)) as store:
+        for _ in range(2):
+            assert by_words(store, "tea word33")[0] == "33"
+            store._indexes.renewals.wait()
+            assert by_vector(store, 33) == ["33"]
+            store._indexes.renewals.wait()
+        assert by_words(store, "tea word33")[0] == "33"
+        assert by_vector(store, 33) == ["33"]
+        assert uses_snapshots(store) == (not read_only, not read_only)
+        assert [each for each in store.check() if each.problem] == [] or read_only
+
+
+def test_what_is_no_fault_of_a_snapshot_is_raised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(path)
+
+    def fails(*_: Any) -> None:
+        raise IndexError("a fault of ours")
+
+    with closing(SQLiteStore(path)) as store:
+        for name, search in (("search_postings", by_words), ("search_vectors", lambda store: by_vector(store, 1))):
+            search(store)
+            monkeypatch.setattr(searching, name, fails)
+            with pytest.raises(IndexError, match="a fault of ours"):
+                search(store)
 
 
 @pytest.mark.parametrize("wrong", [10**6 - np.arange(30), np.full(30, 4)])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError
 
-__all__ = ["Arrays", "is_whole", "load", "save"]
+__all__ = ["Arrays", "is_of_arrays", "is_whole", "load", "save"]
 
 _MAGIC = b"recollect arrays 1\n"
 _ALIGNED = 64
@@ -67,9 +67,16 @@ def load(path: Path) -> Arrays:
             if start + offset + size > len(held):
                 raise ValueError("it is cut short")
             arrays[name] = np.asarray(held[start + offset : start + offset + size]).view(kind).reshape(shape)
-        return Arrays(arrays, described["facts"])
-    except (ValueError, KeyError, TypeError) as error:
+        return Arrays(arrays, dict(described["facts"]))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise StoreDamagedError(f"{path} is no file of arrays ({error}); delete it") from error
+
+
+def is_of_arrays(path: Path) -> bool:
+    """Return whether a file was begun by :func:`save`, be it that who did so came no further."""
+    with path.open("rb") as file:
+        begun = file.read(len(_MAGIC))
+    return begun in (_MAGIC, b"")
 
 
 def is_whole(path: Path) -> bool:

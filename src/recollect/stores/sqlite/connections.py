@@ -60,6 +60,10 @@ class Connections:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file, and create or migrate it where that is needed and allowed."""
         self.path = path
+        """As it was given, for people."""
+        with self._translated():
+            self.file = Path(os.path.realpath(path))
+            """Where that was then: the folder that a process works in may change, and a link may lead there."""
         self.read_only = read_only
         self._writing = threading.Lock()
         self._changed = threading.Condition(threading.RLock())  # guards what follows
@@ -225,12 +229,12 @@ class Connections:
 
     def _open_first(self) -> apsw.Connection:
         with self._translated():
-            if self.path.is_dir():
+            if self.file.is_dir():
                 raise StoreError(f"{self.path} is a directory; give the path of a file")
-            if not self.path.parent.is_dir():
+            if not self.file.parent.is_dir():
                 raise StoreError(f"{self.path.parent} does not exist; create it first")
             if self.read_only:
-                if not self.path.exists():
+                if not self.file.exists():
                     raise StoreError(f"{self.path} does not exist; open it without read_only=True to create it")
                 connection = self._connect_for_reading()
                 if not schema.is_current(connection, str(self.path)):
@@ -255,7 +259,7 @@ class Connections:
             connection = self._connect(apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE)
             connection.execute("SELECT 1 FROM sqlite_schema").get  # noqa: B018 (opens the file, which SQLite puts off)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            if not self.read_only or not self.path.exists() or self._log().exists():
+            if not self.read_only or not self.file.exists() or self._log().exists():
                 raise
             # The log's index cannot be created in a folder without permission; without a log none is needed.
             connection = self._connect(apsw.SQLITE_OPEN_READONLY, "immutable=1")
@@ -264,10 +268,10 @@ class Connections:
         return connection
 
     def _log(self) -> Path:
-        return self.path.with_name(self.path.name + "-wal")
+        return self.file.with_name(self.file.name + "-wal")
 
     def _connect(self, flags: int, options: str = "") -> apsw.Connection:
-        connection = apsw.Connection(_uri(self.path, options), flags=flags | apsw.SQLITE_OPEN_URI)
+        connection = apsw.Connection(_uri(self.file, options), flags=flags | apsw.SQLITE_OPEN_URI)
         connection.set_busy_timeout(int(PATIENCE * 1000))
         connection.create_scalar_function(
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS

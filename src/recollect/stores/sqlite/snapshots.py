@@ -9,6 +9,7 @@ until every file of the namespace knows of them.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
@@ -21,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreError
-from recollect.stores.sqlite.arrays import Arrays, is_whole, load, save
+from recollect.stores.sqlite.arrays import Arrays, is_of_arrays, is_whole, load, save
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.revisions import revision
 
-__all__ = ["PATIENCE", "WORDS", "Kept", "Made", "Snapshots", "changed_since", "most_unknown"]
+__all__ = ["PATIENCE", "WORDS", "Kept", "Made", "Shape", "Snapshots", "changed_since", "most_unknown"]
 
 WORDS = 0
 """In the place of a model's key: the snapshot is of words."""
@@ -61,6 +62,24 @@ class Made(NamedTuple):
     last: int
 
 
+class Shape(NamedTuple):
+    """What snapshots of some kind consist of."""
+
+    arrays: Set[str]
+    facts: Set[str]
+    is_sound: Callable[[Mapping[str, NDArray[Any]]], bool]
+    """Whether arrays fit together, as far as one sees at a glance."""
+
+    def fits(self, found: Arrays) -> bool:
+        """Return whether a file can be one of these."""
+        if found.arrays.keys() != self.arrays or not self.facts <= found.facts.keys():
+            return False
+        try:
+            return self.is_sound(found.arrays)
+        except (TypeError, LookupError):  # there are fewer axes or numbers than there must be
+            return False
+
+
 class Snapshots:
     """The snapshots of one memory."""
 
@@ -69,27 +88,32 @@ class Snapshots:
         self._connections = connections
         self._needless: set[str] = set()
         """The ends of the names of files that could not be deleted yet."""
+        self._damaged: set[str] = set()
+        """Likewise, of files that led a search astray."""
 
     def current(self, connection: apsw.Connection, namespace: int, model: int = WORDS) -> Kept | None:
         """Return which snapshot a connection's transaction sees, if there is one."""
         row = connection.execute(_KEPT, (namespace, model)).get
         return Kept(*row) if row and row[0] else None
 
-    def opened(self, kept: Kept, names: Set[str]) -> Arrays | None:
-        """Map a snapshot's file into memory, if it is there and has the arrays of these names.
+    def opened(self, kept: Kept, shape: Shape) -> Arrays | None:
+        """Map a snapshot's file into memory, if it is there, is the one that was made, and has this shape.
 
         A copy of the memory elsewhere has none.
         """
+        if kept.token in self._damaged:
+            return None
         with suppress(StoreError, OSError):
             found = load(self._file(kept.token))
-            return found if found.arrays.keys() == names else None
+            if found.facts.get("token") == kept.token and shape.fits(found):
+                return found
         return None
 
     def is_stale(
         self,
         connection: apsw.Connection,
         place: tuple[int, int],
-        names: Set[str],
+        shape: Shape,
         count: Callable[[int, int], int],
         least: int,
     ) -> bool:
@@ -101,7 +125,7 @@ class Snapshots:
         kept = self.current(connection, *place)
         if kept is None:
             return count(0, least) > least
-        found = self.opened(kept, names)
+        found = self.opened(kept, shape)
         if found is None or changed_since(connection, place[0], kept.revision):
             return True
         most = most_unknown(len(found.arrays["keys"]))
@@ -110,6 +134,13 @@ class Snapshots:
     def is_whole(self, kept: Kept) -> bool:
         """Return whether every byte of a snapshot's file is as it was written."""
         return is_whole(self._file(kept.token))
+
+    def is_to_blame(self, kept: Kept | None) -> bool:
+        """Return whether a snapshot with which a search failed is not as it was written: then it is used no more."""
+        if kept is None or (kept.token not in self._damaged and self.is_whole(kept)):
+            return False
+        self._damaged.add(kept.token)
+        return True
 
     def renew(
         self,
@@ -149,16 +180,28 @@ class Snapshots:
 
     def files(self) -> list[Path]:
         """Return all files, those included that nobody needs any more."""
-        path = self._connections.path
+        path = self._connections.file
+        ours = re.compile(re.escape(path.name) + "-snapshot-[0-9a-f]{16}")
         with suppress(OSError):
-            return [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}-snapshot-")]
+            return [each for each in path.parent.iterdir() if ours.fullmatch(each.name)]
         return []
 
     def problem(self, connection: apsw.Connection) -> str:
         """Return what is wrong with the files, in words, if anything is."""
-        files = [self._file(token) for token in sorted(self.tokens(connection))]
-        broken = [path.name for path in files if path.exists() and not is_whole(path)]
-        return f"not as it was written: {', '.join(broken)}" if broken else ""
+        tokens = self.tokens(connection)
+        files = {token: self._file(token) for token in sorted(tokens)}
+        broken = [path.name for token, path in files.items() if path.exists() and not _is_as_written(path, token)]
+        left = [path.name for path in self._left_behind(tokens)]
+        problems = [
+            f"{what}: {', '.join(names)}"
+            for what, names in (("not as it was written", broken), ("left behind, needed by nobody", left))
+            if names
+        ]
+        return "; ".join(problems)
+
+    def drop_all(self, named: Set[str]) -> None:
+        """Delete the files that tables named, and those that somebody left behind."""
+        self.forget({*named, *map(_token_of, self._ours())})
 
     def _announce(self, namespace: int, model: int, patience: float) -> None:
         """See to it that from now on is noted what changes."""
@@ -183,7 +226,7 @@ class Snapshots:
         token = token_hex(8)
         path = self._file(token)
         try:
-            save(path, made.arrays, made.facts)
+            save(path, made.arrays, {**made.facts, "token": token})
             self._let_be_read_like_the_memory(path)
             with self._connections.writing(patience=patience) as connection:
                 # Only in the place of the one that was there: what a later one struck out would be missing.
@@ -206,22 +249,47 @@ class Snapshots:
 
     def _let_be_read_like_the_memory(self, path: Path) -> None:
         """Give a file the owner and the permissions of the memory, as SQLite does with its own."""
-        memory = self._connections.path.stat()
+        memory = self._connections.file.stat()
         with suppress(OSError, AttributeError):  # only an administrator may give files away, and not on every system
             os.chown(path, memory.st_uid, memory.st_gid)
         path.chmod(memory.st_mode & 0o777)
 
-    def _sweep(self, needed: Iterable[str]) -> None:
+    def _sweep(self, needed: Set[str]) -> None:
         """Delete the files that somebody left behind."""
-        for path in self.files():
+        for path in self._left_behind(needed):
             with suppress(OSError):  # another may be quicker
-                token = path.name.rpartition("-")[2]
-                if token not in needed and time.time() - path.stat().st_mtime > LEFT_BEHIND:
-                    path.unlink()
+                path.unlink()
+
+    def _left_behind(self, needed: Set[str]) -> list[Path]:
+        """Return the files that are not needed, and older than what is being made."""
+        with suppress(OSError):  # another may delete one
+            latest = time.time() - LEFT_BEHIND
+            return [path for path in self._ours() if _token_of(path) not in needed and path.stat().st_mtime < latest]
+        return []
+
+    def _ours(self) -> list[Path]:
+        """Return the files that are snapshots, not only named like one."""
+        found = []
+        for path in self.files():
+            with suppress(OSError):
+                if is_of_arrays(path):
+                    found.append(path)
+        return found
 
     def _file(self, token: str) -> Path:
-        path = self._connections.path
+        path = self._connections.file
         return path.with_name(f"{path.name}-snapshot-{token}")
+
+
+def _token_of(path: Path) -> str:
+    return path.name.rpartition("-")[2]
+
+
+def _is_as_written(path: Path, token: str) -> bool:
+    """Return whether a file is the one that has this name, and each byte of it is right."""
+    with suppress(StoreError, OSError):
+        return load(path).facts.get("token") == token and is_whole(path)
+    return False
 
 
 def _strike_out(connection: apsw.Connection, namespace: int) -> None:

@@ -31,7 +31,7 @@ from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.indexes import Indexes
-from recollect.stores.sqlite.postings.moment import any_word
+from recollect.stores.sqlite.postings.moment import AnyWord, any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.shelving import SHELVES_AT_ONCE, shelves_behind, write_shelves
 from recollect.stores.sqlite.tables import (
@@ -57,6 +57,8 @@ __all__ = ["SQLiteStore"]
 WALK_ROWS = 512
 TOUCH_PATIENCE = 1.0
 """Seconds to wait for other writers where that is all there is to write."""
+ASTRAY = (ArithmeticError, LookupError, MemoryError, ValueError)
+"""What comes of a snapshot whose numbers are not what was written."""
 LARGEST = 2**62
 """More than any store can hold, and still a number that SQLite can."""
 
@@ -216,12 +218,22 @@ class SQLiteStore:
             if home is None:
                 return []
             any_of, deepest = any_word(node), min(limit, LARGEST)
-            moment = self._indexes.moment(connection, home) if any_of else None
-            if any_of and moment:
-                found = searching.search_postings(connection, moment, any_of, deepest, filters)
-                if found is not None:
-                    return found
+            found = self._search_postings(connection, home, any_of, deepest, filters) if any_of else None
+            if found is not None:
+                return found
             return searching.search_words(connection, home, render_fts5(query, reading), deepest, filters)
+
+    def _search_postings(
+        self, connection: apsw.Connection, home: int, query: AnyWord, limit: int, filters: Filters
+    ) -> list[Candidate] | None:
+        """Return the best notes for any of several words, if there are posting lists that can tell."""
+        try:
+            moment = self._indexes.moment(connection, home)
+            return searching.search_postings(connection, moment, query, limit, filters) if moment else None
+        except ASTRAY:
+            if not self._indexes.postings(home).is_to_blame():
+                raise
+            return None
 
     def search_vectors(
         self,
@@ -243,7 +255,13 @@ class SQLiteStore:
             unit = unit_query(vector, active[1])
             index, deepest = self._indexes.vectors(home, *active), min(limit, LARGEST)
             excluded = render_fts5_exclusion(without) if without else ""
-            found = searching.search_vectors(connection, index, home, active[1], unit, deepest, filters, excluded)
+            asked = connection, index, home, active[1], unit, deepest, filters, excluded
+            try:
+                found = searching.search_vectors(*asked)
+            except ASTRAY:
+                if not index.is_to_blame():
+                    raise
+                found = searching.search_vectors(*asked)  # now by the table
             if index.is_due():
                 self._indexes.renewals.begin(index.renew)
             if active_model(connection) == active:
@@ -439,9 +457,9 @@ class SQLiteStore:
         with self._connections.checking() as connection:
             unreadable = checking.unreadable_indexes(connection)
         with self._connections.writing() as connection:
-            needless = self._indexes.snapshots.tokens(connection)
+            named = self._indexes.snapshots.tokens(connection)
             checking.rebuild(connection, unreadable)
-        self._indexes.snapshots.forget(needless)
+        self._indexes.snapshots.drop_all(named)
         if unreadable:
             self._connections.vacuum()
         self._indexes.let_go()
@@ -449,7 +467,7 @@ class SQLiteStore:
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
-        with appearing(target, overwrite=overwrite, source=self._connections.path) as unfinished:
+        with appearing(target, overwrite=overwrite, source=self._connections.file) as unfinished:
             self._connections.backup(unfinished)
 
     def close(self) -> None:
@@ -487,7 +505,7 @@ class SQLiteStore:
         return count
 
     def _files(self) -> list[Path]:
-        path = self._connections.path
+        path = self._connections.file
         return [
             path,
             *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm")),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +34,7 @@ from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.growing import Growing
 from recollect.stores.sqlite.scan import Reach, Scan, edge_of
 from recollect.stores.sqlite.sieve import AS_THEY_ARE, Sieve, Turn, turn_of
-from recollect.stores.sqlite.snapshots import PATIENCE, Kept, Made, Snapshots, most_unknown
+from recollect.stores.sqlite.snapshots import PATIENCE, Kept, Made, Shape, Snapshots, most_unknown
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -48,7 +48,18 @@ SAMPLED = 8_000
 """How many vectors are looked at to see how all are best turned."""
 USUAL = 60
 """How many of the nearest a search usually wants."""
-ARRAYS = frozenset({*Sieve._fields, "keys", "ends"})
+
+
+def _fit_together(arrays: Mapping[str, NDArray[Any]]) -> bool:
+    rows, ends = len(arrays["heads"]), arrays["ends"]
+    return (
+        len(arrays["keys"]) == len(ends)
+        and ends[-1:].tolist() == [rows] * (len(ends) > 0)
+        and all(len(arrays[name]) == rows for name in Sieve._fields if name not in ("axes", "widest"))
+    )
+
+
+SHAPE = Shape(frozenset({*Sieve._fields, "keys", "ends"}), frozenset({"sampled"}), _fit_together)
 
 
 class View(NamedTuple):
@@ -205,6 +216,14 @@ class VectorIndex:
             self._held.append(keys, pieces, vectors)
         return self._held.view(self._dead)
 
+    def is_to_blame(self) -> bool:
+        """Return whether a search that failed did so because the snapshot is damaged; then the next does without."""
+        with self._lock:
+            if not self._snapshots.is_to_blame(self._seen):
+                return False
+            self._held, self._dead = _Held(self._dimension), frozenset()
+            return True
+
     def is_due(self) -> bool:
         """Return whether a snapshot is needed; asked after each view, and quick."""
         held = self._held
@@ -213,7 +232,7 @@ class VectorIndex:
     def is_stale(self, connection: apsw.Connection) -> bool:
         """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
         count = partial(self._count, connection)
-        return self._snapshots.is_stale(connection, (self._namespace, self._model), ARRAYS, count, LEAST_VECTORS)
+        return self._snapshots.is_stale(connection, (self._namespace, self._model), SHAPE, count, LEAST_VECTORS)
 
     def _count(self, connection: apsw.Connection, last: int, most: int) -> int:
         """Return how many vectors came behind a key, or one more than ``most``."""
@@ -243,7 +262,7 @@ class VectorIndex:
         if kept is None or kept == self._seen:
             return
         self._seen = kept
-        found = self._snapshots.opened(kept, ARRAYS)
+        found = self._snapshots.opened(kept, SHAPE)
         if found is not None:
             self._held, self._dead = _Held(self._dimension, kept, found), frozenset()
             self._counted = max(self._counted, len(self._held.keys))
@@ -267,7 +286,7 @@ class VectorIndex:
             "SELECT key FROM vectors WHERE namespace = ? AND model = ? ORDER BY key", (self._namespace, self._model)
         )
         there = np.fromiter((key for (key,) in listed), dtype=np.int64)
-        found = self._snapshots.opened(before, ARRAYS) if before and self._snapshots.is_whole(before) else None
+        found = self._snapshots.opened(before, SHAPE) if before and self._snapshots.is_whole(before) else None
         if found and len(there) > 2 * found.facts["sampled"]:
             found = None  # so many came that they may differ otherwise
         held = _Held(self._dimension, before, found) if found else _Held(self._dimension)

@@ -15,7 +15,7 @@ from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.postings.added import Added
 from recollect.stores.sqlite.postings.building import Builder
 from recollect.stores.sqlite.postings.moment import Moment
-from recollect.stores.sqlite.postings.snapshot import EMPTY, Snapshot, without
+from recollect.stores.sqlite.postings.snapshot import EMPTY, SHAPE, Snapshot, without
 from recollect.stores.sqlite.revisions import revision
 from recollect.stores.sqlite.snapshots import PATIENCE, WORDS, Kept, Made, Snapshots, changed_since, most_unknown
 
@@ -25,7 +25,6 @@ LEAST_NOTES = 2_000
 """From how many notes on lists are worth their while: before, FTS5 takes less than a millisecond or two."""
 READ_NOTES = 2_000
 """How many notes are read at once."""
-ARRAYS = frozenset(Snapshot._fields) - {"average"}
 
 _TEXTS = "path, title, summary, tags, content"
 
@@ -49,6 +48,8 @@ class PostingsIndex:
         self._namespace = namespace
         self._lock = threading.Lock()
         self._state: _State | None = None
+        self._base: Kept | None = None
+        """The snapshot that was begun with last."""
         self._enough = -1
         """The revision at which no other snapshot was needed when it was last looked."""
         self._failed: tuple[int, Kept | None] | None = None
@@ -67,6 +68,14 @@ class PostingsIndex:
                 self._failed = None if self._state else (now, kept)
             return self._state.moment if self._state else None
 
+    def is_to_blame(self) -> bool:
+        """Return whether a search that failed did so because the snapshot is damaged; from now on there is none."""
+        with self._lock:
+            if not self._snapshots.is_to_blame(self._base):
+                return False
+            self._state, self._enough = None, -1
+            return True
+
     def is_due(self, connection: apsw.Connection) -> bool:
         """Return whether another snapshot is soon needed; asked after each view, and quick."""
         state, now = self._state, revision(connection, self._namespace)
@@ -83,7 +92,7 @@ class PostingsIndex:
     def is_stale(self, connection: apsw.Connection) -> bool:
         """Return whether the snapshot lacks so much, or still has what is gone, that another is due."""
         count = partial(self._count, connection)
-        return self._snapshots.is_stale(connection, (self._namespace, WORDS), ARRAYS, count, LEAST_NOTES - 1)
+        return self._snapshots.is_stale(connection, (self._namespace, WORDS), SHAPE, count, LEAST_NOTES - 1)
 
     def _count(self, connection: apsw.Connection, last: int, most: int) -> int:
         """Return how many notes came behind a key, or one more than ``most``."""
@@ -133,11 +142,11 @@ class PostingsIndex:
         state = self._state
         # What changed before a snapshot is not noted any more: what is older cannot catch up.
         if state is None or state.base.revision < kept.revision or not state.moment.added.is_whole(state.moment.size):
-            state = self._loaded(kept)
+            state, self._base = self._loaded(kept), kept
         return None if state is None else self._advanced(connection, state, now)
 
     def _loaded(self, kept: Kept) -> _State | None:
-        found = self._snapshots.opened(kept, ARRAYS)
+        found = self._snapshots.opened(kept, SHAPE)
         return _begun(Snapshot.of(found), kept) if found else None
 
     def _advanced(self, connection: apsw.Connection, state: _State, now: int) -> _State | None:

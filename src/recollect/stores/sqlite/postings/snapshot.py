@@ -8,15 +8,16 @@ as long as they were on average when the lists were made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.stores.sqlite.arrays import Arrays
+from recollect.stores.sqlite.snapshots import Shape
 
-__all__ = ["EMPTY", "Snapshot", "lay_out", "without"]
+__all__ = ["EMPTY", "SHAPE", "Snapshot", "lay_out", "without"]
 
 
 class Snapshot(NamedTuple):
@@ -70,6 +71,19 @@ class Snapshot(NamedTuple):
         """Return all words."""
         blob, ends = self.words.tobytes(), self.word_ends.tolist()
         return [blob[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _fit_together(arrays: Mapping[str, NDArray[Any]]) -> bool:
+    words, places = len(arrays["word_ends"]), arrays["places"]
+    return (
+        len(arrays["keys"]) == len(arrays["lengths"])
+        and len(places) - 1 == words == len(arrays["heads"]) == len(arrays["peaks"])
+        and bool(places[0] == 0 and places[-1] == len(arrays["rows"]) == len(arrays["weights"]))
+        and arrays["word_ends"][-1:].tolist() == [len(arrays["words"])] * (words > 0)
+    )
+
+
+SHAPE = Shape(frozenset(Snapshot._fields) - {"average"}, frozenset({"average"}), _fit_together)
 
 
 class Spelling(NamedTuple):
