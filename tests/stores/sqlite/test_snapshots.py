@@ -682,6 +682,15 @@ def test_threads_search_while_notes_come(path: Path) -> None:
         assert len(by_words(store, "tea", 9999)) == 1400
 
 
+def test_what_is_no_snapshot_at_all_is_told_of(path: Path) -> None:
+    filled(path)
+    broken, _ = files(path)
+    broken.write_bytes(b"tea")
+    with closing(SQLiteStore(path)) as store:
+        (finding,) = [each for each in store.check() if each.problem]
+        assert finding.problem == f"not as it was written: {broken.name}"
+
+
 def test_damage_is_not_carried_on(path: Path) -> None:
     filled(path)
     for broken in files(path):
@@ -758,11 +767,12 @@ def scrambled(path: Path) -> None:
         arrays["scales"][:] = np.nan
     else:
         arrays["rows"][:] = 10**6
-    check = json.loads(path.read_bytes().split(b"\n")[1])["check"]
     path.unlink()
     save(path, arrays, found.facts)
-    written = json.loads(path.read_bytes().split(b"\n")[1])["check"]
-    path.write_bytes(path.read_bytes().replace(str(written).encode(), str(check).encode().rjust(len(str(written))), 1))
+    whole = path.read_bytes()
+    written = str(json.loads(whole.split(b"\n")[1])["check"])
+    other = written[:-1] + str((int(written[-1]) + 1) % 10)
+    path.write_bytes(whole.replace(written.encode(), other.encode(), 1))
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -824,7 +834,7 @@ def test_a_file_of_another_kind_counts_as_none(path: Path) -> None:
     filled(path)
     for each in files(path):
         each.unlink()
-        save(each, {"other": ROWS}, {})
+        save(each, {"other": ROWS}, {"token": each.name[-16:]})
     with closing(SQLiteStore(path)) as store:
         assert by_words(store, "word33") == ["33"]
         assert by_vector(store, 33) == ["33"]
