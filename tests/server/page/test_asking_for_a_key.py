@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from recollect import Memory
 from recollect.server import KeyRing
@@ -71,6 +71,31 @@ def test_a_wrong_key_is_told_where_it_was_given(visit: Opening, keyed: Keyed) ->
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
     expect(page.locator(".problem")).to_have_count(0)
+
+
+def test_a_late_answer_to_what_was_asked_before_asks_for_no_other(visit: Opening, keyed: Keyed) -> None:
+    page = visit(keyed.url, refusals=True)
+    asked: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if "authorization" in route.request.headers:
+            route.continue_()
+        elif asked:
+            asked.append(route)
+        else:
+            asked.append(route)
+            route.continue_()
+
+    page.route("**/v1/stats", hold)
+    page.reload()
+    give(page, keyed.reader)
+    expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
+    _, late = asked
+    with page.expect_response(lambda response: response.status == 401):
+        late.continue_()
+    page.evaluate("fetch('/health').then(() => new Promise(requestAnimationFrame))")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    search(page, "tea")
 
 
 def test_what_can_be_no_key_is_not_sent(visit: Opening, keyed: Keyed) -> None:

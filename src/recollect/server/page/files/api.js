@@ -30,7 +30,8 @@ export async function ask(method, path, { parameters = {}, body, signal } = {}) 
   if (namespace.get() && path !== EVERYWHERE) address.searchParams.set("namespace", namespace.get());
   for (const [name, value] of Object.entries(parameters)) if (value) address.searchParams.set(name, value);
   const headers = {};
-  if (key.get()) headers.Authorization = `Bearer ${key.get()}`;
+  const shown = key.get();
+  if (shown) headers.Authorization = `Bearer ${shown}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const started = performance.now();
   let response;
@@ -41,7 +42,7 @@ export async function ask(method, path, { parameters = {}, body, signal } = {}) 
     throw new Problem(0, "The server does not answer. Is `recollect serve` still running?");
   }
   const told = await answered(response, path);
-  if (!response.ok) throw refused(response, told);
+  if (!response.ok) throw refused(response, told, shown);
   return { data: told, took: performance.now() - started, server: serverTimes(response.headers.get("Server-Timing")) };
 }
 
@@ -55,9 +56,10 @@ async function answered(response, path) {
   return response.text();
 }
 
-function refused(response, told) {
+function refused(response, told, shown) {
   const problem = new Problem(response.status, told?.detail ?? response.statusText, told?.errors ?? []);
-  if (response.status === 401) window.dispatchEvent(new CustomEvent("key-needed", { detail: problem.message }));
+  // What was asked with another key may be answered late: of the one that is there now it says nothing.
+  if (response.status === 401 && shown === key.get()) window.dispatchEvent(new CustomEvent("key-needed", { detail: problem.message }));
   return problem;
 }
 
