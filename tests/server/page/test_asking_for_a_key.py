@@ -75,6 +75,7 @@ def test_a_wrong_key_is_told_where_it_was_given(visit: Opening, keyed: Keyed) ->
 
 def test_a_late_answer_to_what_was_asked_before_asks_for_no_other(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
+    expect(page.locator(".problem h2")).to_have_text("A key is needed")  # nothing is under way any more
     asked: list[Route] = []
 
     def hold(route: Route) -> None:
