@@ -28,6 +28,19 @@ def test_an_engine_is_built_and_asked(corpus: Corpus, tmp_path: Path) -> None:
     assert asked["write"]["visible_ms"] >= asked["write"]["written_ms"] > 0
 
 
+def test_importing_is_no_taking_in(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+
+    def clock() -> float:
+        events.append("clock")
+        return float(len(events))
+
+    monkeypatch.setattr(measuring, "import_packages", events.append)
+    monkeypatch.setattr(measuring, "perf_counter", clock)
+    build(Task("bm25s-numpy", str(corpus.folder), str(tmp_path / "index"), 0.01), lambda *_: None)
+    assert events == ["bm25s-numpy", "clock", "clock"]
+
+
 def test_what_an_engine_lacks_is_not_asked_for(corpus: Corpus, tmp_path: Path) -> None:
     task = Task("bm25s-numpy", str(corpus.folder), str(tmp_path / "index"), 0.01)
     build(task, lambda *_: None)

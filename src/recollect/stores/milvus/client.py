@@ -309,7 +309,7 @@ class Client:
                 f"{folder} is open in another process, or twice in this one; Milvus Lite takes one at a time: "
                 "close it there, or run a server of Recollect for all"
             ) from error
-        except Exception as error:
+        except Exception as error:  # it raises whatever reading its files led to
             raise StoreDamagedError(f"{folder} cannot be opened by Milvus Lite; restore a backup ({error})") from error
         self._open_parts += [database.close, lambda: server.stop(grace=None).wait()]
         return f"http://127.0.0.1:{port}"
@@ -333,7 +333,7 @@ class Client:
             yield
         except ImportError as error:
             raise StoreError(_INSTALL) from error
-        except Exception as error:
+        except Exception as error:  # the exceptions of both packages have no base in common
             milvus = type(error).__module__.partition(".")[0] in ("pymilvus", "grpc")
             if not milvus:
                 raise
