@@ -1,0 +1,235 @@
+"""The committed evaluation set in studies/everyday keeps the promises of its README."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.evaluation.formats.beir import load_beir
+from recollect.query import parse_question_date
+from recollect.query.stopwords import DUTCH, ENGLISH, LADDER
+
+FOLDER = Path(__file__).parents[2] / "studies" / "everyday"
+STOPWORDS = ENGLISH | DUTCH | LADDER
+SUFFIXES = (
+    *("ingly", "edly", "ations", "ation", "ments", "ment", "ings", "ing", "ies", "ied", "ness"),
+    *("ers", "ed", "er", "es", "ly", "al", "s", "e", "y"),
+)
+SUB_STRATA = {
+    "exact": ("exact-identifier", "exact-number", "exact-name", "exact-version", "exact-path"),
+    "unanswerable": ("unanswerable-near-miss", "unanswerable-world", "unanswerable-technical"),
+}
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+
+
+def judgements() -> dict[str, set[str]]:
+    relevant: dict[str, set[str]] = {}
+    for line in (FOLDER / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        query, note, grade = line.split("\t")
+        assert grade == "1"
+        assert note not in relevant.setdefault(query, set())
+        relevant[query].add(note)
+    return relevant
+
+
+NOTES = {row["_id"]: row for row in rows("corpus.jsonl")}
+QUERIES = {row["_id"]: row for row in rows("queries.jsonl")}
+RELEVANT = judgements()
+ANSWERABLE = [query for query in QUERIES if query in RELEVANT]
+
+
+def strata(query: str) -> list[str]:
+    return list(QUERIES[query]["metadata"]["strata"])
+
+
+def in_stratum(stratum: str) -> list[str]:
+    return [query for query in QUERIES if stratum in strata(query)]
+
+
+def searchable_text(note: str) -> str:
+    """Return what a search may match of a note: title, text, tags and path, case-folded."""
+    row = NOTES[note]
+    about = row["metadata"]
+    return " ".join([row["title"], row["text"], *about.get("tags", ()), about.get("path", "")]).casefold()
+
+
+def content_words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 2 and word not in STOPWORDS}
+
+
+def stem(word: str) -> str:
+    for suffix in SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word.removesuffix(suffix)
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+def have_common_stem(one: str, other: str) -> bool:
+    """Return whether two words have the same stem, or the same first five letters: rather too strict than too lax."""
+    return stem(one) == stem(other) or (min(len(one), len(other)) >= 5 and one[:5] == other[:5])
+
+
+NOTE_WORDS = {note: content_words(searchable_text(note)) for note in NOTES}
+
+
+def common_words(query: str) -> set[tuple[str, str]]:
+    """Return the pairs of a content word of the query and one of a relevant note that have a stem in common."""
+    return {
+        (asked, written)
+        for asked in content_words(QUERIES[query]["text"])
+        for note in RELEVANT[query]
+        for written in NOTE_WORDS[note]
+        if have_common_stem(asked, written)
+    }
+
+
+def notes_with(token: str) -> set[str]:
+    """Return the notes that hold a token between characters that are no part of a word."""
+    pattern = re.compile(rf"(?<!\w){re.escape(token.casefold())}(?!\w)")
+    return {note for note in NOTES if pattern.search(searchable_text(note))}
+
+
+def created(note: str) -> datetime:
+    return datetime.fromisoformat(NOTES[note]["metadata"]["created_at"])
+
+
+def superseded_notes(note: str) -> set[str]:
+    links = NOTES[note]["metadata"].get("links", ())
+    return {link["target"] for link in links if link["kind"] == "supersedes"}
+
+
+def test_the_set_has_enough_notes_and_queries() -> None:
+    assert len(NOTES) >= 160
+    assert len(QUERIES) >= 320
+    assert len(ANSWERABLE) >= 220
+    assert len(QUERIES) - len(ANSWERABLE) >= 100
+
+
+def test_ids_and_queries_are_distinct() -> None:
+    assert len(rows("corpus.jsonl")) == len(NOTES)
+    assert len(rows("queries.jsonl")) == len(QUERIES)
+    assert len({query["text"].casefold() for query in QUERIES.values()}) == len(QUERIES)
+    assert len({note["text"] for note in NOTES.values()}) == len(NOTES)
+
+
+def test_notes_are_short_and_long() -> None:
+    lengths = [len(note["text"].split()) for note in NOTES.values()]
+    assert sum(300 <= length <= 800 for length in lengths) >= 12
+    assert sum(length <= 20 for length in lengths) >= 30
+    assert min(lengths) > 0
+
+
+@pytest.mark.parametrize(
+    ("stratum", "least"),
+    [
+        *((name, 25) for name in ("exact", "typo", "temporal", "paraphrase", "question", "keywords")),
+        ("stale", 15),
+        ("other-language", 15),
+        ("unanswerable", 100),
+        *((name, 5) for name in SUB_STRATA["exact"]),
+        *((name, 30) for name in SUB_STRATA["unanswerable"]),
+    ],
+)
+def test_each_stratum_is_large_enough(stratum: str, least: int) -> None:
+    assert len(in_stratum(stratum)) >= least
+
+
+@pytest.mark.parametrize("stratum", SUB_STRATA)
+def test_each_query_of_a_divided_stratum_has_one_sub_stratum(stratum: str) -> None:
+    for query in in_stratum(stratum):
+        assert sum(name in strata(query) for name in SUB_STRATA[stratum]) == 1, query
+
+
+def test_judgements_name_queries_and_notes_of_the_set() -> None:
+    assert set(RELEVANT) <= set(QUERIES)
+    assert set().union(*RELEVANT.values()) <= set(NOTES)
+
+
+def test_exactly_the_unanswerable_queries_have_no_relevant_note() -> None:
+    assert set(in_stratum("unanswerable")) == set(QUERIES) - set(ANSWERABLE)
+
+
+def test_two_fifths_of_the_answerable_queries_share_no_content_word_with_their_notes() -> None:
+    without = [query for query in ANSWERABLE if "typo" not in strata(query) and not common_words(query)]
+    assert len(without) >= 0.4 * len(ANSWERABLE)
+
+
+def test_paraphrases_share_no_content_word_with_their_notes() -> None:
+    assert {query: common for query in in_stratum("paraphrase") if (common := common_words(query))} == {}
+
+
+def test_an_exact_query_has_a_token_that_stands_in_its_note_alone() -> None:
+    for query in in_stratum("exact"):
+        found = [notes_with(token) for token in QUERIES[query]["text"].split()]
+        assert len(RELEVANT[query]) == 1, query
+        assert RELEVANT[query] in found, query
+
+
+def test_a_typo_query_has_a_word_that_no_note_holds() -> None:
+    known = set().union(*(re.findall(r"\w+", searchable_text(note)) for note in NOTES))
+    for query in in_stratum("typo"):
+        assert 1 <= len(content_words(QUERIES[query]["text"]) - known) <= 2, query
+
+
+def test_a_stale_query_is_answered_by_the_note_that_supersedes_another() -> None:
+    for query in in_stratum("stale"):
+        (note,) = RELEVANT[query]
+        assert superseded_notes(note), query
+
+
+def test_superseded_notes_exist_and_are_older() -> None:
+    pairs = [(note, target) for note in NOTES for target in superseded_notes(note)]
+    assert len(pairs) >= 12
+    for note, target in pairs:
+        assert created(target) < created(note)
+
+
+def test_links_lead_to_notes_of_the_set() -> None:
+    links = [link for note in NOTES.values() for link in note["metadata"].get("links", ())]
+    assert {link["target"] for link in links} <= set(NOTES)
+    assert {link["kind"] for link in links} == {"supersedes", "related"}
+
+
+def test_notes_were_created_in_the_seventeen_months_that_the_set_spans() -> None:
+    for note in NOTES:
+        assert datetime(2025, 6, 1, tzinfo=UTC) <= created(note) < datetime(2026, 11, 1, tzinfo=UTC), note
+
+
+def test_temporal_queries_were_asked_after_their_notes_were_written() -> None:
+    for query in in_stratum("temporal"):
+        asked = parse_question_date(QUERIES[query]["metadata"]["asked"])
+        assert asked is not None
+        assert all(created(note) < asked for note in RELEVANT[query]), query
+
+
+def test_metadata_says_nothing_but_fields_of_notes_and_of_queries() -> None:
+    fields = {"path", "tags", "session", "position", "links", "created_at"}
+    assert set().union(*(note["metadata"] for note in NOTES.values())) == fields
+    assert set().union(*(query["metadata"] for query in QUERIES.values())) == {"strata", "asked"}
+
+
+def test_the_loader_reads_the_set() -> None:
+    dataset = load_beir(FOLDER)
+    (collection,) = dataset.collections.values()
+    assert [note.id for note in collection.notes] == list(NOTES)
+    answerable = {question.id: set(question.relevant) for question in dataset.questions if question.relevant}
+    assert answerable == RELEVANT
+    assert not any("cannot be read" in remark or "not in the corpus" in remark for remark in dataset.remarks)
+
+
+def test_the_readme_counts_the_strata() -> None:
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    written = {name: int(count) for name, count in re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", text, flags=re.MULTILINE)}
+    assert written == Counter(name for query in QUERIES for name in strata(query))
+    assert f"{len(NOTES)} notes" in text
+    assert f"{len(QUERIES)} queries" in text
