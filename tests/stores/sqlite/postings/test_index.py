@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +50,19 @@ def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYT
     with store._reading() as connection:
         theirs = searching.search_words(connection, 1, render_fts5(query), limit, filters)
     return [[(each.id, each.score, each.lexical_rank) for each in found] for found in (ours, theirs)]  # type: ignore[return-value]
+
+
+def test_a_note_written_after_the_last_ones_were_deleted_is_found(tmp_path: Path) -> None:
+    with closing(SQLiteStore(tmp_path / "memory.db")) as store:
+        store.write([{"id": f"n{place}", "content": "tea"} for place in range(3)])
+        renewed(store)
+        store.delete(["n1"], namespace="default")
+        renewed(store)
+        store.delete(["n2"], namespace="default")
+        store.write([{"id": "new", "content": "milk"}])
+        renewed(store)
+        found = store.search_text(parse("milk"), 10, namespace="default", filters=EVERYTHING)
+        assert [each.id for each in found] == ["new"]
 
 
 @settings(max_examples=CASES // 4)
