@@ -54,11 +54,11 @@ def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYT
 
 def test_a_note_written_after_the_last_ones_were_deleted_is_found(tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "memory.db")) as store:
-        store.write([{"id": f"n{place}", "content": "tea"} for place in range(3)])
+        store.write([{"id": f"n{place}", "content": "tea"} for place in range(12)])
         renewed(store)
-        store.delete(["n1"], namespace="default")
+        store.delete(["n10"], namespace="default")
         renewed(store)
-        store.delete(["n2"], namespace="default")
+        store.delete(["n11"], namespace="default")
         store.write([{"id": "new", "content": "milk"}])
         renewed(store)
         found = store.search_text(parse("milk"), 10, namespace="default", filters=EVERYTHING)
