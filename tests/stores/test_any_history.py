@@ -85,6 +85,9 @@ class History(RuleBasedStateMachine):
         assert len(found) == len(expected)
         order = [(-each.score, each.path) for each in found]
         assert order == sorted(order)
+        ids = [note.id for note in self.store.notes(namespace=home)]
+        scores = {each.id: each.score for each in found}
+        assert self.store.text_scores(parse(word), [*ids, "nobody"], namespace=home) == scores
 
     @rule(name=path, home=namespace)
     def search_by_names(self, name: str, home: str) -> None:

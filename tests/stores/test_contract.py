@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, Written, draft_of
 from recollect.query import parse
+from recollect.query.expressions import Reading
 from recollect.stores.base import Edge, Model, ModelChangedError, Shelf, Store, VectorsMissingError, digest
 
 HOME = "default"
@@ -567,6 +569,81 @@ class TestSimilarities:
         put(store, {"id": "a", "content": "1", "vector": [1, 0]})
         with pytest.raises(ArgumentError, match="^vector: has 3 numbers; those of 'given' have 2"):
             store.similarities(np.ones(3, np.float32), ["a"], namespace=HOME)
+
+
+class TestTextScores:
+    QUERIES = (
+        "tea",
+        "green tea milk",
+        "tea tea",
+        '"green tea"',
+        '"green tea" OR milk',
+        "mil*",
+        "tea AND milk",
+        "tea NOT milk",
+        "(tea OR milk) AND sugar",
+        "cafe.au sugar",
+        "nothing here",
+        "NOT tea",
+        "?!",
+    )
+
+    @staticmethod
+    def fill(store: Store) -> None:
+        chance = random.Random(7)  # noqa: S311 (to be repeated)
+        vocabulary = ["green", "tea", "teas", "milk", "milky", "sugar", "cafe au", "the"]
+        put(
+            store,
+            *(
+                {
+                    "id": f"n{number}",
+                    "content": " ".join(chance.choices(vocabulary, k=chance.randint(1, 30))),
+                    "title": chance.choice(["", "", "Green tea", "Milk"]),
+                    "tags": [chance.choice(vocabulary)],
+                }
+                for number in range(60)
+            ),
+        )
+
+    @pytest.mark.parametrize("reading", ["strict", "literal"])
+    def test_text_scores_are_those_of_search_text_to_the_last_bit(self, store: Store, reading: Reading) -> None:
+        self.fill(store)
+        ids = [f"n{number}" for number in range(60)]
+        for text in self.QUERIES:
+            query = parse(text)
+            found = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING, reading=reading)
+            expected = {each.id: each.lexical_score for each in found}
+            assert store.text_scores(query, ids, namespace=HOME, reading=reading) == expected
+            last = [each.id for each in found[-3:]]
+            assert store.text_scores(query, last, namespace=HOME, reading=reading) == {
+                note: expected[note] for note in last
+            }
+
+    def test_notes_that_do_not_match_and_unknown_ids_are_left_out(self, store: Store) -> None:
+        put(store, {"id": "a", "content": "green tea"}, {"id": "b", "content": "milk"}, {"id": "c", "content": "sugar"})
+        put(store, {"id": "d", "content": "tea", "namespace": "alice"})
+        scores = store.text_scores(parse("tea"), ["c", "a", "d", "nobody", "a"], namespace=HOME)
+        (found,) = store.search_text(parse("tea"), 1, namespace=HOME, filters=EVERYTHING)
+        assert scores == {"a": found.lexical_score}
+        # idf is ln(2.5 / 1.5); the note has 2 words, notes have 4 / 3 on average: 0.5108 times 2.2 / (1 + 1.65)
+        assert scores["a"] == pytest.approx(0.42408, abs=1e-5)
+        assert store.text_scores(parse("tea"), ["b", "c"], namespace=HOME) == {}
+        assert store.text_scores(parse("tea"), [], namespace=HOME) == {}
+        assert store.text_scores(parse("tea"), ["a"], namespace="nowhere") == {}
+        assert store.text_scores(parse(""), ["a"], namespace=HOME) == {}
+        store.delete(["a"], namespace=HOME)
+        assert store.text_scores(parse("tea"), ["a"], namespace=HOME) == {}
+
+    def test_text_scores_follow_what_is_written(self, store: Store) -> None:
+        self.fill(store)
+        query = parse("tea OR milk")
+        before = store.text_scores(query, ["n1", "n2"], namespace=HOME)
+        put(store, {"id": "n1", "content": "tea"}, {"id": "new", "content": "milk"})
+        found = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING)
+        after = store.text_scores(query, [each.id for each in found], namespace=HOME)
+        assert after == {each.id: each.lexical_score for each in found}
+        assert "new" in after
+        assert after["n1"] != before["n1"]
 
 
 class TestCounting:

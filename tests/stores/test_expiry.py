@@ -88,6 +88,7 @@ class TestReading:
         found = fair.candidates(["b", "a"], namespace=HOME, filters=EVERYTHING)
         assert [each.id for each in found] == ["a"]
         assert fair.similarities(UP, ["a", "b"], namespace=HOME) == {"a": 1.0}
+        assert fair.text_scores(parse("tea xylophones"), ["a", "b"], namespace=HOME).keys() == {"a"}
 
     def test_its_words_are_not_suggested(self, fair: Store) -> None:
         assert fair.similar_words(["xylophonse"], namespace=HOME) == {}

@@ -223,6 +223,16 @@ class SearchIndex(Protocol):
         """
         ...
 
+    def text_scores(
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+    ) -> dict[str, float]:
+        """Return the BM25 scores of the notes with these ids: exactly those of ``search_text``, whatever their rank.
+
+        Notes that do not match the query, and unknown ids, are left out. No filters apply: pass only ids that the
+        caller may see.
+        """
+        ...
+
     def search_names(
         self,
         words: Sequence[str],

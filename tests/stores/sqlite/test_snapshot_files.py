@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recollect.query import parse
 from recollect.stores.sqlite import searching
 from recollect.stores.sqlite.arrays import load, save
 from recollect.stores.sqlite.growing import Growing
@@ -234,6 +235,20 @@ def test_damage_that_leads_a_search_astray_is_done_without_and_made_good(path: P
         assert [each for each in store.check() if each.problem] == [] or read_only
 
 
+def test_text_scores_of_a_damaged_snapshot_come_from_the_word_index(path: Path) -> None:
+    filled(path)
+    query = parse("tea word33")
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        ids = [note.id for note in store.notes()]
+        expected = store.text_scores(query, ids, namespace="default")
+        assert expected
+    for each in files(path):
+        scrambled(each)
+    with closing(SQLiteStore(path, read_only=True)) as store:
+        assert store.text_scores(query, ids, namespace="default") == expected
+        assert uses_snapshots(store)[0] is False
+
+
 def test_what_is_no_fault_of_a_snapshot_is_raised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path)
 
@@ -241,7 +256,11 @@ def test_what_is_no_fault_of_a_snapshot_is_raised(path: Path, monkeypatch: pytes
         raise IndexError("a fault of ours")
 
     with closing(SQLiteStore(path)) as store:
-        for name, search in (("search_postings", by_words), ("search_vectors", lambda store: by_vector(store, 1))):
+        for name, search in (
+            ("search_postings", by_words),
+            ("search_vectors", lambda store: by_vector(store, 1)),
+            ("postings_scores", lambda store: store.text_scores(parse("tea"), ["1"], namespace="default")),
+        ):
             search(store)
             monkeypatch.setattr(searching, name, fails)
             with pytest.raises(IndexError, match="a fault of ours"):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from recollect.stores.milvus.reading import Reader
 
-__all__ = ["View", "candidates", "note_counts", "search_text"]
+__all__ = ["View", "candidates", "note_counts", "search_text", "text_scores"]
 
 RANKED_HERE = 20_000
 """Up to how many matches are ranked from the directory: all of them exactly, and sooner than rows come."""
@@ -63,6 +63,21 @@ def search_text(
         candidate.lexical_rank = rank
         candidate.lexical_score = candidate.score = scores[key]
     return list(listed.values())
+
+
+def text_scores(
+    reader: Reader, directory: Directory, query: Query, ids: Sequence[str], reading: Reading = "strict"
+) -> dict[str, float]:
+    """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
+    node = expression(query, reading)
+    view = View(reader, directory)
+    keys = {directory.ids[each]: each for each in ids if each in directory.ids}
+    asked = sorted(keys.keys() - view.hidden)
+    if node is None or not asked or not view.most(node):
+        return {}
+    notes, scores = view.scores(node)
+    _, rows, matching = np.intersect1d(asked, notes, assume_unique=True, return_indices=True)
+    return {keys[asked[row]]: score for row, score in zip(rows.tolist(), scores[matching].tolist(), strict=True)}
 
 
 def candidates(
@@ -131,11 +146,15 @@ class View:
             return {}
         count, total = len(self.directory.notes), self.directory.total
         if most <= RANKED_HERE or 2 * limit > MOST_RESULTS:
-            lists = [self.occurrences(leaf_of(match)) for match in leaves_of(node)]
-            return self._best_of(bm25.score_notes(node, lists, count, total), limit, filters)
+            return self._best_of(self.scores(node), limit, filters)
         notes = self._proposals(node, max(PROPOSED, 2 * limit), filters)
         found = scored(node, notes, lambda leaf: self.occurrences(leaf).holding, count, total).best(limit)
         return dict(zip(found.notes.tolist(), found.scores.tolist(), strict=True))
+
+    def scores(self, node: Expression) -> Scores:
+        """Return all notes that match, with their BM25, those that are due included."""
+        lists = [self.occurrences(leaf_of(match)) for match in leaves_of(node)]
+        return bm25.score_notes(node, lists, len(self.directory.notes), self.directory.total)
 
     def most(self, node: Expression) -> int:
         """Return a number that no fewer notes than match ``node`` reach; 0 where none can."""

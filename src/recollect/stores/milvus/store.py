@@ -211,6 +211,13 @@ class MilvusStore:
         with self._looking(namespace) as (reader, directory):
             return nearest.similarities(reader, directory, vector, ids, model)
 
+    def text_scores(
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+    ) -> dict[str, float]:
+        """Return the BM25 scores of the notes with these ids that match the query."""
+        with self._looking(namespace) as (reader, directory):
+            return searching.text_scores(reader, directory, query, notes, reading)
+
     def search_names(
         self,
         words: Sequence[str],

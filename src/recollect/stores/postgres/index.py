@@ -13,6 +13,7 @@ from recollect.stores.postgres import names, nearest, neighbourhood, revisions, 
 from recollect.stores.postgres.connections import Connections, Transaction
 from recollect.stores.postgres.counting import NoteCounts
 from recollect.stores.postgres.embedding import active_model
+from recollect.stores.postgres.score_cache import ScoreCache
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.revisions import Kept
 from recollect.stores.suggestions import similar_words, unknown_words
@@ -35,6 +36,7 @@ class PostgresIndex:
         self._connections = connections
         self._vocabularies = Kept(vocabulary.index_vocabulary, revisions)
         self._counts = Kept(NoteCounts.begun, revisions)
+        self._scores = ScoreCache()
         self._vector_indexes = VectorIndexes(connections)
 
     @property
@@ -52,7 +54,8 @@ class PostgresIndex:
             home = at.namespaces.get(namespace)
             if home is None:
                 return []
-            return searching.search_words(at.connection, home, query, reading, min(limit, LARGEST), filters)
+            deepest = min(limit, LARGEST)
+            return searching.search_words(at.connection, home, query, reading, deepest, filters, self._scores)
 
         return [] if limit <= 0 else self._connections.read(work, namespace=namespace)
 
@@ -125,6 +128,19 @@ class PostgresIndex:
             if home is None or active is None or (model is not None and active[1] != model):
                 return {}  # nobody can tell
             return nearest.similarities(at.connection, home, active, unit_query(vector, active[1]), ids)
+
+        return self._connections.read(work, namespace=namespace)
+
+    def text_scores(
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+    ) -> dict[str, float]:
+        """Return the BM25 scores of the notes with these ids that match the query."""
+
+        def work(at: Transaction) -> dict[str, float]:
+            namespace_id = at.namespaces.get(namespace)
+            if namespace_id is None:
+                return {}
+            return searching.text_scores(at.connection, namespace_id, query, reading, notes, self._scores)
 
         return self._connections.read(work, namespace=namespace)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
@@ -12,11 +13,12 @@ from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.postgres.filtering import condition, passing
-from recollect.stores.postgres.scoring import Scores, score_notes
+from recollect.stores.postgres.score_cache import ScoreCache
+from recollect.stores.postgres.scoring import Scores
 from recollect.stores.postgres.text import mark
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 
-__all__ = ["OF_NOTES", "candidates", "search_words"]
+__all__ = ["OF_NOTES", "candidates", "search_words", "text_scores"]
 
 OF_NOTES = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 """What makes a candidate, of ``living AS n``."""
@@ -27,13 +29,19 @@ _FURTHER = 4
 
 
 def search_words(
-    connection: Connection[TupleRow], namespace: int, query: Query, reading: Reading, limit: int, filters: Filters
+    connection: Connection[TupleRow],
+    namespace: int,
+    query: Query,
+    reading: Reading,
+    limit: int,
+    filters: Filters,
+    cache: ScoreCache,
 ) -> list[Candidate]:
     """Return the best notes by BM25; ties by path, then id."""
     node = expression(query, reading)
     if node is None:
         return []
-    rows = _best(connection, score_notes(connection, namespace, node), limit, filters)
+    rows = _best(connection, cache.scores(connection, namespace, node), limit, filters)
     found = []
     for rank, (score, *row) in enumerate(rows, start=1):
         candidate = candidate_of(row)
@@ -63,6 +71,30 @@ def _best(connection: Connection[TupleRow], scores: Scores, limit: int, filters:
         looked_at = len(notes)
         reach *= _FURTHER
     return found
+
+
+def text_scores(
+    connection: Connection[TupleRow],
+    namespace: int,
+    query: Query,
+    reading: Reading,
+    ids: Sequence[str],
+    cache: ScoreCache,
+) -> dict[str, float]:
+    """Return the scores that ``search_words`` gives the notes with these ids; those that do not match have none."""
+    node = expression(query, reading)
+    if node is None:
+        return {}
+    rows: list[tuple[int, str]] = connection.execute(
+        "SELECT key, id FROM living WHERE namespace = %s AND id_mark = ANY (%s::bytea[]) ORDER BY key",
+        [namespace, [mark(each) for each in ids]],
+    ).fetchall()
+    if not rows:
+        return {}
+    notes, scores = cache.scores(connection, namespace, node)
+    keys = np.array([key for key, _ in rows], np.int64)
+    _, asked, matching = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
+    return {rows[row][1]: score for row, score in zip(asked.tolist(), scores[matching].tolist(), strict=True)}
 
 
 def candidates(

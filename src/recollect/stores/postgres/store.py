@@ -383,6 +383,7 @@ class PostgresStore(PostgresIndex):
         self._connections.close()
         self._vocabularies.clear()
         self._counts.clear()
+        self._scores.clear()
 
     @contextmanager
     def _writing(self, namespaces: Collection[str], *, create: bool = False) -> Iterator[Transaction]:

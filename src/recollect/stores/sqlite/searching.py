@@ -18,12 +18,20 @@ from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.postings.moment import AnyWord, Moment
 from recollect.stores.sqlite.vectors import VectorIndex
-from recollect.stores.units import nearness, nearnesses, rows_of
+from recollect.stores.units import nearnesses
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
 
-__all__ = ["candidates", "search_postings", "search_vectors", "search_words", "similarities"]
+__all__ = [
+    "candidates",
+    "fts5_scores",
+    "postings_scores",
+    "search_postings",
+    "search_vectors",
+    "search_words",
+    "similarities",
+]
 
 WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 DEEPER = (4, 32)
@@ -172,8 +180,40 @@ def similarities(
         "ON n.namespace = ? AND n.id = asked.value JOIN vectors AS v ON v.note = n.key AND v.model = ?",
         (json.dumps(list(dict.fromkeys(ids))), namespace, active[0]),
     )
-    query = vector.astype(np.float64)
-    return {note: nearness(rows_of(held, active[1]), query) for note, held in rows}
+    found = list(rows)
+    near = nearnesses([held for _, held in found], active[1], vector.astype(np.float64))
+    return dict(zip((note for note, _ in found), near.tolist(), strict=True))
+
+
+def postings_scores(
+    connection: apsw.Connection, namespace: int, moment: Moment, query: AnyWord, ids: Sequence[str]
+) -> dict[str, float]:
+    """Return the scores that ``search_postings`` gives the notes with these ids; those that do not match have none."""
+    keys = _keys_of(connection, namespace, ids)
+    notes, scores = moment.scores(query, np.fromiter(keys, dtype=np.int64, count=len(keys)))
+    return {keys[note]: score for note, score in zip(notes.tolist(), scores.tolist(), strict=True)}
+
+
+def fts5_scores(connection: apsw.Connection, namespace: int, expression: str, ids: Sequence[str]) -> dict[str, float]:
+    """Return the scores that ``search_words`` gives the notes with these ids; those that do not match have none."""
+    keys = _keys_of(connection, namespace, ids)
+    words = f"words_{namespace}"
+    # Without the plus sign FTS5 would run the whole query again for each row.
+    rows = connection.execute(
+        f"SELECT rowid, bm25({words}, {WEIGHTS}) FROM {words} "  # noqa: S608 (names of our own)
+        f"WHERE {words} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
+        (expression, json.dumps(list(keys))),
+    )
+    return {keys[key]: -score for key, score in rows}
+
+
+def _keys_of(connection: apsw.Connection, namespace: int, ids: Sequence[str]) -> dict[int, str]:
+    """Return the keys of the notes with these ids, each with its id."""
+    rows = connection.execute(
+        "SELECT n.key, n.id FROM json_each(?) AS asked CROSS JOIN notes AS n ON n.namespace = ? AND n.id = asked.value",
+        (json.dumps(list(dict.fromkeys(ids))), namespace),
+    )
+    return dict(rows)
 
 
 def _best_first(candidate: Candidate) -> tuple[float, str, str]:

@@ -309,6 +309,28 @@ class SQLiteStore:
                 return {}  # nobody can tell
             return searching.similarities(connection, home, active, unit_query(vector, active[1]), ids)
 
+    def text_scores(
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+    ) -> dict[str, float]:
+        """Return the BM25 scores of the notes with these ids that match the query."""
+        node = expression(query, reading)
+        if node is None or not notes:
+            return {}
+        with self._reading() as connection:
+            namespace_id = namespace_key(connection, namespace)
+            if namespace_id is None:
+                return {}
+            any_of = any_word(node)
+            if any_of is not None:
+                try:
+                    moment = self._indexes.moment(connection, namespace_id)
+                    if moment is not None:
+                        return searching.postings_scores(connection, namespace_id, moment, any_of, notes)
+                except ASTRAY:
+                    if not self._indexes.postings(namespace_id).is_to_blame():
+                        raise
+            return searching.fts5_scores(connection, namespace_id, render_fts5(query, reading), notes)
+
     def search_names(
         self,
         words: Sequence[str],

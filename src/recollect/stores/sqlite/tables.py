@@ -118,6 +118,12 @@ def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[in
     if keys:
         revise(connection, namespace)
         note_changes(connection, namespace, notes)
+        # The highest key must not be used again: indexes take a note with a lower key for one that they know.
+        connection.execute(
+            "INSERT INTO sqlite_sequence (name, seq) SELECT 'notes', 0 "
+            "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'notes')"
+        )
+        connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'notes'", (max(notes),))
     connection.executemany(f"DELETE FROM words_{namespace} WHERE rowid = ?", keys)  # noqa: S608 (a number of our own)
     connection.executemany("DELETE FROM notes WHERE key = ?", keys)
 

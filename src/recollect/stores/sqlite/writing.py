@@ -29,6 +29,14 @@ __all__ = ["Transaction", "write_plan"]
 
 _PLACES = ", ".join("?" * len(NoteRow._fields))
 
+_HIGHEST_KEY = """
+SELECT coalesce(max(key), 0) FROM (
+    SELECT max(key) AS key FROM notes
+    UNION ALL SELECT seq FROM sqlite_sequence WHERE name = 'notes'
+    UNION ALL SELECT max(last) FROM snapshots WHERE model = 0
+)
+"""
+
 
 class Transaction:
     """What a batch asks of the tables, as the connection's transaction has them."""
@@ -36,7 +44,7 @@ class Transaction:
     def __init__(self, connection: apsw.Connection) -> None:
         """Look at what is there."""
         self._connection = connection
-        self._keys: Iterator[int] = count(connection.execute("SELECT coalesce(max(key), 0) + 1 FROM notes").get)
+        self._keys: Iterator[int] = count(1 + connection.execute(_HIGHEST_KEY).get)
 
     def namespace(self, name: str) -> int:
         """Return the key of a namespace, which begins here if it is new."""

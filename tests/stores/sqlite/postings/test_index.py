@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +52,19 @@ def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYT
     return [[(each.id, each.score, each.lexical_rank) for each in found] for found in (ours, theirs)]  # type: ignore[return-value]
 
 
+def test_a_note_written_after_the_last_ones_were_deleted_is_found(tmp_path: Path) -> None:
+    with closing(SQLiteStore(tmp_path / "memory.db")) as store:
+        store.write([{"id": f"n{place}", "content": "tea"} for place in range(12)])
+        renewed(store)
+        store.delete(["n10"], namespace="default")
+        renewed(store)
+        store.delete(["n11"], namespace="default")
+        store.write([{"id": "new", "content": "milk"}])
+        renewed(store)
+        found = store.search_text(parse("milk"), 10, namespace="default", filters=EVERYTHING)
+        assert [each.id for each in found] == ["new"]
+
+
 @settings(max_examples=CASES // 4)
 @given(st.integers(0, 10**9))
 def test_any_history_is_searched_as_by_fts5(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
@@ -65,6 +79,7 @@ def test_any_history_is_searched_as_by_fts5(tmp_path_factory: pytest.TempPathFac
                 filters = chance.choice([EVERYTHING, EVERYTHING, Filters(tags=(chance.choice(WORDS[:9]),))])
                 ours, theirs = both(store, query, chance.choice([1, 3, 10, 200]), filters)
                 assert ours == theirs
+            _check_scores(store, parse(" ".join(chance.choices(WORDS, k=chance.randint(1, 6)))))
             counts = store.note_counts([parse(word) for word in WORDS[:3]], namespace="default")
             assert counts == _counted(store, WORDS[:3])
             assert store._indexes.postings(1)._state is not None
@@ -76,6 +91,17 @@ def test_any_history_is_searched_as_by_fts5(tmp_path_factory: pytest.TempPathFac
             store.write([draft(chance, id=f"n{chance.randint(0, 120)}") for _ in range(chance.randint(0, 6))])
             if chance.random() < 0.3:
                 renewed(store)
+
+
+def _check_scores(store: SQLiteStore, query: Query) -> None:
+    """Check that the scores of all notes are those of FTS5, whether they are there or not."""
+    ids = [f"n{place}" for place in range(130)]
+    with store._reading() as connection:
+        theirs = searching.fts5_scores(connection, 1, render_fts5(query), ids)
+    assert store.text_scores(query, ids, namespace="default") == theirs
+    assert theirs == {
+        each.id: each.lexical_score for each in store.search_text(query, 1000, namespace="default", filters=EVERYTHING)
+    }
 
 
 def _counted(store: SQLiteStore, words: list[str]) -> tuple[int, list[int]]:

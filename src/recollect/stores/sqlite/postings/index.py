@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.postings.added import Added
 from recollect.stores.sqlite.postings.building import Builder
+from recollect.stores.sqlite.postings.key_index import KeyIndex
 from recollect.stores.sqlite.postings.moment import Moment
 from recollect.stores.sqlite.postings.snapshot import EMPTY, SHAPE, Snapshot, without
 from recollect.stores.sqlite.revisions import revision
@@ -197,6 +198,7 @@ def _add(builder: Builder, rows: Sequence[Any]) -> None:
 def _begun(snapshot: Snapshot, kept: Kept) -> _State:
     moment = Moment(
         snapshot=snapshot,
+        key_index=KeyIndex(snapshot.keys),
         dead=np.empty(0, dtype=np.int32),
         added=Added(),
         size=0,

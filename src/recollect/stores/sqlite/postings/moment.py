@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.query.expressions import AnyOf, Expression, Match
 from recollect.stores.bm25 import Scores, idf, length_norms, saturation
 from recollect.stores.sqlite.postings.added import Added, Few
+from recollect.stores.sqlite.postings.key_index import KeyIndex
 from recollect.stores.sqlite.postings.ranking import Postings, contenders, peak
 from recollect.stores.sqlite.postings.snapshot import Snapshot
 from recollect.stores.tokens import BREAK, stems_of
@@ -62,6 +64,8 @@ class Moment(NamedTuple):
     """What a search looks at."""
 
     snapshot: Snapshot
+    key_index: KeyIndex
+    """The rows of the snapshot by their keys."""
     dead: NDArray[np.int32]
     """Rows of the snapshot that changed or went since, rising."""
     added: Added
@@ -97,13 +101,51 @@ class Moment(NamedTuple):
         ]
         rows = contenders(lists, self.snapshot.lengths, average, limit, self.dead)
         few = np.unique(np.concatenate([leaf.few.rows for leaf in leaves.values()]))
-        norms = length_norms(self._lengths(rows, few), average)
+        return self._scored(query, leaves, rarity, rows, few).best(limit)
+
+    def scores(self, query: AnyWord, keys: NDArray[np.int64]) -> Scores:
+        """Return those of the notes with these keys that match, with the scores that ``search`` gives them.
+
+        It takes time that grows with the number of keys and words, and only with the logarithm of that of notes.
+        """
+        if not self.tokens:
+            return Scores(np.empty(0, np.int64), np.empty(0))
+        rows = self.key_index.rows_of(keys)
+        rows = rows[~np.isin(rows, self.dead)] if len(self.dead) else rows
+        few = np.empty(0, np.int64)
+        if self.size:
+            few = np.flatnonzero(np.isin(self.added.keys(slice(self.size)), keys))
+            few = few[~np.isin(few, self.gone)] if len(self.gone) else few
+        leaves, rarity = {}, {}
+        for word in dict.fromkeys(query.words):
+            leaf = self._leaf(word)
+            if len(leaf.rows) and leaf.rows[-1] >= len(self.snapshot.keys):
+                raise LookupError(f"the posting list of {word!r} ends behind the last row")
+            if len(leaf.few.rows):
+                asked = np.isin(leaf.few.rows, few)
+                leaf = leaf._replace(few=Few(leaf.few.rows[asked], leaf.few.weights[asked]))
+            leaves[word] = leaf
+            rarity[word] = idf(self.notes, leaf.holding)
+        scored = self._scored(query, leaves, rarity, rows, few)
+        matching = scored.scores > 0  # what a word adds is positive, however frequent it is
+        return Scores(scored.notes[matching], scored.scores[matching])
+
+    def _scored(
+        self,
+        query: AnyWord,
+        leaves: Mapping[str, _Leaf],
+        rarity: Mapping[str, float],
+        rows: NDArray[np.int32],
+        few: NDArray[np.int64],
+    ) -> Scores:
+        """Return the scores of rows of the snapshot, and behind them of rows that were added."""
+        norms = length_norms(self._lengths(rows, few), self.tokens / self.notes)
         scores = np.zeros(len(norms))
         # Word by word, in the order of the query: the same sums in another order have other last bits.
         for word in query.words:
             held, weights = _found(leaves[word], rows, few)
             scores[held] += rarity[word] * saturation(weights, norms[held])
-        return Scores(self._keys(rows, few), scores).best(limit)
+        return Scores(self._keys(rows, few), scores)
 
     def _keys(self, rows: NDArray[np.int32], few: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the keys of rows of the snapshot, and behind them of those that were added."""

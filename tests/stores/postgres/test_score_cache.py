@@ -1,0 +1,101 @@
+"""Scores of recent queries are kept for as long as no word changes, and as far as there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from recollect.model import draft_of
+from recollect.query.expressions import Expression, Match
+from recollect.stores.postgres import score_cache
+from recollect.stores.postgres.score_cache import ScoreCache
+from recollect.stores.postgres.scoring import Scores, score_notes
+from recollect.stores.postgres.store import PostgresStore
+
+TEA, MILK, RUM = (Match("term", word) for word in ("tea", "milk", "rum"))
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[PostgresStore]:
+    with closing(PostgresStore(database)) as opened:
+        opened.write([draft_of("green tea"), draft_of("tea with milk"), draft_of("rum"), draft_of("water")])
+        yield opened
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
+    """Give the queries whose scores were computed."""
+    asked: list[Expression] = []
+
+    def counting(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
+        asked.append(node)
+        return score_notes(connection, namespace, node)
+
+    monkeypatch.setattr(score_cache, "score_notes", counting)
+    return asked
+
+
+def scores(store: PostgresStore, cache: ScoreCache, node: Expression) -> list[float]:
+    found = store._connections.read(
+        lambda at: cache.scores(at.connection, at.namespaces["default"], node), namespace="default"
+    )
+    return list(map(float, found.scores))
+
+
+def test_scores_of_a_query_are_computed_once(store: PostgresStore, computed: list[Expression]) -> None:
+    cache = ScoreCache()
+    assert scores(store, cache, TEA) == scores(store, cache, TEA)
+    assert computed == [TEA]
+    cache.clear()
+    scores(store, cache, TEA)
+    assert computed == [TEA, TEA]
+
+
+def test_a_write_makes_them_stale(store: PostgresStore, computed: list[Expression]) -> None:
+    cache = ScoreCache()
+    assert len(scores(store, cache, TEA)) == 2
+    store.write([draft_of("more tea")])
+    assert len(scores(store, cache, TEA)) == 3
+    assert computed == [TEA, TEA]
+
+
+def test_the_least_recently_used_query_makes_room(
+    store: PostgresStore, computed: list[Expression], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score_cache, "MAX_SCORES", 3)
+    cache = ScoreCache()
+    for node in (TEA, MILK, TEA, RUM):  # two scores, one, and one more than there is room for
+        scores(store, cache, node)
+    assert computed == [TEA, MILK, RUM]
+    scores(store, cache, TEA)
+    assert computed == [TEA, MILK, RUM]
+    scores(store, cache, MILK)
+    assert computed == [TEA, MILK, RUM, MILK]
+
+
+def test_queries_are_limited_in_number(
+    store: PostgresStore, computed: list[Expression], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score_cache, "MAX_QUERIES", 1)
+    cache = ScoreCache()
+    for node in (TEA, MILK, TEA):
+        scores(store, cache, node)
+    assert computed == [TEA, MILK, TEA]
+
+
+def test_a_query_that_two_compute_at_once_is_kept_once(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = ScoreCache()
+    nested = [True]
+
+    def another_is_quicker(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
+        if nested.pop() if nested else False:
+            cache.scores(connection, namespace, node)
+        return score_notes(connection, namespace, node)
+
+    monkeypatch.setattr(score_cache, "score_notes", another_is_quicker)
+    assert len(scores(store, cache, TEA)) == 2
+    assert cache._size == 2
