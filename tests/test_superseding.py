@@ -108,6 +108,28 @@ class TestSearching:
             del found["b"]  # only what is in force comes in without being found
         assert {hit.id: hit.superseded_by for hit in result} == found
 
+    def test_the_old_note_looks_no_better_than_the_new_one(self, memory: Memory, mode: str) -> None:
+        before = {hit.id: hit for hit in memory.search("wifi called Amsel", mode=mode)}
+        memory.add("It is Drossel now.", id="b", supersedes="a")
+        result = memory.search("wifi called Amsel", mode=mode)
+        new, old = (next(hit for hit in result if hit.id == name) for name in ("b", "a"))
+        assert new.confidence == old.confidence == before["a"].confidence
+        assert new.relevance is not None
+        assert new.relevance >= (old.relevance or 0.0) > 0.5
+        told = result.trace.to_dict()["results"][new.rank - 1]
+        assert (told["confidence"], told["inheritedConfidence"]) == (new.confidence, new.confidence)
+        assert told["inheritedRelevance"] == new.relevance
+        assert "that of a note it supersedes" in result.explain()
+        (alone,) = memory.search("wifi called Amsel", mode=mode, top_k=1)  # the old one is not even shown
+        assert (alone.id, alone.confidence) == ("b", old.confidence)
+
+    def test_a_new_note_that_fits_better_keeps_its_own_confidence(self, memory: Memory, mode: str) -> None:
+        memory.add("The wifi called Amsel is called Drossel.", id="b", supersedes="a")
+        result = memory.search("wifi called Drossel", mode=mode)
+        new, old = (next(hit for hit in result if hit.id == name) for name in ("b", "a"))
+        assert (new.confidence or 0.0) >= (old.confidence or 1.0)
+        assert new.candidate.inherited_confidence is None
+
     def test_a_long_chain_ends_at_what_holds_now(self, memory: Memory, mode: str) -> None:
         last = "a"
         for number in range(60):
@@ -125,6 +147,7 @@ class TestSearching:
         assert {hit.id: hit.superseded_by for hit in result} == {"a": ("b",), "b": ("c",), "c": ("a",), "z": ()}
         steps = {hit.id: [step.factor for step in hit.candidate.steps if step.stage == "replaced"] for hit in result}
         assert steps == {"a": [0.5], "b": [0.5], "c": [0.5], "z": [1.0]}
+        assert all(hit.candidate.inherited_confidence is None for hit in result)
 
     def test_what_may_not_be_found_replaces_all_the_same(self, memory: Memory, mode: str) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")

@@ -189,6 +189,8 @@ class Trace:
             "rerankScore": found.rerank_score,
             "context": self.contexts[found.id].to_dict() if found.id in self.contexts else None,
             "supersededBy": list(found.superseded_by) or None,
+            "inheritedRelevance": found.inherited_relevance,
+            "inheritedConfidence": found.inherited_confidence,
             "loans": [loan.to_dict() for loan in self.loans.get(found.id, ())] or None,
         }
         return told | {name: value for name, value in optional.items() if value is not None}
