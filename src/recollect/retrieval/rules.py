@@ -160,6 +160,8 @@ class LadderRules(Section):
     """Whether the last rung compares titles, too, and not only the last part of paths."""
     vocabulary: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
     """Whether misspelt words are replaced by those of the index that are most like them."""
+    skip_stopwords: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    """Whether a fallback step whose words are all stopwords is left out."""
     trust: float = checked(1.0, number_between(0, 1))
     """What the lexical leg counts, as a share of its weight, where it could only guess which words were meant."""
 
