@@ -31,6 +31,7 @@ def test_a_hit_that_was_never_fused() -> None:
     told: dict[str, Any] = {"rank": 1, "id": "n1", "relevance": None}
     assert hit_of(told).relevance is None
     assert hit_of({**told, "relevance": 0.0}).relevance == 0.0
+    assert hit_of({**told, "relevance": 0.75}).relevance == 0.75  # taken over from a note that it supersedes
 
 
 def test_a_result_is_a_sequence_with_what_else_was_told() -> None:

@@ -45,3 +45,19 @@ def test_two_heirs() -> None:
 def test_a_wrong_factor() -> None:
     with pytest.raises(ArgumentError, match="factor"):
         step_back([OLD], {}, factor=-1)
+
+
+def test_what_is_in_force_is_as_relevant_as_what_it_supersedes() -> None:
+    def fused(name: str, points: float) -> Candidate:
+        return Candidate(name, score=points, evidence=("lexical", 1, 7.0, points), ceiling=0.8)
+
+    found = step_back([fused("old", 0.6), fused("older", 0.2), fused("new", 0.4)], {"old": ["new"], "older": ["old"]})
+    assert {note.id: note.relevance for note in found} == pytest.approx({"new": 0.75, "old": 0.75, "older": 0.25})
+    assert {note.id: note.inherited_relevance for note in found} == {
+        "new": pytest.approx(0.75),
+        "old": None,
+        "older": None,
+    }
+    assert found[0].own_relevance == pytest.approx(0.5)
+    found = step_back([fused("old", 0.2), fused("new", 0.4)], {"old": ["new"]})
+    assert [note.inherited_relevance for note in found] == [None, None]

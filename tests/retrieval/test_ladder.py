@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+import recollect
 from recollect import Candidate
 from recollect.retrieval.ladder import climb, rungs
 from recollect.retrieval.trace import Attempt
@@ -71,3 +73,34 @@ def test_words_as_the_index_spells_them() -> None:
     assert [strategy for strategy, *_ in attempts[-2:]] == ["did_you_mean", "trigram_fuzzy"]
     assert attempts_of("kubernets", spelt="")[1][-1][0] == "trigram_fuzzy"
     assert attempts_of("?!", spelt="nothing") == ([], [])
+
+
+def test_a_stopword_is_never_a_fallback_query() -> None:
+    assert list(rungs("this week?", {"this"})) == [
+        ("strongest_term", "week"),
+        ("refreshed_sanitised", "this week"),
+        ("refreshed_strongest", "week"),
+    ]
+    assert list(rungs("Is this it?", {"is", "this", "it"})) == []
+    attempts: list[Attempt] = []
+    asked: list[Sequence[str]] = []
+
+    def names(words: Sequence[str]) -> list[Candidate]:
+        asked.append(words)
+        return []
+
+    climb("this week", attempts, search=lambda _: [], names=names, stopwords={"this"})
+    assert attempts[-1] == Attempt("trigram_fuzzy", "week", 0)
+    assert asked == [["week"]]
+
+
+def test_this_week_does_not_find_a_name_of_the_same_stem(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Nguyễn Thị Mai plays the flute.", id="name")
+        result = memory.search("this week")
+        assert [hit.id for hit in result] == []
+        assert "this" not in [attempt.query for attempt in result.trace.attempts]
+        attempts = memory.search("this week", preset="jeffs-brain").trace.attempts  # as its document has it
+        assert attempts[1] == Attempt("strongest_term", "this", 0)
+        memory.add("The way of this and that.", id="words")
+        assert "words" in [hit.id for hit in memory.search("this")]  # stopwords alone are searched for

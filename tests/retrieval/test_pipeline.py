@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
@@ -537,6 +538,43 @@ class TestGraph:
         assert result.warnings == ["connections were not followed: disk gone"]
 
 
+class TestOperatorsInQuestions:
+    QUESTION = "why do we NOT use MongoDB?"
+
+    def test_they_are_words_in_the_default_preset(self) -> None:
+        result = retrieval(Index(words={"use OR mongodb": ["a"]}), preset="default").search(self.QUESTION)
+        assert ids(result) == ["a"]
+        assert result.trace.excluded == ()
+        assert "excluded" not in result.trace.to_dict()
+        assert (result.trace.original_query, result.trace.compiled_query) == (self.QUESTION, "use OR mongodb")
+        assert result.warnings[0] == (
+            "NOT was read as a word, because the query is a question; to use operators, write the search terms alone"
+        )
+
+    def test_several_are_told_together(self) -> None:
+        result = retrieval(Index(), preset="default").search("is it tea AND milk OR is it NOT so?")
+        assert result.warnings[0].startswith("AND and OR and NOT were read as words, because")
+
+    def test_they_are_operators_in_the_source_presets(self) -> None:
+        result = retrieval(Index(), preset="jeffs-brain").search(self.QUESTION)
+        assert result.trace.compiled_query == "why OR do OR we AND NOT use OR mongodb"
+        assert result.warnings == []
+
+    def test_dates_are_appended_to_the_words(self) -> None:
+        result = retrieval(Index(), preset="default").search(
+            "what did I NOT eat 2 days ago?", question_date="2026-04-18"
+        )
+        assert result.trace.compiled_query == "eat OR days OR ago OR 20260416 OR 20260416"
+
+    def test_what_is_excluded_is_told_as_it_was_written(self) -> None:
+        walk = retrieval(Index(), preset="default", aliases={"k8s": ["kubernetes", "kube"]})
+        trace = walk.search('Coffee NOT Decaf NOT "Instant  Mix" NOT kub* NOT K8s NOT Decaf').trace
+        assert trace.excluded == ("Decaf", '"Instant Mix"', "kub*", "K8s")
+        assert trace.to_dict()["excluded"] == list(trace.excluded)
+        assert "excluded     Decaf\n" in retrieval(Index(), preset="default").search("coffee NOT Decaf, tea").explain()
+        assert retrieval(Index(), preset="memini").search("coffee NOT decaf").trace.excluded == ()
+
+
 class TestReplaced:
     def test_what_replaced_a_note_takes_its_place(self) -> None:
         edges = (
@@ -547,8 +585,8 @@ class TestReplaced:
         index = Index(words={"phone": ["old", "other"]}, links=edges)
         preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
         result = retrieval(index, preset=preset).search("phone")
-        assert ids(result) == ["newest", "other", "old", "new"]
-        assert [hit.superseded_by for hit in result] == [(), (), ("newest",), ("newest",)]
+        assert ids(result) == ["newest", "other", "old"]
+        assert [hit.superseded_by for hit in result] == [(), (), ("newest",)]
         assert result[0].score == pytest.approx(1 / 61)
         assert result.to_dict()["hits"][2]["superseded_by"] == ["newest"]
 
@@ -579,11 +617,38 @@ class TestReplaced:
         result = retrieval(Index(words={"wifi": ["old"]}, links=edges), preset=preset).search("wifi")
         assert ids(result) == ["old"]
 
-    def test_chains_without_end(self) -> None:
+    def test_a_long_chain_of_an_index_with_edges_alone_is_followed_to_its_end(self) -> None:
         edges = tuple(Edge(f"n{place}", f"n{place + 1}", "superseded-by", "out") for place in range(50))
         preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
-        result = retrieval(Index(words={"phone": ["n0"]}, links=edges), preset=preset).search("phone", top_k=50)
-        assert len(result) == 33
+        result = retrieval(Index(words={"phone": ["n0", "n7"]}, links=edges), preset=preset).search("phone", top_k=50)
+        assert {hit.id: hit.superseded_by for hit in result} == {"n50": (), "n0": ("n50",), "n7": ("n50",)}
+
+    def test_a_chain_without_end_is_followed_so_far(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Endless(Index):
+            def edges(self, ids: Sequence[str], **_: Any) -> list[Edge]:
+                return [Edge(each, f"n{int(each[1:]) + 1}", "superseded-by", "out") for each in ids]
+
+        monkeypatch.setattr("recollect.stores.supersession.MAX_SUPERSESSIONS", 40)
+        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        result = retrieval(Endless(words={"phone": ["n0"]}), preset=preset).search("phone")
+        assert {hit.id: hit.superseded_by for hit in result} == {"n40": (), "n0": ("n40",)}
+
+    def test_several_notes_in_force_and_a_branch_that_ends_in_a_cycle(self) -> None:
+        ends = [("a", "b"), ("b", "d"), ("a", "c"), ("c", "e"), ("e", "c"), ("b", "f")]
+        edges = tuple(Edge(old, new, "superseded-by", "out") for old, new in ends)
+        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        result = retrieval(Index(words={"phone": ["a", "c"]}, links=edges), preset=preset).search("phone")
+        assert {hit.id: hit.superseded_by for hit in result} == {"d": (), "f": (), "a": ("d", "f"), "c": ("e",)}
+
+    def test_an_index_whose_successors_fail(self) -> None:
+        class Failing(Index):
+            def successors(self, *_: Any, **__: Any) -> Any:
+                raise OSError("disk gone")
+
+        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        result = retrieval(Failing(words={"phone": ["a"]}), preset=preset).search("phone")
+        assert ids(result) == ["a"]
+        assert result.warnings == ["connections were not followed: disk gone"]
 
     def test_an_index_without_edges(self) -> None:
         index = BareIndex(Index(words={"phone": ["old"]}))
@@ -686,7 +751,7 @@ class TestFloor:
         notes = self.NOTES | {"e": Candidate("e", content="green teas")}
         index = Index(words={"green OR tea": ["a", "c", "e"]}, links=edges, notes=notes)
         preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}), stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
-        assert set(ids(retrieval(index, preset=preset).search("green tea"))) == set("abcde") | {"new", "newest"}
+        assert set(ids(retrieval(index, preset=preset).search("green tea"))) == set("abcde") | {"newest"}
         assert set(ids(retrieval(index, preset=preset).search("green tea", floor=0.5))) == {"a", "b", "e", "newest"}
 
     def test_a_wrong_floor(self) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, Written, draft_of
@@ -1127,6 +1130,101 @@ class TestEdges:
             assert [(each.note.id, each.kind, each.direction) for each in around] == [
                 edge[1:4] for edge in store.edges([name], namespace=HOME)
             ]
+
+
+def supersessions(store: Store, ids: list[str], namespace: str = HOME) -> dict[str, tuple[str, ...]]:
+    """Follow supersessions one edge at a time."""
+    found: dict[str, tuple[str, ...]] = {}
+    waiting, seen = list(ids), set(ids)
+    while waiting:
+        note = waiting.pop()
+        edges = store.edges([note], namespace=namespace, kinds=["supersedes", "superseded-by"])
+        heirs = {edge.target for edge in edges if edge[2:4] in {("supersedes", "in"), ("superseded-by", "out")}}
+        if heirs:
+            found[note] = tuple(sorted(heirs))
+        waiting += heirs - seen
+        seen |= heirs
+    return found
+
+
+class TestSuccessors:
+    def test_a_chain_is_followed_to_its_end(self, store: Store) -> None:
+        chain = [f"c{n:03}" for n in range(150)]
+        put(store, {"id": chain[0], "content": "x"})
+        put(store, *({"id": new, "content": "x", "links": [("supersedes", old)]} for old, new in pairwise(chain)))
+        put(store, {"id": "apart", "content": "x", "links": ["c000"]})
+        expected = {old: (new,) for old, new in pairwise(chain)}
+        assert store.successors(["c000", "apart", "unknown"], namespace=HOME) == expected
+        assert store.successors(["c147", "c147"], namespace=HOME) == {"c147": ("c148",), "c148": ("c149",)}
+        assert store.successors(["c149", "apart"], namespace=HOME) == store.successors([], namespace=HOME) == {}
+
+    def test_links_say_it_from_either_end_and_by_any_name(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "old/plan.md", "content": "x", "links": [("superseded-by", "new/plan")]})
+        put(store, {"id": "2", "path": "new/plan.md", "content": "x"})
+        put(store, {"id": "3.md", "content": "x", "links": [("supersedes", "new/plan.md"), ("supersedes", "nobody")]})
+        put(store, {"id": "4", "path": "Final.md", "content": "x", "links": [("supersedes", "3")]})
+        put(store, {"id": "5", "content": "x", "links": [("supersedes", "final"), ("supersedes", "5")]})
+        put(store, {"id": "6", "content": "x", "links": [("supersedes", "plan"), ("superseded-by", "Final")]})
+        expected = {"1": ("2",), "2": ("3.md", "6"), "3.md": ("4",), "4": ("5",), "6": ("4",)}
+        found = store.successors(["1"], namespace=HOME)
+        assert found == supersessions(store, ["1"])
+        assert found == expected
+
+    def test_a_cycle_ends(self, store: Store) -> None:
+        put(store, *({"id": f"{n}", "content": "x", "links": [("supersedes", f"{(n + 1) % 3}")]} for n in range(3)))
+        put(store, {"id": "start", "content": "x", "links": [("superseded-by", "1")]})
+        expected = {"start": ("1",), "1": ("0",), "0": ("2",), "2": ("1",)}
+        assert store.successors(["start"], namespace=HOME) == expected
+
+    def test_what_came_later_does_not_count(self, store: Store) -> None:
+        days = {name: datetime(2026, 5, day, tzinfo=UTC) for day, name in enumerate("abcd", 1)}
+        links = {"b": "a", "c": "b", "d": "c"}
+        put(
+            store,
+            *(
+                {"id": name, "content": "x", "created_at": day, "links": [("supersedes", links.get(name, "nobody"))]}
+                for name, day in days.items()
+            ),
+        )
+        assert store.successors(["a"], namespace=HOME, created_before=days["d"]) == {"a": ("b",), "b": ("c",)}
+        assert store.successors(["a"], namespace=HOME, created_before=days["b"]) == {}
+        put(store, {"id": "b", "created_at": datetime(2026, 6, 1, tzinfo=UTC)})  # then nothing leads on to c
+        assert store.successors(["a"], namespace=HOME, created_before=days["d"]) == {}
+
+    def test_expired_notes_and_other_namespaces_do_not_count(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(store, {"id": "a", "content": "x"})
+        put(store, {"id": "b", "content": "x", "links": [("supersedes", "a")], "namespace": "other"})
+        put(store, {"id": "c", "content": "x", "links": [("supersedes", "a")], "expires_at": "2999-01-01"})
+        assert store.successors(["a"], namespace=HOME) == {"a": ("c",)}
+        assert store.successors(["a"], namespace="other") == store.successors(["a"], namespace="nowhere") == {}
+        monkeypatch.setattr("recollect.clock.now", lambda: datetime(3000, 1, 1, tzinfo=UTC))
+        assert store.successors(["a"], namespace=HOME) == {}
+
+    @given(
+        st.lists(
+            st.lists(
+                st.tuples(
+                    st.sampled_from(["supersedes", "superseded-by", "related"]),
+                    st.sampled_from(["n0", "n1", "n2", "n3.md", "n3", "d/n4", "n4", "N4", "n5"]),
+                ),
+                max_size=3,
+            ),
+            min_size=6,
+            max_size=6,
+        )
+    )
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_they_are_what_edges_lead_to(self, store: Store, links: list[list[tuple[str, str]]]) -> None:
+        paths = ["", "a/n1.md", "n2", "n3.md", "d/n4.md", "e/N4.md"]
+        drafts = [
+            {"id": f"n{n}", "path": path, "content": "x", "links": each}
+            for n, (path, each) in enumerate(zip(paths, links, strict=True))
+        ]
+        put(store, *drafts)
+        for ids in (["n0"], ["n1", "n4"], ["n5", "n3", "n2"]):
+            assert store.successors(ids, namespace=HOME) == supersessions(store, ids)
 
 
 class TestMentions:

@@ -58,7 +58,9 @@ def hit_of(data: Mapping[str, Any]) -> Hit:
     found.steps = tuple(_step(step) for step in data.get("steps") or ())
     relevance = data.get("relevance")
     if relevance is not None:  # a share of the ceiling, which is not told
-        found.ceiling = fsum(found.evidence[3::4]) / relevance if relevance else 0.0
+        fused = fsum(found.evidence[3::4])
+        found.ceiling = fused / relevance if relevance else 0.0
+        found.inherited_relevance = relevance if relevance and not fused else None
     spans = tuple((first, last) for first, last in data.get("highlights") or ())
     return Hit(data["rank"], found, spans)
 

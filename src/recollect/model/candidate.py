@@ -118,6 +118,10 @@ class Candidate:
     """How sure it is, from 0 to 1, that the note has to do with the query."""
     superseded_by: tuple[str, ...] = ()
     """The ids of the notes that replaced it."""
+    inherited_relevance: float | None = None
+    """The best relevance of the notes that it supersedes, where that is more than its own."""
+    inherited_confidence: float | None = None
+    """The best confidence of the notes that it supersedes, where that is more than its own."""
     ceiling: float | None = None
     """The most that any candidate could have got in the fusion that this one comes from."""
     evidence: tuple[Any, ...] = ()
@@ -129,6 +133,7 @@ class Candidate:
         texts = self.id, self.path, self.title, self.summary, self.content, self.snippet, self.session
         ranks = self.lexical_rank, self.vector_rank, self.position
         numbers = self.lexical_score, self.vector_similarity, self.rerank_score, self.confidence, self.ceiling
+        inherited = self.inherited_relevance, self.inherited_confidence
         dates = self.created_at, self.last_accessed_at
         if (
             _TEXT.issuperset(map(type, texts))
@@ -136,6 +141,7 @@ class Candidate:
             and self.score - self.score == 0.0 == self.importance - self.importance  # both are finite
             and _RANK.issuperset(map(type, ranks))
             and _NUMBER.issuperset(map(type, numbers))
+            and _NUMBER.issuperset(map(type, inherited))
             and _RECORD.issuperset(map(type, (self.evidence, self.steps, self.superseded_by)))
             and all(date is None or (type(date) is datetime and date.tzinfo is UTC) for date in dates)
         ):
@@ -161,7 +167,17 @@ class Candidate:
 
     @property
     def relevance(self) -> float | None:
-        """The fused score on a scale from 0 to 1: its share of the ceiling; ``None`` before fusion."""
+        """The fused score on a scale from 0 to 1: its share of the ceiling; ``None`` before fusion.
+
+        A note that supersedes others has at least their relevance: it takes over what they matched.
+        """
+        if self.inherited_relevance is None:
+            return self.own_relevance
+        return max(self.inherited_relevance, self.own_relevance or 0.0)
+
+    @property
+    def own_relevance(self) -> float | None:
+        """The relevance without what superseded notes passed on."""
         if self.ceiling is None:
             return None
         fused = fsum(self.evidence[3::4])
@@ -189,6 +205,8 @@ class Candidate:
         copied.rerank_score = self.rerank_score
         copied.confidence = self.confidence
         copied.superseded_by = self.superseded_by
+        copied.inherited_relevance = self.inherited_relevance
+        copied.inherited_confidence = self.inherited_confidence
         copied.ceiling = self.ceiling
         copied.evidence = self.evidence
         copied.steps = self.steps

@@ -12,7 +12,7 @@ from typing import cast
 from recollect import arguments
 from recollect.characters import WHITESPACE
 from recollect.query.normalisation import normalise
-from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.stopwords import STOPWORDS
 from recollect.query.tree import Kind, Operator, Query, Token
 
 __all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "parse", "strip_punctuation"]
@@ -25,7 +25,6 @@ PUNCTUATION = "*():^+\"-?!.,;/\\[]{}<>|&'$#@%=~`"
 
 _STRIP = {ord(character): None for character in PUNCTUATION}
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
-_FILLER = ENGLISH | DUTCH | {"and", "or", "not"}
 _PIECE = re.compile(r'"[^"]*"?|[^ "]+')
 _PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
 
@@ -67,7 +66,7 @@ def parse(text: str, *, drop_stopwords: bool = True) -> Query:
         else:
             kind = "prefix" if piece[-1:] == "*" else "term"
             cleaned = clean_word(piece)
-            if not cleaned or (filtering and (len(cleaned) <= 2 or cleaned in _FILLER)):
+            if not cleaned or (filtering and (len(cleaned) <= 2 or cleaned in STOPWORDS)):
                 pending = None
                 continue
         tokens.append(Token(kind, cleaned, pending, piece))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DUTCH", "ENGLISH", "LADDER"]
+__all__ = ["DUTCH", "ENGLISH", "LADDER", "STOPWORDS"]
 
 ENGLISH = frozenset(
     """
@@ -29,6 +29,9 @@ DUTCH = frozenset(
     """.split()
 )
 """Dropped from bare-word queries."""
+
+STOPWORDS = ENGLISH | DUTCH | {"and", "or", "not"}
+"""All that is dropped from bare-word queries."""
 
 LADDER = frozenset(
     """

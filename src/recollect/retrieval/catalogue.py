@@ -26,13 +26,13 @@ PresetSpec: TypeAlias = "Preset | str | PathLike[str]"
 """A preset, the name of one, or the path of a TOML file."""
 
 _LITERAL = QueryRules(reading="literal", stopwords_alone=False, most_words=1000)
-_NO_LADDER = LadderRules(on=False, titles=False, vocabulary=False)
+_NO_LADDER = LadderRules(on=False, titles=False, vocabulary=False, skip_stopwords=False)
 _NO_RERANK = RerankRules(on=False)
 
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
-    query=QueryRules(common=0.45),
+    query=QueryRules(common=0.45, question_operators=False),
     ladder=LadderRules(trust=0.5),
     fusion=FusionRules(
         method="convex",
@@ -65,7 +65,7 @@ JEFFS_BRAIN = Preset(
     name="jeffs-brain",
     about="reciprocal rank fusion, five-rung retry ladder, intent multipliers, reranker with unanimity shortcut",
     query=_LITERAL,
-    ladder=LadderRules(titles=False, vocabulary=False),
+    ladder=LadderRules(titles=False, vocabulary=False, skip_stopwords=False),
     fusion=FusionRules(k=60, rank_base=1, ties="path"),
     stages=(StageRules("intent"),),
 )

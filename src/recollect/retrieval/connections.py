@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recollect.model import Candidate, Edge, Filters, as_candidates
 from recollect.query import Query
 from recollect.retrieval.failures import told
 from recollect.retrieval.request import Place, Request
+from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow
 
 if TYPE_CHECKING:
     from recollect.stores.base import SearchIndex
 
-__all__ = ["REPLACED", "IndexConnections"]
-
-_LONGEST_CHAIN = 32
-"""How often in a row a note may have been replaced before one stops looking."""
+__all__ = ["IndexConnections"]
 
 
 class IndexConnections:
@@ -71,52 +69,75 @@ class IndexConnections:
         return []
 
     def replacements(self, candidates: list[Candidate]) -> tuple[list[Candidate], Mapping[str, list[str]]]:
-        """Return the candidates with what replaced any of them, and for each replaced one the ids of what did.
+        """Return the candidates with the notes in force, and for each superseded candidate the ids of those.
 
-        What replaced a note does so, too, where filters keep it from being found; not so what came later than the time
-        that is looked back to.
+        A note is in force if nothing supersedes it. Chains are followed to their end; the notes in between do not come
+        in, since nobody should read them. In a cycle nothing is in force, and each note points to what supersedes it
+        directly. A note supersedes another, too, where filters keep it from being found; not so one that was created
+        later than the time that is looked back to.
         """
-        everyone = {candidate.id: candidate for candidate in candidates}
-        replaced_by: dict[str, list[str]] = {}
-        waiting, there = list(everyone), set(everyone)
-        for _ in range(_LONGEST_CHAIN):
-            newer: dict[str, list[str]] = {}
-            for edge in self.edges(waiting, _KINDS):
-                if (edge.kind, edge.direction) in REPLACED and edge.target not in newer.setdefault(edge.source, []):
-                    newer[edge.source].append(edge.target)
-            unseen = list(dict.fromkeys(note for heirs in newer.values() for note in heirs if note not in there))
-            fetched = {candidate.id: candidate for candidate in self.candidates(unseen)}
-            for candidate in fetched.values():
-                candidate.ceiling = candidates[0].ceiling
-            everyone |= fetched
-            waiting = [*fetched, *sorted(self._then(note for note in unseen if note not in fetched))]
-            there |= set(waiting)
-            for note, heirs in newer.items():
-                if found := [heir for heir in heirs if heir in there]:
-                    replaced_by[note] = found
-            if not waiting:
-                break
-        return [_pointing(candidate, replaced_by) for candidate in everyone.values()], replaced_by
+        known = {candidate.id: candidate for candidate in candidates}
+        successors = self.successors(known)
+        if not successors:
+            return candidates, {}
+        in_force = _in_force(successors)
+        replaced_by = {note: in_force.get(note) or list(successors[note]) for note in known if note in successors}
+        unseen = dict.fromkeys(heir for note in replaced_by for heir in in_force.get(note, ()) if heir not in known)
+        for candidate in self.candidates(unseen):
+            candidate.ceiling = candidates[0].ceiling
+            known[candidate.id] = candidate
+        return [_pointing(candidate, replaced_by.get(candidate.id)) for candidate in known.values()], replaced_by
+
+    def successors(self, notes: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """Return what supersedes each note directly, for these notes and all that supersedes them.
+
+        An index that has no method of this name is asked for its edges, step by step.
+        """
+        ids = list(dict.fromkeys(notes))
+        if not ids or not self.known:
+            return {}
+        if not hasattr(self._index, "successors"):
+            return follow(ids, self._direct_successors)
+        before = self._place.filters.created_before
+        try:
+            return self._index.successors(ids, namespace=self._place.namespace, created_before=before)
+        except Exception as error:  # noqa: BLE001 (as above)
+            self._failed(error)
+            return {}
+
+    def _direct_successors(self, notes: Iterable[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for edge in self.edges(notes, SUPERSESSION_KINDS):
+            if (edge.kind, edge.direction) in SUPERSEDED_BY:
+                found.setdefault(edge.source, []).append(edge.target)
+        there = self._then(heir for heirs in found.values() for heir in heirs)
+        return {note: [heir for heir in heirs if heir in there] for note, heirs in found.items()}
 
 
-REPLACED = frozenset((("supersedes", "in"), ("superseded-by", "out")))
-"""The edges that lead from a note to what replaced it."""
-_KINDS = frozenset(kind for kind, _ in REPLACED)
+def _in_force(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return for each superseded note the notes at the ends of its chains; none where they lead into a cycle.
+
+    It walks back from each end, so that a chain costs its length once, however many of its notes were found.
+    """
+    predecessors: dict[str, list[str]] = {}
+    for note, heirs in successors.items():
+        for heir in heirs:
+            predecessors.setdefault(heir, []).append(note)
+    in_force: dict[str, list[str]] = {}
+    for last in sorted(predecessors.keys() - successors.keys()):
+        pending, seen = [last], {last}
+        while pending:
+            for note in predecessors.get(pending.pop(), ()):
+                if note not in seen:
+                    seen.add(note)
+                    pending.append(note)
+                    in_force.setdefault(note, []).append(last)
+    return in_force
 
 
-def _pointing(candidate: Candidate, replaced_by: Mapping[str, list[str]]) -> Candidate:
-    """Return a replaced candidate pointing to what is in force now; in a circle, to what replaced it first."""
-    if candidate.id not in replaced_by:
+def _pointing(candidate: Candidate, heirs: Sequence[str] | None) -> Candidate:
+    if not heirs:
         return candidate
-    seen, waiting, latest = {candidate.id}, [*replaced_by[candidate.id]], []
-    while waiting:
-        heir = waiting.pop(0)
-        if heir not in seen:
-            seen.add(heir)
-            if heir in replaced_by:
-                waiting += replaced_by[heir]
-            else:
-                latest.append(heir)
     pointing = candidate.copy()
-    pointing.superseded_by = tuple(latest or replaced_by[candidate.id])
+    pointing.superseded_by = tuple(heirs)
     return pointing

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from recollect.model import Candidate
 from recollect.ranking import Loan, add_loans, multiply_by_loans, one_hop, random_walk
-from recollect.retrieval.connections import REPLACED, IndexConnections
+from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.rules import GraphRules
+from recollect.stores.supersession import SUPERSEDED_BY
 
 __all__ = ["Neighbourhood", "explore", "lend"]
 
@@ -43,7 +44,7 @@ def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphR
     """Return what the best of the fused notes lend, and to whom; at most so many notes that no leg found come in."""
     best = fused[: rules.seeds]
     edges = connections.edges(candidate.id for candidate in (best if rules.spread == "one_hop" else fused))
-    replaced = {edge.source for edge in edges if (edge.kind, edge.direction) in REPLACED}
+    replaced = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
     seeds = [seed for seed in best if seed.id not in replaced]  # what was replaced speaks for nobody
     if rules.spread == "one_hop":
         loans = one_hop(seeds, edges, rules.edges, pool=fused, hubs=rules.hubs)

@@ -6,11 +6,11 @@ an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from recollect.characters import WHITESPACE
 from recollect.model import Candidate
-from recollect.query import query_tokens, sanitise, strongest_term
+from recollect.query import query_tokens, sanitise
 from recollect.retrieval.trace import Attempt
 
 __all__ = ["BY_NAME", "GUESSES", "Rung", "climb", "rungs"]
@@ -22,22 +22,29 @@ Rung = tuple[str, str]
 """The name of a rung, and the text that it searches for."""
 
 
-def rungs(text: str) -> Iterator[Rung]:
-    """Yield the rungs that search for other words; one without words is left out.
+def rungs(text: str, stopwords: Collection[str] = ()) -> Iterator[Rung]:
+    """Yield the rungs that search for other words; one without words, or with ``stopwords`` alone, is left out.
 
     >>> [words for rung, words in rungs("What is kubernetes?")]
     ['kubernetes', 'What is kubernetes', 'kubernetes']
+    >>> [words for rung, words in rungs("this week?")], [words for rung, words in rungs("this week?", {"this"})]
+    (['this', 'this week', 'this'], ['week', 'this week', 'week'])
     """
-    strongest = strongest_term(text)
+    strongest = _strongest(text, stopwords)
     if strongest is not None and strongest != text.strip(WHITESPACE).lower():
         yield "strongest_term", strongest
     # Between these two the source document refreshes the index, which is always fresh here.
     plain = sanitise(text)
-    if plain:
+    if plain and not all(word in stopwords for word in plain.lower().split(" ")):
         yield "refreshed_sanitised", plain
-    strongest = strongest_term(plain)
+    strongest = _strongest(plain, stopwords)
     if strongest is not None:
         yield "refreshed_strongest", strongest
+
+
+def _strongest(text: str, stopwords: Collection[str]) -> str | None:
+    """Return the longest word of a text that is no stopword, the first of several; see ``strongest_term``."""
+    return max((word for word in query_tokens(text) if word not in stopwords), key=len, default=None)
 
 
 def climb(
@@ -48,19 +55,21 @@ def climb(
     names: Callable[[Sequence[str]], list[Candidate]],
     spelt: Callable[[Sequence[str]], str] | None = None,
     discreet: bool = False,
+    stopwords: Collection[str] = (),
 ) -> list[Candidate]:
     """Return what the first rung that finds anything finds, and write down each try.
 
     ``search`` looks for the words of a text; ``names`` compares words with the names of notes, letter by letter;
     ``spelt`` returns the words as the index spells them, where that is different; where one must be ``discreet``,
-    because filters hide notes, words that find nothing are not told.
+    because filters hide notes, words that find nothing are not told. ``stopwords`` are never searched for by
+    themselves, nor compared with names.
     """
-    for strategy, words in rungs(text):
+    for strategy, words in rungs(text, stopwords):
         found = search(words)
         attempts.append(Attempt(strategy, words, len(found)))
         if found:
             return found
-    tokens = query_tokens(text)
+    tokens = [word for word in query_tokens(text) if word not in stopwords]
     corrected = spelt(tokens) if spelt and tokens else ""
     if corrected:
         found = search(corrected)

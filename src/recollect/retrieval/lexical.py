@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
 from recollect.query import Query, compile_fts5, query_tokens
+from recollect.query.stopwords import STOPWORDS
 from recollect.retrieval.chunks import NamedChunks
 from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, shortened, wanted
@@ -71,6 +72,7 @@ class LexicalLeg:
             names=lambda words: self._names(words, request, place),
             spelt=(lambda words: self._spelt(words, request, place)) if self._preset.ladder.vocabulary else None,
             discreet=bool(place.filters),
+            stopwords=STOPWORDS if self._preset.ladder.skip_stopwords else (),
         )
         if not found:
             return Worded(found, request.tree)

@@ -25,6 +25,7 @@ from recollect.retrieval.dense import DenseLeg, Nearest, QueryVector
 from recollect.retrieval.failures import told
 from recollect.retrieval.focus import focused
 from recollect.retrieval.graph import explore, lend
+from recollect.retrieval.inheritance import inherit_confidence
 from recollect.retrieval.judgement import Judge
 from recollect.retrieval.lexical import LexicalLeg, Worded
 from recollect.retrieval.preset import Preset
@@ -136,6 +137,7 @@ class Retrieval:
                 rrf_k=chosen.fusion.k,
                 preset=chosen.name,
                 embedder=self._dense.name,
+                excluded=request.excluded,
                 date_hints=request.date_hints,
                 warnings=list(request.warnings),
             ),
@@ -158,6 +160,8 @@ class Retrieval:
             legs=(lists["lexical"], lists["vector"]),
         )
         hits = tuple(judge.hit(rank, candidate) for rank, candidate in enumerate(final[:wanted], start=1))
+        superseded = [candidate for candidate in final if candidate.superseded_by]
+        hits = inherit_confidence(hits, superseded, lambda candidate: judge.hit(0, candidate).confidence)
         walk.trace.results = [hit.candidate for hit in hits]
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
         return SearchResult(query, hits, walk.trace)

@@ -53,6 +53,8 @@ def rows(candidate: Candidate, context: Context | None = None) -> list[Row]:
     """Return the waterfall of a candidate; ``context`` is what it was read with."""
     legs, stages = list(_legs(candidate, context)), list(_stages(candidate))
     sure = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
+    if candidate.inherited_confidence is not None:
+        sure += ", that of a note it supersedes"
     if legs and not stages:  # the fused score is the score
         *parts, fused = legs
         return [*parts, fused._replace(reason=" · ".join(part for part in (fused.reason, sure) if part))]
@@ -96,7 +98,7 @@ def _legs(candidate: Candidate, context: Context | None) -> Iterator[Row]:
         yield Row("leg", one_line(part.leg), so_far, so_far + part.points, f"+{part.points:.6f}", found)
         so_far += part.points
     if contributions:
-        reason = "" if candidate.relevance is None else f"{candidate.relevance:.2f} of the most possible"
+        reason = "" if candidate.own_relevance is None else f"{candidate.own_relevance:.2f} of the most possible"
         yield Row("fused", "fused", 0.0, _fused(candidate), reason=reason)
 
 

@@ -201,6 +201,19 @@ class SearchIndex(Protocol):
         """
         ...
 
+    def successors(
+        self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return what supersedes these notes: for each superseded note of their chains, what does so directly.
+
+        A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``. Chains are
+        followed to their end in a constant number of queries where the engine can: the keys of the result are the
+        superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. In a cycle each note
+        is a key. Notes created at ``created_before`` or later do not count. At most
+        :data:`~recollect.stores.supersession.MAX_SUPERSESSIONS` are followed. Unknown ids have none.
+        """
+        ...
+
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:

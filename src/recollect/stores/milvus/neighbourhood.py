@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from recollect.model import Edge
+from recollect.model import Edge, Filters
 from recollect.stores.entities import MOST_SHARING
 from recollect.stores.milvus.directory import Directory
 from recollect.stores.milvus.mentions import mentions_at
+from recollect.stores.milvus.searching import View
 from recollect.stores.rows import folded_name
 from recollect.stores.steps import BESIDE, DERIVED, FEW_LINKS, Step, gathered, links_among
+from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow
 
 if TYPE_CHECKING:
     from recollect.stores.milvus.reading import Reader
     from recollect.stores.milvus.rows import Header
 
-__all__ = ["edges", "steps"]
+__all__ = ["edges", "steps", "successors"]
 
 
 def edges(
@@ -33,6 +36,30 @@ def edges(
         found = steps(reader, directory, keys, reach, kinds)
         names = directory.notes
         return [Edge(names[step.source].id, names[step.target].id, *step[2:]) for step in found]
+
+
+def successors(
+    reader: Reader, directory: Directory, ids: Sequence[str], created_before: datetime | None
+) -> dict[str, tuple[str, ...]]:
+    """Return what supersedes the notes with these ids, directly and however far on.
+
+    Links are known without asking the engine; only ``created_before`` costs a query for each step of the chain.
+    """
+    filters = Filters(created_before=created_before)
+
+    def direct(notes: Sequence[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for edge in edges(reader, directory, notes, kinds=SUPERSESSION_KINDS):
+            if (edge.kind, edge.direction) in SUPERSEDED_BY:
+                found.setdefault(edge.source, []).append(edge.target)
+        if filters and found:
+            keys = [directory.ids[heir] for heirs in found.values() for heir in heirs]
+            earlier = {directory.notes[key].id for key in View(reader, directory).passing(keys, filters)}
+            found = {note: [heir for heir in heirs if heir in earlier] for note, heirs in found.items()}
+        return found
+
+    with directory.lock:
+        return follow((each for each in ids if each in directory.ids), direct)
 
 
 def steps(

@@ -192,6 +192,13 @@ class MilvusStore:
         with self._looking(namespace) as (reader, directory):
             return neighbourhood.edges(reader, directory, ids, min(reach, LARGEST), kinds)
 
+    def successors(
+        self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return what supersedes these notes, directly and however far on."""
+        with self._looking(namespace) as (reader, directory):
+            return neighbourhood.successors(reader, directory, ids, created_before)
+
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:

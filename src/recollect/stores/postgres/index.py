@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Reading
 from recollect.stores.base import Edge, Model, ModelChangedError
-from recollect.stores.postgres import names, nearest, neighbourhood, revisions, searching, vocabulary
+from recollect.stores.postgres import names, nearest, neighbourhood, revisions, searching, supersession, vocabulary
 from recollect.stores.postgres.connections import Connections, Transaction
 from recollect.stores.postgres.counting import NoteCounts
 from recollect.stores.postgres.embedding import active_model
@@ -92,6 +93,17 @@ class PostgresIndex:
         def work(at: Transaction) -> list[Edge]:
             home = at.namespaces.get(namespace)
             return [] if home is None else neighbourhood.edges(at.connection, home, ids, min(reach, LARGEST), kinds)
+
+        return self._connections.read(work, namespace=namespace)
+
+    def successors(
+        self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return what supersedes these notes, directly and however far on."""
+
+        def work(at: Transaction) -> dict[str, tuple[str, ...]]:
+            home = at.namespaces.get(namespace)
+            return {} if home is None else supersession.successors(at.connection, home, ids, created_before)
 
         return self._connections.read(work, namespace=namespace)
 

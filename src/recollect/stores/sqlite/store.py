@@ -23,7 +23,17 @@ from recollect.stores.known_words import KnownWords
 from recollect.stores.names import NameIndex
 from recollect.stores.revisions import Kept
 from recollect.stores.rows import to_microseconds
-from recollect.stores.sqlite import checking, embedding, expiry, names, neighbourhood, revisions, searching, vocabulary
+from recollect.stores.sqlite import (
+    checking,
+    embedding,
+    expiry,
+    names,
+    neighbourhood,
+    revisions,
+    searching,
+    supersession,
+    vocabulary,
+)
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.counting import NoteCounts
 from recollect.stores.sqlite.embedding import active_model
@@ -276,6 +286,14 @@ class SQLiteStore:
         with self._reading() as connection:
             home = namespace_key(connection, namespace)
             return [] if home is None else neighbourhood.edges(connection, home, ids, min(reach, LARGEST), kinds)
+
+    def successors(
+        self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return what supersedes these notes, directly and however far on."""
+        with self._reading() as connection:
+            home = namespace_key(connection, namespace)
+            return {} if home is None else supersession.successors(connection, home, ids, created_before)
 
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
