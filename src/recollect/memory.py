@@ -264,7 +264,7 @@ class Memory:
         filters: Filters | Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Sequence[float] | Vector | None = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
     ) -> SearchResult:
         """Return the best notes for a query: ranked by words, by meaning and by connections, fused and re-ranked.
 
@@ -273,8 +273,7 @@ class Memory:
         one that the memory was opened with. Each leg looks ``candidate_k`` notes deep; a reranker, if there is one,
         reads the first ``rerank_top_n``. ``question_date`` is when the question was asked, from where "two weeks ago"
         is counted; ``now`` is what recency counts from, by default ``question_date`` or the present. ``filters`` hold
-        inside the engine, before the cut. ``floor`` leaves out notes of which it is less sure, from 0 to 1, that they
-        have to do with the query.
+        inside the engine, before the cut. ``min_confidence`` drops notes with less confidence, from 0 to 1.
         """
         self._expire()
         result = self._retrieval.search(
@@ -291,7 +290,7 @@ class Memory:
             filters=filters,
             namespace=namespace,
             vector=vector,
-            floor=floor,
+            min_confidence=min_confidence,
         )
         if now is None and question_date is None:  # who asks as of another time reads nothing now
             self._accessed(result, namespace)

@@ -153,16 +153,22 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Memory, "search", searching)
     monkeypatch.setattr(recollect.opening, "open", opening)
-    options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--floor", "0.25"]
+    options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--min-confidence", "0.25"]
     dates = ["--question-date", "2026/04/18 (Sat)", "--now", "2026-05-01", "--reranker", "tei:http://localhost:1"]
     assert run("search", "tea", *options, *dates).exit_code == 0
-    expected = {"preset": "memini", "rerank": False, "rerank_top_n": 7, "skip_retry_ladder": True, "floor": 0.25}
+    expected = {
+        "preset": "memini",
+        "rerank": False,
+        "rerank_top_n": 7,
+        "skip_retry_ladder": True,
+        "min_confidence": 0.25,
+    }
     assert {name: asked[name] for name in expected} == expected
     assert asked["question_date"] == "2026/04/18 (Sat)"
     assert asked["now"] == datetime(2026, 5, 1, tzinfo=UTC)
     assert opened["reranker"] == "tei:http://localhost:1"
     run("search", "tea")
-    assert (asked["preset"], asked["rerank"], asked["floor"]) == ("default", True, None)
+    assert (asked["preset"], asked["rerank"], asked["min_confidence"]) == ("default", True, None)
     assert opened["reranker"] is None
     monkeypatch.setenv("RECOLLECT_RERANKER", "cohere:m")
     run("search", "tea")
@@ -171,7 +177,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("filled")
 def test_a_floor_and_a_preset_of_ones_own(run: Run) -> None:
-    assert ids(run, "tea coffee rooibos", "--floor", "1") == []
+    assert ids(run, "tea coffee rooibos", "--min-confidence", "1") == []
     Path("mine.toml").write_text('base = "memini"\n[fusion]\nk = 7\n')
     told = json.loads(run("search", "tea", "--json", "--preset", "mine.toml").stdout)
     assert told["trace"]["preset"] == "mine"
@@ -200,7 +206,7 @@ def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
         (["tea", "--mode", "fast"], "'fast' is not one of"),
         (["tea", "-k", "0"], "0 is not in the range"),
         (["tea", "-k", "many"], "'many' is not a valid integer"),
-        (["tea", "--floor", "2"], "2.0 is not in the range"),
+        (["tea", "--min-confidence", "2"], "2.0 is not in the range"),
         (["tea", "--question-date", "some day"], "must be a date such as 2026-04-18, got 'some day'"),
         (["tea", "--now", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
         (["tea", "--preset", "best"], "preset: must be one of default, "),

@@ -647,15 +647,17 @@ class TestFloor:
     def test_what_has_nothing_to_do_with_the_query_is_left_out(self) -> None:
         walk = retrieval(Index(words={"green OR tea": ["a", "b"]}, notes=self.NOTES))
         assert ids(walk.search("green tea")) == ["a", "b"]
-        result = walk.search("green tea", floor=0.5)
-        assert (ids(result), result.trace.to_dict()["belowFloor"]) == (["a"], 1)
+        result = walk.search("green tea", min_confidence=0.5)
+        assert (ids(result), result.trace.to_dict()["belowMinConfidence"]) == (["a"], 1)
         assert (result[0].confidence or 0) > 0.5
 
     def test_a_preset_may_have_one(self) -> None:
         index = Index(words={"green OR tea": ["b"]}, notes=self.NOTES)
-        result = retrieval(index, preset=replace(PLAIN, floor=0.5)).search("green tea")
+        result = retrieval(index, preset=replace(PLAIN, min_confidence=0.5)).search("green tea")
         assert (ids(result), result.trace.rerank_skipped_reason) == ([], "empty_candidates")
-        assert ids(retrieval(index, preset=replace(PLAIN, floor=0.5)).search("green tea", floor=0)) == ["b"]
+        assert ids(
+            retrieval(index, preset=replace(PLAIN, min_confidence=0.5)).search("green tea", min_confidence=0)
+        ) == ["b"]
 
     def test_notes_found_by_words_alone_are_no_nearer_than_the_farthest(self) -> None:
         index = Index(words={"green OR tea": ["b"]}, nearest=["a"], notes=self.NOTES)
@@ -665,20 +667,20 @@ class TestFloor:
 
     def test_white_space_changes_nothing(self) -> None:
         index = Index(words={'"green tea"': ["a"]}, notes={"a": Candidate("a", content="the green \n\n\n\n - tea")})
-        (hit,) = retrieval(index).search('"green tea"', floor=0.5)
+        (hit,) = retrieval(index).search('"green tea"', min_confidence=0.5)
         assert (hit.confidence or 0) > 0.5
 
     @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
     def test_however_it_leads_there(self, spread: Any) -> None:
         index = Index(words={"green OR tea": ["a"]}, links=[Edge("a", "b", "next", "out")], notes=self.NOTES)
         preset = replace(PLAIN, graph=GraphRules(use="addition", spread=spread, edges={"next": 0.5}))
-        assert ids(retrieval(index, preset=preset).search("green tea", floor=0.5)) == ["a", "b"]
+        assert ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5)) == ["a", "b"]
 
     def test_a_session_leads_nowhere(self) -> None:
         notes = {"a": Candidate("a", content="green tea", session="s"), "s": Candidate("s", content="x", session="s")}
         index = Index(words={"green OR tea": ["a", "s"]}, notes=notes)
         preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"session": 0.5}))
-        assert ids(retrieval(index, preset=preset).search("green tea", floor=0.5)) == ["a"]
+        assert ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5)) == ["a"]
 
     def test_what_a_sure_note_leads_to_stays(self) -> None:
         edges = [Edge("a", "b", "next", "out"), Edge("e", "new", "supersedes", "in"), Edge("c", "d", "next", "out")]
@@ -687,11 +689,16 @@ class TestFloor:
         index = Index(words={"green OR tea": ["a", "c", "e"]}, links=edges, notes=notes)
         preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}), stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
         assert set(ids(retrieval(index, preset=preset).search("green tea"))) == set("abcde") | {"new", "newest"}
-        assert set(ids(retrieval(index, preset=preset).search("green tea", floor=0.5))) == {"a", "b", "e", "newest"}
+        assert set(ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5))) == {
+            "a",
+            "b",
+            "e",
+            "newest",
+        }
 
     def test_a_wrong_floor(self) -> None:
-        with pytest.raises(ArgumentError, match="floor: must be at most 1, got 2"):
-            retrieval(Index()).search("tea", floor=2)
+        with pytest.raises(ArgumentError, match="min_confidence: must be at most 1, got 2"):
+            retrieval(Index()).search("tea", min_confidence=2)
 
 
 class TestOnesOwn:
@@ -872,8 +879,8 @@ class TestOddIndexes:
 
     def test_arguments_are_checked_before_anything_is_asked(self) -> None:
         index = Index()
-        with pytest.raises(ArgumentError, match="floor"):
-            retrieval(index).search("tea", floor=2)
+        with pytest.raises(ArgumentError, match="min_confidence"):
+            retrieval(index).search("tea", min_confidence=2)
         with pytest.raises(ArgumentError, match="rerank_top_n"):
             retrieval(index).search("tea", rerank_top_n=-1)
         assert index.asked == []
@@ -966,7 +973,7 @@ class TestTrigramChunks:
         assert [attempt.strategy for attempt in result.trace.attempts][-2:] == ["did_you_mean", "trigram_fuzzy"]
         index.words = {"kubernetes": ["a"]}
         index.notes = {"a": Candidate("a", content="about kubernetes")}
-        (hit,) = retrieval(index, preset="default").search("kubernets x clustr", floor=0.5)
+        (hit,) = retrieval(index, preset="default").search("kubernets x clustr", min_confidence=0.5)
         assert hit.snippet[slice(*hit.highlights[0])] == "kubernetes"
 
     def test_what_is_excluded_or_filtered_is_no_name(self) -> None:

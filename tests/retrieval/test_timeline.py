@@ -36,7 +36,7 @@ def test_a_whole_search() -> None:
         stages=[StageRun("intent", 74, 0.1), StageRun("replaced", 75, 0.1), StageRun("duplicates", 70, 0.1)],
         reranked=True,
         rerank_provider="tei:localhost",
-        below_floor=60,
+        below_min_confidence=60,
         results=[Candidate("a"), Candidate("b")],
     )
     assert draw_head(trace, 80).splitlines() == [
@@ -56,7 +56,7 @@ def test_a_whole_search() -> None:
         "fusion                   █          1.0 ms  74 notes · intent, replaced +1,",
         "                                            duplicates −5",
         "rerank                    █████     5.0 ms  by tei:localhost",
-        "total        ████████████████████  20.0 ms  2 shown, 60 left out below the floor",
+        "total        ████████████████████  20.0 ms  2 shown, 60 below min_confidence",
     ]
 
 

@@ -98,7 +98,7 @@ _OPTIONS = (
         help="What recency counts from, in ISO 8601; by default the question's date, or the present.",
     ),
     click.option(
-        "--floor",
+        "--min-confidence",
         type=click.FloatRange(0, 1),
         default=None,
         metavar="NUMBER",
@@ -157,7 +157,17 @@ def find(memory: Memory, asked: dict[str, Any]) -> SearchResult:
 
 def search_arguments(asked: dict[str, Any]) -> dict[str, Any]:
     """Return what the options mean to :meth:`Memory.search`, but for the query and the preset."""
-    same = ("top_k", "mode", "candidate_k", "rerank", "rerank_top_n", "question_date", "now", "floor", "namespace")
+    same = (
+        "top_k",
+        "mode",
+        "candidate_k",
+        "rerank",
+        "rerank_top_n",
+        "question_date",
+        "now",
+        "min_confidence",
+        "namespace",
+    )
     return {name: asked[name] for name in same} | {
         "skip_retry_ladder": asked["no_retry"],
         "filters": {

@@ -75,14 +75,14 @@ def _facts(preset: Preset) -> dict[str, str]:
         "stages": "\n".join(stage.stage for stage in preset.stages) or "none",
         "ladder": f"{names}, spelling" if ladder.on and ladder.vocabulary else names if ladder.on else "off",
         "rerank": "off" if not preset.rerank.on else f"unless {agree} of 3 agree" if agree else "always",
-        "floor": f"{preset.floor:g}",
+        "shown": f"from {preset.min_confidence:g} confidence" if preset.min_confidence else "all",
     }
 
 
 def _settings(preset: Preset) -> Iterator[tuple[str, str]]:
     """Yield each setting by its full name."""
     told = preset.to_dict()
-    yield "floor", _value(told["floor"])
+    yield "min_confidence", _value(told["min_confidence"])
     for section in ("query", "ladder", "fusion", "graph", "rerank"):
         for name, value in told[section].items():
             yield f"{section}.{name}", _value(value)

@@ -36,7 +36,7 @@ class RecollectRetriever(BaseRetriever):
     memory: Any
     """What is searched."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """How: top_k, mode, preset, filters, namespace, floor and so on."""
+    """How: top_k, mode, preset, filters, namespace, min_confidence and so on."""
 
     @field_validator("memory")
     @classmethod

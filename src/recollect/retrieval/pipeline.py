@@ -109,7 +109,7 @@ class Retrieval:
         filters: Filters | Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Any = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
     ) -> SearchResult:
         """Return the best notes for ``query``, and the trace of how they were found.
 
@@ -122,7 +122,9 @@ class Retrieval:
         wanted = arguments.count("top_k", top_k)
         place = read_place(namespace, filters, max(wanted, arguments.count("candidate_k", candidate_k)))
         read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
-        lowest = chosen.floor if floor is None else number_between(0, 1)("floor", floor)
+        lowest = (
+            chosen.min_confidence if min_confidence is None else number_between(0, 1)("min_confidence", min_confidence)
+        )
         request = read_request(query, chosen, self._aliases, question_date, now)
         walk = _Walk(
             chosen,
@@ -146,7 +148,7 @@ class Retrieval:
         judge = Judge(walk.worded, lists["vector"], walk.calibration)
         if lowest > 0:
             sure = judge.above(lowest, fused, walk.trace)
-            walk.trace.below_floor = len(fused) - len(sure)
+            walk.trace.below_min_confidence = len(fused) - len(sure)
             fused = sure
         second_stage = SecondStage(self._reranker, chosen.rerank, self._rerank_workers, self._reranker_timeout)
         final = second_stage.run(

@@ -45,7 +45,7 @@ class Preset:
     graph: GraphRules = field(default_factory=GraphRules)
     stages: tuple[StageRules, ...] = ()
     rerank: RerankRules = field(default_factory=RerankRules)
-    floor: float = 0.0
+    min_confidence: float = 0.0
     """The least confidence with which a note is shown, from 0 to 1; 0 shows all."""
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Preset:
         arguments.name("name", self.name)
         arguments.line("about", self.about)
         object.__setattr__(self, "stages", stages("stages", self.stages))
-        object.__setattr__(self, "floor", number_between(0, 1)("floor", self.floor))
+        object.__setattr__(self, "min_confidence", number_between(0, 1)("min_confidence", self.min_confidence))
         for name, kind in _SECTIONS.items():
             if not isinstance(getattr(self, name), kind):
                 raise ArgumentTypeError(name, f"must be {kind.__name__}, got {type(getattr(self, name)).__name__}")
@@ -64,7 +64,7 @@ class Preset:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preset as plain data, from which TOML or JSON can be written."""
-        told: dict[str, Any] = {"name": self.name, "about": self.about, "floor": self.floor}
+        told: dict[str, Any] = {"name": self.name, "about": self.about, "min_confidence": self.min_confidence}
         told |= {name: getattr(self, name).to_dict() for name in _SECTIONS}
         return told | {"stages": [stage.to_dict() for stage in self.stages]}
 

@@ -90,7 +90,7 @@ def parts(trace: Trace) -> Iterator[Part]:
     reranked = rerank_in_words(trace)
     if reranked and trace.rerank_skipped_reason != "empty_candidates":
         yield Part("rerank", now, trace.rerank_elapsed, reranked)
-    left_out = f", {trace.below_floor} left out below the floor" if trace.below_floor else ""
+    left_out = f", {trace.below_min_confidence} below min_confidence" if trace.below_min_confidence else ""
     yield Part(
         "total", 0.0, max(trace.total_elapsed, now + trace.rerank_elapsed), f"{len(trace.results)} shown{left_out}"
     )

@@ -119,7 +119,7 @@ class Trace:
     loans: Mapping[str, Sequence[Loan]] = field(default_factory=dict)
     """What connected notes lent to each note, by its id."""
     stages: list[StageRun] = field(default_factory=list)
-    below_floor: int = 0
+    below_min_confidence: int = 0
     """How many notes were left out for want of confidence."""
     warnings: list[str] = field(default_factory=list)
     """What had to be done without, and what to do about it."""
@@ -163,7 +163,7 @@ class Trace:
             "graphCount": self.graph_count,
             "graphSkippedReason": self.graph_skipped_reason,
             "stages": [run.to_dict() for run in self.stages],
-            "belowFloor": self.below_floor,
+            "belowMinConfidence": self.below_min_confidence,
             "warnings": list(self.warnings),
             "results": [self._result(place, found) for place, found in enumerate(self.results, start=1)],
         }

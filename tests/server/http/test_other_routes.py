@@ -95,7 +95,7 @@ def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:
         "question_date": "2026-04-18",
         "preset": "jeffs-brain",
         "filters": {"session": "s1", "tags": [], "created_after": "2020-01-01", "metadata": {}},
-        "floor": 0.0,
+        "min_confidence": 0.0,
         "trace": True,
     }
     answer = client.post("/v1/search", json={"query": "tea", **options}).json()

@@ -55,7 +55,9 @@ class Asking(Asked):
     question_date: Moment | None = Field(default=None, description="When it was asked; `two weeks ago` counts from it.")
     now: Moment | None = Field(default=None, description="What recency counts from; by default the present.")
     filters: Conditions | None = Field(default=None, description="Which notes may be found at all.")
-    floor: Importance | None = Field(default=None, description="Leave out notes with less confidence, from 0 to 1.")
+    min_confidence: Importance | None = Field(
+        default=None, description="Leave out notes with less confidence, from 0 to 1."
+    )
 
 
 class Question(Asking):
