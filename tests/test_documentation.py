@@ -174,6 +174,9 @@ class TestThePageOfPresets:
         told = ["; ".join(map(_stage, preset.stages)) or "–" for preset in presets().values()]
         assert _row("presets.md", "`stages`", columns=6)[1:] == told
         assert _row("presets.md", "", columns=6)[1:] == [f"`{name}`" for name in presets()]
+        assert _row("presets.md", "`candidate_k`", columns=6)[1:] == [
+            str(each.candidate_k) for each in presets().values()
+        ]
         assert {preset.min_confidence for preset in presets().values()} == {0.0}
 
     def test_every_stage_and_constant_is_there(self) -> None:

@@ -174,7 +174,7 @@ class TestSearching:
         everything = [hit.id for hit in memory.search("tea bikes", top_k=150)]
         assert len(everything) >= 150
         assert [hit.id for hit in memory.search("tea bikes", top_k=60)] == [
-            hit.id for hit in memory.search("tea bikes", top_k=5, candidate_k=60)
+            hit.id for hit in memory.search("tea bikes", top_k=5)
         ] + [hit.id for hit in memory.search("tea bikes", top_k=60)][5:]
 
     def test_not_means_not_for_meaning_too(self, memory: Memory) -> None:

@@ -255,7 +255,7 @@ class Memory:
         top_k: int = 10,
         mode: str = "auto",
         preset: PresetSpec | None = None,
-        candidate_k: int = 60,
+        candidate_k: int | None = None,
         rerank: bool = True,
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
@@ -270,10 +270,11 @@ class Memory:
 
         ``mode`` is ``auto`` or ``hybrid`` (both legs where both are there), ``bm25`` (words alone) or ``semantic``
         (meaning alone). ``preset`` is the name of a preset, a TOML file or a :class:`~recollect.Preset`, by default the
-        one that the memory was opened with. Each leg looks ``candidate_k`` notes deep; a reranker, if there is one,
-        reads the first ``rerank_top_n``. ``question_date`` is when the question was asked, from where "two weeks ago"
-        is counted; ``now`` is what recency counts from, by default ``question_date`` or the present. ``filters`` hold
-        inside the engine, before the cut. ``min_confidence`` drops notes with less confidence, from 0 to 1.
+        one that the memory was opened with. Each leg retrieves ``candidate_k`` notes, by default as many as the preset
+        says; a reranker, if there is one, reads the first ``rerank_top_n``. ``question_date`` is when the question was
+        asked, from where "two weeks ago" is counted; ``now`` is what recency counts from, by default ``question_date``
+        or the present. ``filters`` hold inside the engine, before the cut. ``min_confidence`` drops notes with less
+        confidence, from 0 to 1.
         """
         self._expire()
         result = self._retrieval.search(

@@ -15,7 +15,7 @@ def test_all_of_them(run: Run) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[0].split() == list(presets())
-    assert [line.split()[0] for line in lines[1:5]] == ["query", "fusion", "graph", "stages"]
+    assert [line.split()[0] for line in lines[1:5]] == ["query", "fusion", "depth", "graph"]
     assert "  literal, all words, then any" in lines[1]
     assert "  rrf, k 5, ranks from 0  " in lines[2]
     assert next(line.split() for line in lines if line.startswith("shown")) == ["shown", *["all"] * 5]
@@ -50,7 +50,7 @@ def test_one_of_ones_own(run: Run) -> None:
     changes = "min_confidence = 0.25\nstages = []\n[rerank]\nagree_min = 0\n[ladder]\nvocabulary = false\n"
     Path("mine.toml").write_text(f"{changes}[fusion.weights]\ngraph = 0.5\n")
     shown = run("presets", "mine.toml").stdout
-    assert shown.startswith("mine\n\nmin_confidence")
+    assert shown.startswith("mine\n\ncandidate_k")
     for part in ("0.25", "graph 0.5", "none"):
         assert f"  {part}  " in shown
 

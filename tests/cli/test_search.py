@@ -91,6 +91,8 @@ def test_filters(run: Run) -> None:
     assert ids(run, "tea", "--where", "cups=4") == []
     assert ids(run, "tea", "--namespace", "other") == []
     assert ids(run, "tea", "-k", "1") == ["n1"]
+    assert json.loads(run("search", "tea", "--json").stdout)["trace"]["candidateK"] == 200
+    assert json.loads(run("search", "tea", "--json", "--preset", "memini").stdout)["trace"]["candidateK"] == 60
     assert ids(run, "tea", "--mode", "bm25", "--candidate-k", "5") == ["n1", "n2"]
 
 

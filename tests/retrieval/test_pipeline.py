@@ -82,6 +82,16 @@ class TestDepth:
         trace = retrieval(self.INDEX, embedder=Embedder()).search("tea", candidate_k=7, top_k=3).trace
         assert (trace.bm25_count, trace.vector_count, trace.fused_count, trace.candidate_k) == (7, 7, 14, 7)
 
+    def test_candidate_k_is_the_presets_own_where_a_search_names_none(self) -> None:
+        preset = replace(PLAIN, candidate_k=4)
+        trace = retrieval(self.INDEX, embedder=Embedder(), preset=preset).search("tea", top_k=3).trace
+        assert (trace.bm25_count, trace.vector_count, trace.to_dict()["candidateK"]) == (4, 4, 4)
+        own = retrieval(self.INDEX, preset=preset).search("tea", top_k=3, candidate_k=6).trace
+        assert (own.bm25_count, own.candidate_k) == (6, 6)
+        names = ("default", "jeffs-brain", "trovella", "memini", "weighted-graph")
+        used = [retrieval(self.INDEX, preset=name).search("tea").trace.candidate_k for name in names]
+        assert used == [200, 60, 60, 60, 60]
+
     def test_but_at_least_top_k(self) -> None:
         result = retrieval(self.INDEX).search("tea", candidate_k=5, top_k=20)
         assert (len(result), result.trace.bm25_count) == (20, 20)

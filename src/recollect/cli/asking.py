@@ -38,9 +38,8 @@ _OPTIONS = (
     click.option(
         "--candidate-k",
         type=click.IntRange(1, MOST),
-        default=60,
-        show_default=True,
-        help="How deep each leg looks before the lists are fused.",
+        default=None,
+        help="How many notes each leg retrieves before the lists are fused; by default as the preset says.",
     ),
     click.option("--path", metavar="PREFIX", default="", help="Only notes whose path begins so."),
     click.option(

@@ -71,6 +71,7 @@ def _facts(preset: Preset) -> dict[str, str]:
     return {
         "query": f"{query.reading}, {'any word' if query.match == 'any' else 'all words, then any'}",
         "fusion": fusion_in_words(preset.fusion.to_dict()),
+        "depth": f"{preset.candidate_k} a leg",
         "graph": "off" if graph.use == "off" else f"{graph.use}, {graph.spread.replace('_', ' ')}",
         "stages": "\n".join(stage.stage for stage in preset.stages) or "none",
         "ladder": f"{names}, spelling" if ladder.on and ladder.vocabulary else names if ladder.on else "off",
@@ -82,7 +83,8 @@ def _facts(preset: Preset) -> dict[str, str]:
 def _settings(preset: Preset) -> Iterator[tuple[str, str]]:
     """Yield each setting by its full name."""
     told = preset.to_dict()
-    yield "min_confidence", _value(told["min_confidence"])
+    for name in ("candidate_k", "min_confidence"):
+        yield name, _value(told[name])
     for section in ("query", "ladder", "fusion", "graph", "rerank"):
         for name, value in told[section].items():
             yield f"{section}.{name}", _value(value)

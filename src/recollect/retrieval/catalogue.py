@@ -59,6 +59,7 @@ DEFAULT = Preset(
         StageRules("duplicates"),
     ),
     rerank=RerankRules(characters=1000),
+    candidate_k=200,
 )
 
 JEFFS_BRAIN = Preset(

@@ -100,7 +100,7 @@ class Retrieval:
         top_k: int = 10,
         mode: str = "auto",
         preset: PresetSpec | None = None,
-        candidate_k: int = 60,
+        candidate_k: int | None = None,
         rerank: bool = True,
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
@@ -120,7 +120,8 @@ class Retrieval:
         arguments.text("query", query)
         chosen = self._preset if preset is None else preset_from(preset)
         wanted = arguments.count("top_k", top_k)
-        place = read_place(namespace, filters, max(wanted, arguments.count("candidate_k", candidate_k)))
+        depth = chosen.candidate_k if candidate_k is None else arguments.count("candidate_k", candidate_k)
+        place = read_place(namespace, filters, max(wanted, depth))
         read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
         lowest = (
             chosen.min_confidence if min_confidence is None else number_between(0, 1)("min_confidence", min_confidence)
@@ -134,7 +135,7 @@ class Retrieval:
                 mode=arguments.choice("mode", mode, MODES),
                 original_query=query,
                 compiled_query=request.compiled,
-                candidate_k=candidate_k,
+                candidate_k=depth,
                 rrf_k=chosen.fusion.k,
                 preset=chosen.name,
                 embedder=self._dense.name,

@@ -45,6 +45,8 @@ class Preset:
     graph: GraphRules = field(default_factory=GraphRules)
     stages: tuple[StageRules, ...] = ()
     rerank: RerankRules = field(default_factory=RerankRules)
+    candidate_k: int = 60
+    """How many notes each leg retrieves before fusion, where a search does not say."""
     min_confidence: float = 0.0
     """The least confidence with which a note is shown, from 0 to 1; 0 shows all."""
 
@@ -53,6 +55,7 @@ class Preset:
         arguments.name("name", self.name)
         arguments.line("about", self.about)
         object.__setattr__(self, "stages", stages("stages", self.stages))
+        object.__setattr__(self, "candidate_k", arguments.at_least_one("candidate_k", self.candidate_k))
         object.__setattr__(self, "min_confidence", number_between(0, 1)("min_confidence", self.min_confidence))
         for name, kind in _SECTIONS.items():
             if not isinstance(getattr(self, name), kind):
@@ -64,7 +67,7 @@ class Preset:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preset as plain data, from which TOML or JSON can be written."""
-        told: dict[str, Any] = {"name": self.name, "about": self.about, "min_confidence": self.min_confidence}
+        told: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         told |= {name: getattr(self, name).to_dict() for name in _SECTIONS}
         return told | {"stages": [stage.to_dict() for stage in self.stages]}
 
@@ -83,6 +86,7 @@ _SECTIONS: dict[str, type[Section]] = {
     "graph": GraphRules,
     "rerank": RerankRules,
 }
+_PLAIN = ("name", "about", "candidate_k", "min_confidence")
 _KNOWN = [each.name for each in fields(Preset)]
 
 

@@ -101,6 +101,8 @@ def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:
     answer = client.post("/v1/search", json={"query": "tea", **options}).json()
     assert [hit["id"] for hit in answer["hits"]] == ["n2"]
     assert (answer["trace"]["preset"], answer["trace"]["candidateK"]) == ("jeffs-brain", 5)
+    own = client.post("/v1/search", json={"query": "tea", "candidate_k": None, "trace": True}).json()
+    assert own["trace"]["candidateK"] == 200
 
 
 def test_a_preset_is_a_name_and_never_a_file(client: httpx.Client) -> None:

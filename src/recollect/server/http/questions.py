@@ -48,7 +48,9 @@ class Asking(Asked):
     query: Words = Field(description="What is looked for, at most 4,096 characters.")
     top_k: int = Field(default=10, ge=0, le=MOST, description="How many hits.")
     mode: Mode = Field(default="auto", description="By words (`bm25`), by meaning (`semantic`), or by both.")
-    candidate_k: int = Field(default=60, ge=0, le=MOST, description="How deep each leg looks.")
+    candidate_k: int | None = Field(
+        default=None, ge=0, le=MOST, description="How many notes each leg retrieves; by default as the preset says."
+    )
     rerank: bool = Field(default=True, description="Whether a reranker reads the best again, if there is one.")
     rerank_top_n: int = Field(default=20, ge=0, le=MOST, description="How many it reads.")
     skip_retry_ladder: bool = Field(default=False, description="Do not try other words where these find nothing.")
