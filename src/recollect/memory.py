@@ -265,6 +265,7 @@ class Memory:
         namespace: str | None = None,
         vector: Sequence[float] | Vector | None = None,
         min_confidence: float | None = None,
+        answer_threshold: float | None = None,
     ) -> SearchResult:
         """Return the best notes for a query: ranked by words, by meaning and by connections, fused and re-ranked.
 
@@ -274,7 +275,8 @@ class Memory:
         says; a reranker, if there is one, reads the first ``rerank_top_n``. ``question_date`` is when the question was
         asked, from where "two weeks ago" is counted; ``now`` is what recency counts from, by default ``question_date``
         or the present. ``filters`` hold inside the engine, before the cut. ``min_confidence`` drops notes with less
-        confidence, from 0 to 1.
+        confidence, from 0 to 1. ``answer_threshold`` drops none: :attr:`SearchResult.has_answer` is false where the
+        best confidence is below it. Both are by default the preset's.
         """
         self._expire()
         result = self._retrieval.search(
@@ -292,6 +294,7 @@ class Memory:
             namespace=namespace,
             vector=vector,
             min_confidence=min_confidence,
+            answer_threshold=answer_threshold,
         )
         if now is None and question_date is None:  # who asks as of another time reads nothing now
             self._accessed(result, namespace)

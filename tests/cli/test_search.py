@@ -156,6 +156,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Memory, "search", searching)
     monkeypatch.setattr(recollect.opening, "open", opening)
     options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--min-confidence", "0.25"]
+    options += ["--answer-threshold", "0.75"]
     dates = ["--question-date", "2026/04/18 (Sat)", "--now", "2026-05-01", "--reranker", "tei:http://localhost:1"]
     assert run("search", "tea", *options, *dates).exit_code == 0
     expected = {
@@ -164,6 +165,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
         "rerank_top_n": 7,
         "skip_retry_ladder": True,
         "min_confidence": 0.25,
+        "answer_threshold": 0.75,
     }
     assert {name: asked[name] for name in expected} == expected
     assert asked["question_date"] == "2026/04/18 (Sat)"

@@ -40,11 +40,15 @@ def test_a_result_is_a_sequence_with_what_else_was_told() -> None:
         "warnings": ["words alone"],
         "trace": {"mode": "bm25"},
         "explanation": "drawn",
+        "answer_threshold": 0.5,
     }
     result = result_of(told)
     assert [hit.id for hit in result] == ["n1", "n2"]
     assert (len(result), result[1].id, [hit.id for hit in result[:1]]) == (2, "n2", ["n1"])
     assert (result.warnings, result.trace, result.explanation) == (("words alone",), {"mode": "bm25"}, "drawn")
+    assert (result.answer_threshold, result.has_answer) == (0.5, False)
+    sure = result_of({**told, "hits": [{"rank": 1, "id": "n1", "confidence": 0.5}]})
+    assert (sure.best_confidence, sure.has_answer) == (0.5, True)
 
 
 def test_notes_neighbours_and_reports() -> None:

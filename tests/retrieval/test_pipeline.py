@@ -648,7 +648,7 @@ class TestRerank:
         assert retrieval(self.INDEX, reranker=reranker).search("tea").explain()
 
 
-class TestFloor:
+class TestMinConfidence:
     NOTES: ClassVar = {
         "a": Candidate("a", content="green tea"),
         "b": Candidate("b", content="something else"),
@@ -709,6 +709,34 @@ class TestFloor:
     def test_a_wrong_floor(self) -> None:
         with pytest.raises(ArgumentError, match="min_confidence: must be at most 1, got 2"):
             retrieval(Index()).search("tea", min_confidence=2)
+
+    def test_a_search_has_an_answer_if_its_best_confidence_reaches_the_threshold(self) -> None:
+        notes = {"a": Candidate("a", content="green tea"), "b": Candidate("b", content="green")}
+        index = Index(words={"green OR tea": ["a", "b"]}, notes=notes)
+        walk = retrieval(index)
+        result = walk.search("green tea")
+        best = max(hit.confidence or 0.0 for hit in result)
+        assert (result.answer_threshold, result.best_confidence, result.has_answer) == (0.0, best, True)
+        assert "answerThreshold" not in result.trace.to_dict()
+        at_it = walk.search("green tea", answer_threshold=best)
+        assert (ids(at_it), at_it.has_answer, at_it.trace.to_dict()["answerThreshold"]) == (["a", "b"], True, best)
+        above = walk.search("green tea", answer_threshold=(best + 1) / 2)
+        assert (ids(above), above.has_answer) == (["a", "b"], False)
+        told = above.to_dict()
+        assert (told["has_answer"], told["answer_threshold"], len(told["hits"])) == (False, (best + 1) / 2, 2)
+
+    def test_no_hit_is_no_answer_whatever_the_threshold(self) -> None:
+        result = retrieval(Index()).search("tea")
+        assert (result.answer_threshold, result.best_confidence, result.has_answer) == (0.0, 0.0, False)
+
+    def test_the_threshold_is_the_presets_own_where_a_search_names_none(self) -> None:
+        index = Index(words={"green OR tea": ["b"]}, notes={"b": Candidate("b", content="green")})
+        names = ("default", "jeffs-brain", "trovella", "memini", "weighted-graph")
+        used = [retrieval(index, preset=name).search("green tea").answer_threshold for name in names]
+        assert used == [0.5, 0.0, 0.0, 0.0, 0.0]
+        assert not retrieval(index, preset=replace(PLAIN, answer_threshold=0.99)).search("green tea").has_answer
+        with pytest.raises(ArgumentError, match="answer_threshold: must be at most 1, got 2"):
+            retrieval(index).search("tea", answer_threshold=2)
 
 
 class TestOnesOwn:

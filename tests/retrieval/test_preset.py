@@ -125,6 +125,7 @@ class TestOnesOwn:
             ('[[stages]]\nstage = "turns"\nx = 1', "has no setting 'x'; there are speaker, asks, length"),
             ('[[stages]]\nstage = "session"\nweight = -1', "stages.0..weight: must be at least 0, got -1"),
             ("candidate_k = 0", "candidate_k: must be at least 1, got 0"),
+            ("answer_threshold = 2", "answer_threshold: must be at most 1, got 2"),
             ("min_confidence = 2", "min_confidence: must be at most 1, got 2"),
             ("stages = [3]", "stages.0.: must be a table that names a stage"),
             ('[[stages]]\nname = "importance"', "stages.0.: must be a table that names a stage"),

@@ -103,6 +103,13 @@ _OPTIONS = (
         metavar="NUMBER",
         help="Leave out notes with less confidence; by default as the preset says.",
     ),
+    click.option(
+        "--answer-threshold",
+        type=click.FloatRange(0, 1),
+        default=None,
+        metavar="NUMBER",
+        help="The confidence from which on the best hit counts as an answer; by default as the preset says.",
+    ),
     options.namespace(),
     options.embedder,
     options.database,
@@ -157,16 +164,9 @@ def find(memory: Memory, asked: dict[str, Any]) -> SearchResult:
 def search_arguments(asked: dict[str, Any]) -> dict[str, Any]:
     """Return what the options mean to :meth:`Memory.search`, but for the query and the preset."""
     same = (
-        "top_k",
-        "mode",
-        "candidate_k",
-        "rerank",
-        "rerank_top_n",
-        "question_date",
-        "now",
-        "min_confidence",
-        "namespace",
-    )
+        "top_k", "mode", "candidate_k", "rerank", "rerank_top_n", "question_date", "now",
+        "min_confidence", "answer_threshold", "namespace",
+    )  # fmt: skip
     return {name: asked[name] for name in same} | {
         "skip_retry_ladder": asked["no_retry"],
         "filters": {

@@ -77,13 +77,14 @@ def _facts(preset: Preset) -> dict[str, str]:
         "ladder": f"{names}, spelling" if ladder.on and ladder.vocabulary else names if ladder.on else "off",
         "rerank": "off" if not preset.rerank.on else f"unless {agree} of 3 agree" if agree else "always",
         "shown": f"from {preset.min_confidence:g} confidence" if preset.min_confidence else "all",
+        "answer": f"from {preset.answer_threshold:g} on" if preset.answer_threshold else "any hit",
     }
 
 
 def _settings(preset: Preset) -> Iterator[tuple[str, str]]:
     """Yield each setting by its full name."""
     told = preset.to_dict()
-    for name in ("candidate_k", "min_confidence"):
+    for name in ("candidate_k", "min_confidence", "answer_threshold"):
         yield name, _value(told[name])
     for section in ("query", "ladder", "fusion", "graph", "rerank"):
         for name, value in told[section].items():

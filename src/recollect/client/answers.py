@@ -34,6 +34,8 @@ class RemoteResult(Ranked):
     """The trace as JSON, where it was asked for."""
     explanation: str = ""
     """The drawing of the search, where it was asked for."""
+    answer_threshold: float = 0.0
+    """The confidence from which on the best hit counts as an answer, from 0 to 1."""
 
 
 def note_of(data: Mapping[str, Any]) -> Note:
@@ -75,6 +77,7 @@ def result_of(data: Mapping[str, Any]) -> RemoteResult:
         tuple(data.get("warnings") or ()),
         data.get("trace") or {},
         data.get("explanation") or "",
+        data.get("answer_threshold") or 0.0,
     )
 
 

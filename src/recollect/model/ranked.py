@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import overload
 
@@ -15,6 +16,21 @@ class Ranked(Sequence[Hit]):
 
     __slots__ = ()
     hits: tuple[Hit, ...]
+
+    @property
+    @abstractmethod
+    def answer_threshold(self) -> float:
+        """The confidence from which on the best hit counts as an answer, from 0 to 1."""
+
+    @property
+    def best_confidence(self) -> float:
+        """The highest confidence of the hits; 0 if there is none."""
+        return max((hit.confidence or 0.0 for hit in self.hits), default=0.0)
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether there is a hit and the best confidence is at least the answer threshold."""
+        return bool(self.hits) and self.best_confidence >= self.answer_threshold
 
     def __len__(self) -> int:
         """Return how many hits there are."""

@@ -60,6 +60,7 @@ DEFAULT = Preset(
     ),
     rerank=RerankRules(characters=1000),
     candidate_k=200,
+    answer_threshold=0.5,
 )
 
 JEFFS_BRAIN = Preset(

@@ -110,6 +110,7 @@ class Retrieval:
         namespace: str | None = None,
         vector: Any = None,
         min_confidence: float | None = None,
+        answer_threshold: float | None = None,
     ) -> SearchResult:
         """Return the best notes for ``query``, and the trace of how they were found.
 
@@ -123,8 +124,9 @@ class Retrieval:
         depth = chosen.candidate_k if candidate_k is None else arguments.count("candidate_k", candidate_k)
         place = read_place(namespace, filters, max(wanted, depth))
         read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
-        lowest = (
-            chosen.min_confidence if min_confidence is None else number_between(0, 1)("min_confidence", min_confidence)
+        lowest = chosen.min_confidence if min_confidence is None else _share("min_confidence", min_confidence)
+        threshold = (
+            chosen.answer_threshold if answer_threshold is None else _share("answer_threshold", answer_threshold)
         )
         request = read_request(query, chosen, self._aliases, question_date, now)
         walk = _Walk(
@@ -137,6 +139,7 @@ class Retrieval:
                 compiled_query=request.compiled,
                 candidate_k=depth,
                 rrf_k=chosen.fusion.k,
+                answer_threshold=threshold,
                 preset=chosen.name,
                 embedder=self._dense.name,
                 date_hints=request.date_hints,
@@ -345,6 +348,7 @@ class _Walk:
         return rules.changed({"weights": {**rules.weights, **weighed}}) if weighed else rules
 
 
+_share = number_between(0, 1)
 _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
 
 

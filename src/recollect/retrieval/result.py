@@ -27,6 +27,11 @@ class SearchResult(Ranked):
     trace: Trace
 
     @property
+    def answer_threshold(self) -> float:
+        """The confidence from which on the best hit counts as an answer, from 0 to 1."""
+        return self.trace.answer_threshold
+
+    @property
     def warnings(self) -> list[str]:
         """What the search had to do without, and what to do about it."""
         return self.trace.warnings
@@ -44,4 +49,10 @@ class SearchResult(Ranked):
 
     def to_dict(self) -> dict[str, Any]:
         """Return hits and trace as JSON-ready data."""
-        return {"query": self.query, "hits": [hit.to_dict() for hit in self.hits], "trace": self.trace.to_dict()}
+        return {
+            "query": self.query,
+            "has_answer": self.has_answer,
+            "answer_threshold": self.answer_threshold,
+            "hits": [hit.to_dict() for hit in self.hits],
+            "trace": self.trace.to_dict(),
+        }

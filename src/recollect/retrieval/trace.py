@@ -121,6 +121,8 @@ class Trace:
     stages: list[StageRun] = field(default_factory=list)
     below_min_confidence: int = 0
     """How many notes were left out for want of confidence."""
+    answer_threshold: float = 0.0
+    """The confidence from which on the best hit counts as an answer."""
     warnings: list[str] = field(default_factory=list)
     """What had to be done without, and what to do about it."""
     results: Sequence[Candidate] = ()
@@ -164,6 +166,7 @@ class Trace:
             "graphSkippedReason": self.graph_skipped_reason,
             "stages": [run.to_dict() for run in self.stages],
             "belowMinConfidence": self.below_min_confidence,
+            "answerThreshold": self.answer_threshold,
             "warnings": list(self.warnings),
             "results": [self._result(place, found) for place, found in enumerate(self.results, start=1)],
         }

@@ -85,6 +85,18 @@ def test_a_search_says_what_it_went_without(client: httpx.Client) -> None:
     assert answer["warnings"] == ["there is no embedder, so the search was by words alone; open the memory with one"]
 
 
+def test_a_search_says_whether_it_has_an_answer_and_returns_weak_hits_all_the_same(client: httpx.Client) -> None:
+    asked = {"query": "tea", "trace": True}
+    sure = client.post("/v1/search", json=asked).json()
+    assert (sure["has_answer"], sure["answer_threshold"], sure["trace"]["answerThreshold"]) == (True, 0.5, 0.5)
+    weak = client.post("/v1/search", json={**asked, "answer_threshold": 1.0}).json()
+    assert (weak["has_answer"], weak["answer_threshold"], weak["hits"]) == (False, 1.0, sure["hits"])
+    both = client.post("/v1/compare", json={"query": "tea", "answer_threshold": 1.0}).json()["results"]
+    assert {name: result["has_answer"] for name, result in both.items()} == dict.fromkeys(both, False)
+    refused = client.post("/v1/search", json={"query": "tea", "answer_threshold": 2})
+    assert refused.status_code == 422
+
+
 def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:
     options = {
         "top_k": 2,
@@ -101,6 +113,7 @@ def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:
     answer = client.post("/v1/search", json={"query": "tea", **options}).json()
     assert [hit["id"] for hit in answer["hits"]] == ["n2"]
     assert (answer["trace"]["preset"], answer["trace"]["candidateK"]) == ("jeffs-brain", 5)
+    assert (answer["has_answer"], answer["answer_threshold"]) == (True, 0.0)
     own = client.post("/v1/search", json={"query": "tea", "candidate_k": None, "trace": True}).json()
     assert own["trace"]["candidateK"] == 200
 

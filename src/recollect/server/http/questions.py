@@ -60,6 +60,11 @@ class Asking(Asked):
     min_confidence: Importance | None = Field(
         default=None, description="Leave out notes with less confidence, from 0 to 1."
     )
+    answer_threshold: Importance | None = Field(
+        default=None,
+        description="The confidence from which on the best hit counts as an answer (`has_answer`), from 0 to 1; by "
+        "default as the preset says. It drops no hits.",
+    )
 
 
 class Question(Asking):
@@ -178,6 +183,11 @@ class Found(Told):
     """What a search found."""
 
     query: str = Field(description="The query.")
+    has_answer: bool = Field(
+        description="Whether the best confidence is at least `answer_threshold`. If not, the hits are weak candidates: "
+        "nothing in the memory fits the query."
+    )
+    answer_threshold: float = Field(description="The confidence from which on the best hit counts as an answer.")
     hits: list[Hit] = Field(description="The hits, best first.")
     warnings: list[str] = Field(description="What had to be done without.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, where it was asked for.")
