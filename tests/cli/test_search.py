@@ -21,6 +21,48 @@ PLAIN = ("--preset", "trovella")
 """Words and meaning alone: no connections, no stages."""
 
 
+WEAK = ("bicycle", "lantern", "harbour", "violin")
+"""Words of which the memory holds the first alone."""
+
+
+@pytest.mark.usefixtures("filled")
+def test_nothing_fits_is_one_line_and_exit_code_1(run: Run) -> None:
+    result = run("search", *WEAK)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert re.fullmatch(
+        r"nothing in this memory fits 'bicycle lantern harbour violin': the best confidence is 0\.\d+, below the "
+        r"answer threshold of 0\.5; --show-weak shows the weak candidates\n",
+        result.stderr,
+    )
+    assert run("search", "-q", *WEAK).output == ""
+    assert run("search", "--answer-threshold", "0", *WEAK).exit_code == 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_weak_candidates_are_shown_on_demand_and_marked(run: Run) -> None:
+    result = run("search", "--show-weak", *WEAK)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(" 1  n3\n    weak 0.")
+    assert result.stderr.endswith("; the hits above are weak candidates\n")
+    assert "weak" not in run("search", "--show-weak", "tea").output
+    told = run("search", "--json", *WEAK)
+    data = json.loads(told.stdout)
+    assert (told.exit_code, data["has_answer"], [hit["id"] for hit in data["hits"]]) == (1, False, ["n3"])
+
+
+@pytest.mark.usefixtures("filled")
+def test_explanations_say_that_nothing_fits(run: Run) -> None:
+    explained = run("explain", *WEAK)
+    assert (explained.exit_code, explained.stderr) == (0, "")
+    assert "\nno answer    nothing in the memory fits: the best confidence is 0." in explained.stdout
+    assert run("search", "--explain", *WEAK).exit_code == 1
+    compared = run("compare", "--preset", "default", "--preset", "memini", *WEAK)
+    assert compared.exit_code == 0
+    lines = [line for line in compared.stdout.splitlines() if "no answer" in line]
+    assert [line.split()[0] for line in lines] == ["default"]
+    assert "no answer: the best confidence is 0." in lines[0]
+
+
 def ids(run: Run, *arguments: str) -> list[str]:
     result = run("search", "--json", *arguments)
     found = [hit["id"] for hit in json.loads(result.stdout)["hits"]]

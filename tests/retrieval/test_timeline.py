@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 
 from recollect import Candidate
 from recollect.retrieval import Attempt, StageRun, Trace
-from recollect.retrieval.timeline import draw_head
+from recollect.retrieval.timeline import draw_head, story
 from recollect.retrieval.trace import Context
 from tests.generated import any_text
+
+
+def test_a_search_without_an_answer_says_so() -> None:
+    weak = Candidate("n1", confidence=0.25)
+    trace = Trace(mode="bm25", original_query="tea", answer_threshold=0.5, results=[weak])
+    line = "nothing in the memory fits: the best confidence is 0.25, below the answer threshold of 0.5"
+    assert ("no answer", line) in list(story(trace))
+    sure = replace(trace, results=[weak, Candidate("n2", confidence=0.5)])
+    assert "no answer" not in dict(story(sure))
+    assert "no answer" not in dict(story(replace(trace, results=[])))
 
 
 def test_a_whole_search() -> None:

@@ -32,6 +32,18 @@ class Ranked(Sequence[Hit]):
         """Whether there is a hit and the best confidence is at least the answer threshold."""
         return bool(self.hits) and self.best_confidence >= self.answer_threshold
 
+    def marked_text(self, hit: Hit, text: str | None = None) -> str:
+        """Return a hit's content, or a part of it, with a line before it that says which notes superseded it, if any.
+
+        They are named by path if they are among the hits, else by id.
+        """
+        said = hit.content if text is None else text
+        if not hit.superseded_by:
+            return said
+        paths = {each.id: each.path for each in self.hits}
+        names = ", ".join(paths.get(note) or note for note in hit.superseded_by)
+        return f"[Out of date: superseded by {names}]\n{said}"
+
     def __len__(self) -> int:
         """Return how many hits there are."""
         return len(self.hits)
