@@ -51,6 +51,16 @@ def test_a_result_is_a_sequence_with_what_else_was_told() -> None:
     assert (sure.best_confidence, sure.has_answer) == (0.5, True)
 
 
+def test_representations_are_short_and_hold_no_texts() -> None:
+    hits = [{"rank": n, "id": f"n{n}", "path": f"tea/{n}.md", "content": "long " * 1000, "score": 0.25} for n in (1, 2)]
+    hits += [{"rank": n, "id": f"n{n}", "content": "long " * 1000, "confidence": 0.98765} for n in (3, 4)]
+    result = result_of({"query": "tea", "hits": hits, "answer_threshold": 0.5})
+    names = "'tea/1.md', 'tea/2.md', 'n3', …"
+    assert repr(result) == f"<RemoteResult 'tea': 4 hits, has_answer=True, [{names}]>"
+    assert repr(result[0]) == "<Hit 1 'tea/1.md' score=0.25 confidence=None>"
+    assert repr(result[3]) == "<Hit 4 'n4' score=0 confidence=0.988>"
+
+
 def test_notes_neighbours_and_reports() -> None:
     note = recollect.Note(content="tea", id="n1", created_at="2026-04-18", links=["n2"])  # type: ignore[arg-type]
     assert note_of({**note.to_dict(), "unknown": 1}) == note

@@ -17,7 +17,7 @@ __all__ = ["RemoteResult", "hit_of", "neighbour_of", "note_of", "report_of", "re
 _NOTE_FIELDS = frozenset(each.name for each in fields(Note))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RemoteResult(Ranked):
     """The hits of a search on a server, best first, and what else it told.
 
@@ -103,8 +103,8 @@ def _step(data: Mapping[str, Any]) -> Step:
         data["reason"],
         data["factor"],
         data["addend"],
-        data["scoreBefore"],
-        data["scoreAfter"],
-        data["rankBefore"],
-        data["rankAfter"],
+        data["score_before"],
+        data["score_after"],
+        data["rank_before"],
+        data["rank_after"],
     )

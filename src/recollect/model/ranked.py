@@ -10,11 +10,15 @@ from recollect.model.hit import Hit
 
 __all__ = ["Ranked"]
 
+_SHOWN = 3
+"""How many hits a representation names."""
+
 
 class Ranked(Sequence[Hit]):
     """A sequence over its own ``hits``; who inherits from it says what else was told."""
 
     __slots__ = ()
+    query: str
     hits: tuple[Hit, ...]
 
     @property
@@ -31,6 +35,12 @@ class Ranked(Sequence[Hit]):
     def has_answer(self) -> bool:
         """Whether there is a hit and the best confidence is at least the answer threshold."""
         return bool(self.hits) and self.best_confidence >= self.answer_threshold
+
+    def __repr__(self) -> str:
+        """Return the query, the number of hits, whether there is an answer and the first paths; no texts."""
+        names = [hit.path or hit.id for hit in self.hits[:_SHOWN]]
+        shown = ", ".join(map(repr, names)) + (", …" if len(self.hits) > _SHOWN else "")
+        return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{shown}]>"
 
     def marked_text(self, hit: Hit, text: str | None = None) -> str:
         """Return a hit's content, or a part of it, with a line before it that says which notes superseded it, if any.

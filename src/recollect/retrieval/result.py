@@ -13,13 +13,15 @@ from recollect.retrieval.trace import Trace
 __all__ = ["SearchResult"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SearchResult(Ranked):
     """The hits of a search, best first, and the trace of how they were found.
 
     >>> result = SearchResult("tea", (), Trace(mode="bm25", original_query="tea"))
     >>> len(result), list(result), result.trace.mode
     (0, [], 'bm25')
+    >>> result
+    <SearchResult 'tea': 0 hits, has_answer=False, []>
     """
 
     query: str

@@ -186,7 +186,7 @@ class Trace:
             "vectorRank": found.vector_rank,
             "vectorSimilarity": found.vector_similarity,
             "contributions": [part.to_dict() for part in found.contributions],
-            "steps": [step.to_dict() for step in found.steps],
+            "steps": [step.to_trace() for step in found.steps],
         }
         optional = {
             "rerankScore": found.rerank_score,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from threading import Event
+from typing import Any
 
 import httpx
 import pytest
@@ -95,6 +97,27 @@ def test_a_search_says_whether_it_has_an_answer_and_returns_weak_hits_all_the_sa
     assert {name: result["has_answer"] for name, result in both.items()} == dict.fromkeys(both, False)
     refused = client.post("/v1/search", json={"query": "tea", "answer_threshold": 2})
     assert refused.status_code == 422
+
+
+def test_names_are_in_snake_case_but_for_the_trace(client: httpx.Client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    names = {name for schema in schemas.values() for name in schema.get("properties", {})}
+    assert {name for name in names if name != name.lower()} == set()
+    answer = client.post("/v1/explain", json={"query": "tea", "preset": "memini"}).json()
+    trace = answer.pop("trace")
+    assert {name for name in _keys(answer) if name != name.lower()} == set()
+    (step, *_) = answer["hits"][0]["steps"]
+    (traced, *_) = trace["results"][0]["steps"]
+    assert (step["score_before"], step["rank_after"]) == (traced["scoreBefore"], traced["rankAfter"])
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """Yield the names of all fields in JSON."""
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        yield from _keys(each)
 
 
 def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:

@@ -93,16 +93,16 @@ class Contribution(Told):
 
 
 class Step(Told):
-    """What a stage did to a hit: `scoreAfter = scoreBefore × factor + addend`."""
+    """What a stage did to a hit: `score_after = score_before × factor + addend`."""
 
     stage: str = Field(description="The stage's name.")
     reason: str = Field(description="Why, in words.")
     factor: float = Field(description="What the score was multiplied by.")
     addend: float = Field(description="What was added to it.")
-    scoreBefore: float = Field(description="The score before.")  # noqa: N815 (the trace's name)
-    scoreAfter: float = Field(description="The score after.")  # noqa: N815 (the trace's name)
-    rankBefore: int | None = Field(description="The place before.")  # noqa: N815 (the trace's name)
-    rankAfter: int | None = Field(description="The place after.")  # noqa: N815 (the trace's name)
+    score_before: float = Field(description="The score before.")
+    score_after: float = Field(description="The score after.")
+    rank_before: int | None = Field(description="The place before.")
+    rank_after: int | None = Field(description="The place after.")
 
 
 class Hit(Told):
