@@ -120,7 +120,8 @@ def test_every_field_of_a_trace_is_described() -> None:
         graph_skipped_reason="none",
         loans={"n1": [Loan("n2", "next", 0.1)]},
         stages=[StageRun("importance", 1, 0.1)],
-        below_floor=1,
+        below_min_confidence=1,
+        answer_threshold=0.5,
         warnings=["so"],
         results=[replace(found, steps=(step,))],
     ).to_dict()
@@ -174,7 +175,12 @@ class TestThePageOfPresets:
         told = ["; ".join(map(_stage, preset.stages)) or "–" for preset in presets().values()]
         assert _row("presets.md", "`stages`", columns=6)[1:] == told
         assert _row("presets.md", "", columns=6)[1:] == [f"`{name}`" for name in presets()]
-        assert {preset.floor for preset in presets().values()} == {0.0}
+        thresholds = [_told(each.answer_threshold) for each in presets().values()]
+        assert _row("presets.md", "`answer_threshold`", columns=6)[1:] == thresholds
+        assert _row("presets.md", "`candidate_k`", columns=6)[1:] == [
+            str(each.candidate_k) for each in presets().values()
+        ]
+        assert {preset.min_confidence for preset in presets().values()} == {0.0}
 
     def test_every_stage_and_constant_is_there(self) -> None:
         table = _page("presets.md").partition("| stage | constant |")[2]

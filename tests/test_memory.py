@@ -169,12 +169,17 @@ class TestSearching:
         assert paths(memory.search("frame", filters=Filters(created_before="2026-02-01"))) == ["bike.md"]  # type: ignore[arg-type]
         assert list(memory.search("frame", namespace="alice")) == []
 
+    def test_a_result_is_represented_without_texts(self, memory: Memory) -> None:
+        result = memory.search("oolong", answer_threshold=0.0)
+        assert len(repr(result)) < 200
+        assert repr(result).startswith(f"<SearchResult 'oolong': {len(result)} hits, has_answer=True, ['tea.md', ")
+
     def test_a_shorter_list_begins_the_longer_one(self, memory: Memory) -> None:
         memory.add_many(f"note {number} on {'tea' * (number % 4)} and bikes" for number in range(150))
         everything = [hit.id for hit in memory.search("tea bikes", top_k=150)]
         assert len(everything) >= 150
         assert [hit.id for hit in memory.search("tea bikes", top_k=60)] == [
-            hit.id for hit in memory.search("tea bikes", top_k=5, candidate_k=60)
+            hit.id for hit in memory.search("tea bikes", top_k=5)
         ] + [hit.id for hit in memory.search("tea bikes", top_k=60)][5:]
 
     def test_not_means_not_for_meaning_too(self, memory: Memory) -> None:

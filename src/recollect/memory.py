@@ -255,7 +255,7 @@ class Memory:
         top_k: int = 10,
         mode: str = "auto",
         preset: PresetSpec | None = None,
-        candidate_k: int = 60,
+        candidate_k: int | None = None,
         rerank: bool = True,
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
@@ -264,17 +264,19 @@ class Memory:
         filters: Filters | Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Sequence[float] | Vector | None = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
+        answer_threshold: float | None = None,
     ) -> SearchResult:
         """Return the best notes for a query: ranked by words, by meaning and by connections, fused and re-ranked.
 
         ``mode`` is ``auto`` or ``hybrid`` (both legs where both are there), ``bm25`` (words alone) or ``semantic``
         (meaning alone). ``preset`` is the name of a preset, a TOML file or a :class:`~recollect.Preset`, by default the
-        one that the memory was opened with. Each leg looks ``candidate_k`` notes deep; a reranker, if there is one,
-        reads the first ``rerank_top_n``. ``question_date`` is when the question was asked, from where "two weeks ago"
-        is counted; ``now`` is what recency counts from, by default ``question_date`` or the present. ``filters`` hold
-        inside the engine, before the cut. ``floor`` leaves out notes of which it is less sure, from 0 to 1, that they
-        have to do with the query.
+        one that the memory was opened with. Each leg retrieves ``candidate_k`` notes, by default as many as the preset
+        says; a reranker, if there is one, reads the first ``rerank_top_n``. ``question_date`` is when the question was
+        asked, from where "two weeks ago" is counted; ``now`` is what recency counts from, by default ``question_date``
+        or the present. ``filters`` hold inside the engine, before the cut. ``min_confidence`` drops notes with less
+        confidence, from 0 to 1. ``answer_threshold`` drops none: :attr:`SearchResult.has_answer` is false where the
+        best confidence is below it. Both are by default the preset's.
         """
         self._expire()
         result = self._retrieval.search(
@@ -291,7 +293,8 @@ class Memory:
             filters=filters,
             namespace=namespace,
             vector=vector,
-            floor=floor,
+            min_confidence=min_confidence,
+            answer_threshold=answer_threshold,
         )
         if now is None and question_date is None:  # who asks as of another time reads nothing now
             self._accessed(result, namespace)

@@ -38,6 +38,9 @@ def test_a_query_of_ones_own(run: Run) -> None:
     assert result.exit_code == 0
     assert "$ recollect search 'ERR_4021 root'\n" in result.stdout
     assert "$ recollect demo --db demo.db " in result.stdout
+    weak = run("demo", "root", "lantern", "violin", "harbour")
+    assert weak.exit_code == 1
+    assert "nothing in this memory fits" in weak.stderr
     nothing = run("demo", "-q", "--", "-xyzzyx")
     assert nothing.exit_code == 1
     assert "$ recollect search -- -xyzzyx\n" in nothing.stdout

@@ -15,9 +15,12 @@ def test_all_of_them(run: Run) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[0].split() == list(presets())
-    assert [line.split()[0] for line in lines[1:5]] == ["query", "fusion", "graph", "stages"]
+    assert [line.split()[0] for line in lines[1:5]] == ["query", "fusion", "depth", "graph"]
     assert "  literal, all words, then any" in lines[1]
     assert "  rrf, k 5, ranks from 0  " in lines[2]
+    answers = next(line for line in lines if line.startswith("answer"))
+    assert answers.split() == ["answer", "from", "0.5", "on", *["any", "hit"] * 4]
+    assert next(line.split() for line in lines if line.startswith("shown")) == ["shown", *["all"] * 5]
     assert lines[-5:] == [f"{name:<14}  {preset.about}" for name, preset in presets().items()]
     assert not list(Path().iterdir())
 
@@ -46,10 +49,10 @@ def test_one_of_them_says_where_it_differs(run: Run) -> None:
 
 
 def test_one_of_ones_own(run: Run) -> None:
-    changes = "floor = 0.25\nstages = []\n[rerank]\nagree_min = 0\n[ladder]\nvocabulary = false\n"
+    changes = "min_confidence = 0.25\nstages = []\n[rerank]\nagree_min = 0\n[ladder]\nvocabulary = false\n"
     Path("mine.toml").write_text(f"{changes}[fusion.weights]\ngraph = 0.5\n")
     shown = run("presets", "mine.toml").stdout
-    assert shown.startswith("mine\n\nfloor")
+    assert shown.startswith("mine\n\ncandidate_k")
     for part in ("0.25", "graph 0.5", "none"):
         assert f"  {part}  " in shown
 

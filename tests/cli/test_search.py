@@ -21,6 +21,48 @@ PLAIN = ("--preset", "trovella")
 """Words and meaning alone: no connections, no stages."""
 
 
+WEAK = ("bicycle", "lantern", "harbour", "violin")
+"""Words of which the memory holds the first alone."""
+
+
+@pytest.mark.usefixtures("filled")
+def test_nothing_fits_is_one_line_and_exit_code_1(run: Run) -> None:
+    result = run("search", *WEAK)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert re.fullmatch(
+        r"nothing in this memory fits 'bicycle lantern harbour violin': the best confidence is 0\.\d+, below the "
+        r"answer threshold of 0\.5; --show-weak shows the weak candidates\n",
+        result.stderr,
+    )
+    assert run("search", "-q", *WEAK).output == ""
+    assert run("search", "--answer-threshold", "0", *WEAK).exit_code == 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_weak_candidates_are_shown_on_demand_and_marked(run: Run) -> None:
+    result = run("search", "--show-weak", *WEAK)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(" 1  n3\n    weak 0.")
+    assert result.stderr.endswith("; the hits above are weak candidates\n")
+    assert "weak" not in run("search", "--show-weak", "tea").output
+    told = run("search", "--json", *WEAK)
+    data = json.loads(told.stdout)
+    assert (told.exit_code, data["has_answer"], [hit["id"] for hit in data["hits"]]) == (1, False, ["n3"])
+
+
+@pytest.mark.usefixtures("filled")
+def test_explanations_say_that_nothing_fits(run: Run) -> None:
+    explained = run("explain", *WEAK)
+    assert (explained.exit_code, explained.stderr) == (0, "")
+    assert "\nno answer    nothing in the memory fits: the best confidence is 0." in explained.stdout
+    assert run("search", "--explain", *WEAK).exit_code == 1
+    compared = run("compare", "--preset", "default", "--preset", "memini", *WEAK)
+    assert compared.exit_code == 0
+    lines = [line for line in compared.stdout.splitlines() if "no answer" in line]
+    assert [line.split()[0] for line in lines] == ["default"]
+    assert "no answer: the best confidence is 0." in lines[0]
+
+
 def ids(run: Run, *arguments: str) -> list[str]:
     result = run("search", "--json", *arguments)
     found = [hit["id"] for hit in json.loads(result.stdout)["hits"]]
@@ -91,6 +133,8 @@ def test_filters(run: Run) -> None:
     assert ids(run, "tea", "--where", "cups=4") == []
     assert ids(run, "tea", "--namespace", "other") == []
     assert ids(run, "tea", "-k", "1") == ["n1"]
+    assert json.loads(run("search", "tea", "--json").stdout)["trace"]["candidateK"] == 200
+    assert json.loads(run("search", "tea", "--json", "--preset", "memini").stdout)["trace"]["candidateK"] == 60
     assert ids(run, "tea", "--mode", "bm25", "--candidate-k", "5") == ["n1", "n2"]
 
 
@@ -153,16 +197,24 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Memory, "search", searching)
     monkeypatch.setattr(recollect.opening, "open", opening)
-    options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--floor", "0.25"]
+    options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--min-confidence", "0.25"]
+    options += ["--answer-threshold", "0.75"]
     dates = ["--question-date", "2026/04/18 (Sat)", "--now", "2026-05-01", "--reranker", "tei:http://localhost:1"]
     assert run("search", "tea", *options, *dates).exit_code == 0
-    expected = {"preset": "memini", "rerank": False, "rerank_top_n": 7, "skip_retry_ladder": True, "floor": 0.25}
+    expected = {
+        "preset": "memini",
+        "rerank": False,
+        "rerank_top_n": 7,
+        "skip_retry_ladder": True,
+        "min_confidence": 0.25,
+        "answer_threshold": 0.75,
+    }
     assert {name: asked[name] for name in expected} == expected
     assert asked["question_date"] == "2026/04/18 (Sat)"
     assert asked["now"] == datetime(2026, 5, 1, tzinfo=UTC)
     assert opened["reranker"] == "tei:http://localhost:1"
     run("search", "tea")
-    assert (asked["preset"], asked["rerank"], asked["floor"]) == ("default", True, None)
+    assert (asked["preset"], asked["rerank"], asked["min_confidence"]) == ("default", True, None)
     assert opened["reranker"] is None
     monkeypatch.setenv("RECOLLECT_RERANKER", "cohere:m")
     run("search", "tea")
@@ -171,7 +223,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("filled")
 def test_a_floor_and_a_preset_of_ones_own(run: Run) -> None:
-    assert ids(run, "tea coffee rooibos", "--floor", "1") == []
+    assert ids(run, "tea coffee rooibos", "--min-confidence", "1") == []
     Path("mine.toml").write_text('base = "memini"\n[fusion]\nk = 7\n')
     told = json.loads(run("search", "tea", "--json", "--preset", "mine.toml").stdout)
     assert told["trace"]["preset"] == "mine"
@@ -200,7 +252,7 @@ def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
         (["tea", "--mode", "fast"], "'fast' is not one of"),
         (["tea", "-k", "0"], "0 is not in the range"),
         (["tea", "-k", "many"], "'many' is not a valid integer"),
-        (["tea", "--floor", "2"], "2.0 is not in the range"),
+        (["tea", "--min-confidence", "2"], "2.0 is not in the range"),
         (["tea", "--question-date", "some day"], "must be a date such as 2026-04-18, got 'some day'"),
         (["tea", "--now", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
         (["tea", "--preset", "best"], "preset: must be one of default, "),

@@ -41,11 +41,25 @@ def test_a_result_is_a_sequence_with_what_else_was_told() -> None:
         "warnings": ["words alone"],
         "trace": {"mode": "bm25"},
         "explanation": "drawn",
+        "answer_threshold": 0.5,
     }
     result = result_of(told)
     assert [hit.id for hit in result] == ["n1", "n2"]
     assert (len(result), result[1].id, [hit.id for hit in result[:1]]) == (2, "n2", ["n1"])
     assert (result.warnings, result.trace, result.explanation) == (("words alone",), {"mode": "bm25"}, "drawn")
+    assert (result.answer_threshold, result.has_answer) == (0.5, False)
+    sure = result_of({**told, "hits": [{"rank": 1, "id": "n1", "confidence": 0.5}]})
+    assert (sure.best_confidence, sure.has_answer) == (0.5, True)
+
+
+def test_representations_are_short_and_hold_no_texts() -> None:
+    hits = [{"rank": n, "id": f"n{n}", "path": f"tea/{n}.md", "content": "long " * 1000, "score": 0.25} for n in (1, 2)]
+    hits += [{"rank": n, "id": f"n{n}", "content": "long " * 1000, "confidence": 0.98765} for n in (3, 4)]
+    result = result_of({"query": "tea", "hits": hits, "answer_threshold": 0.5})
+    names = "'tea/1.md', 'tea/2.md', 'n3', …"
+    assert repr(result) == f"<RemoteResult 'tea': 4 hits, has_answer=True, [{names}]>"
+    assert repr(result[0]) == "<Hit 1 'tea/1.md' score=0.25 confidence=None>"
+    assert repr(result[3]) == "<Hit 4 'n4' score=0 confidence=0.988>"
 
 
 def test_notes_neighbours_and_reports() -> None:

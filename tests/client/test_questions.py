@@ -21,7 +21,7 @@ def test_everything_becomes_json() -> None:
         "question_date": date(2026, 4, 18),
         "filters": Filters(tags=("tea",), created_after=datetime(2026, 1, 1, tzinfo=UTC)),
         "links": [Link("supersedes", "n2"), ("related", "n3")],
-        "floor": 0.3,
+        "min_confidence": 0.3,
         "rerank": False,
         "nothing": None,
     }
@@ -30,7 +30,7 @@ def test_everything_becomes_json() -> None:
         "question_date": "2026-04-18",
         "filters": {"tags": ["tea"], "created_after": "2026-01-01T00:00:00+00:00"},
         "links": [["supersedes", "n2"], ["related", "n3"]],
-        "floor": 0.3,
+        "min_confidence": 0.3,
         "rerank": False,
         "nothing": None,
     }

@@ -132,7 +132,7 @@ def test_only_the_same_is_taken_over(
     assert len(searches) == 2
     match change:
         case "preset":
-            system = System(replace(presets()["default"], floor=0.01))
+            system = System(replace(presets()["default"], min_confidence=0.01))
         case "mode":
             system = System("default", "bm25", name="default")
         case "depth":

@@ -21,7 +21,7 @@ def test_a_preset_is_read_once(tmp_path: Path) -> None:
 def test_the_digest_changes_with_the_settings_and_not_with_the_name() -> None:
     default = presets()["default"]
     assert System(default).digest() == System(replace(default, name="other", about="the same"), name="x").digest()
-    others = [System("memini"), System("default", "bm25"), System(replace(default, floor=0.1))]
+    others = [System("memini"), System("default", "bm25"), System(replace(default, min_confidence=0.1))]
     assert len({system.digest() for system in [System(default), *others]}) == 4
 
 

@@ -52,6 +52,37 @@ def test_options_are_those_of_search_and_a_call_goes_before_them(memory: recolle
         retriever.invoke("tea", top_k=-1)
 
 
+def test_options_can_be_given_by_name(memory: recollect.Memory) -> None:
+    retriever = RecollectRetriever(memory=memory, top_k=1, options={"top_k": 2, "mode": "bm25"})
+    assert retriever.options == {"top_k": 1, "mode": "bm25"}
+    assert [found.id for found in retriever.invoke("tea")] == ["n1"]
+    with pytest.raises(ValidationError, match=r"topk: is not known here; there are .*memory.*options.*top_k, mode"):
+        RecollectRetriever(memory=memory, topk=3)
+    with pytest.raises(ValidationError, match="topk: is not known here"):
+        RecollectRetriever(memory=memory, options={"topk": 3})
+    with pytest.raises(ValidationError, match="options: must be a dict of search options, got int"):
+        RecollectRetriever(memory=memory, options=3)
+
+
+def test_weak_documents_come_only_on_demand_and_are_marked(memory: recollect.Memory) -> None:
+    retriever = RecollectRetriever(memory=memory, answer_threshold=1.0)
+    assert retriever.invoke("green tea") == asyncio.run(retriever.ainvoke("green tea")) == []
+    weak = retriever.invoke("green tea", include_weak=True)
+    assert [(found.id, found.metadata["weak"]) for found in weak] == [("n1", True), ("n2", True)]
+    always = RecollectRetriever(memory=memory, answer_threshold=1.0, include_weak=True)
+    assert always.invoke("green tea") == asyncio.run(always.ainvoke("green tea")) == weak
+    assert always.invoke("green tea", include_weak=False) == []
+    assert "weak" not in always.invoke("green tea", answer_threshold=0.0)[0].metadata
+
+
+def test_the_text_of_a_superseded_note_says_so(memory: recollect.Memory) -> None:
+    memory.add("Green tea no more: only mint.", id="n4", path="tea/mint.md", supersedes="n1")
+    found = {each.id: each for each in RecollectRetriever(memory=memory).invoke("green tea")}
+    assert found["n1"].page_content == "[Out of date: superseded by tea/mint.md]\nPrefers green tea."
+    assert (found["n1"].metadata["superseded_by"], found["n4"].metadata["superseded_by"]) == (["n4"], [])
+    assert found["n4"].page_content == "Green tea no more: only mint."
+
+
 def test_it_is_a_part_of_a_chain(memory: recollect.Memory) -> None:
     def ids(found: list[Document]) -> list[str | None]:
         return [each.id for each in found]

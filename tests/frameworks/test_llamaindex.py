@@ -54,6 +54,26 @@ def test_options_are_those_of_search(memory: recollect.Memory) -> None:
     assert [found.node_id for found in RecollectRetriever(memory, namespace="work").retrieve("tea")] == ["n3"]
 
 
+def test_unknown_options_are_refused(memory: recollect.Memory) -> None:
+    with pytest.raises(recollect.ArgumentError, match="topk: is not known here; there are memory, include_weak"):
+        RecollectRetriever(memory, topk=3)
+
+
+def test_weak_nodes_come_only_on_demand_and_are_marked(memory: recollect.Memory) -> None:
+    assert RecollectRetriever(memory, answer_threshold=1.0).retrieve("green tea") == []
+    weak = RecollectRetriever(memory, answer_threshold=1.0, include_weak=True).retrieve("green tea")
+    assert [found.node_id for found in weak] == ["n1", "n2"]
+    assert "weak: True" in weak[0].node.get_content(MetadataMode.LLM)
+    assert weak[0].node.get_content(MetadataMode.EMBED) == "Prefers green tea."
+
+
+def test_the_text_of_a_superseded_note_says_so(memory: recollect.Memory) -> None:
+    memory.add("Green tea no more: only mint.", id="n4", supersedes="n1")
+    found = {each.node_id: each for each in RecollectRetriever(memory).retrieve("green tea")}
+    assert found["n1"].text == "[Out of date: superseded by n4]\nPrefers green tea."
+    assert (found["n1"].metadata["superseded_by"], found["n4"].text) == (["n4"], "Green tea no more: only mint.")
+
+
 def test_what_is_no_memory_is_refused() -> None:
     with pytest.raises(recollect.ArgumentError, match="must be a Memory"):
         RecollectRetriever("memory.db")  # type: ignore[arg-type]

@@ -125,7 +125,7 @@ def test_reweighting_sorts_and_says_why() -> None:
         ("intent", 0.9, 1, 2),
     ]
     assert steps[0].reason == "asks for advice; generic advice, not the user's own"
-    assert steps[0].to_dict()["scoreAfter"] == steps[1].score_before == 0.82
+    assert steps[0].to_trace()["scoreAfter"] == steps[1].score_before == 0.82
     assert [step.reason for step in found[2].steps] == ["no rule of this stage applies"]
 
 

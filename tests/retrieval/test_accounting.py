@@ -143,7 +143,7 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
         ),
         stages=st.lists(_stages, max_size=4),
         rerank=st.builds(RerankRules, on=st.booleans(), agree_min=st.integers(0, 3)),
-        floor=st.sampled_from([0.0, 0.0, 0.4]),
+        min_confidence=st.sampled_from([0.0, 0.0, 0.4]),
     ),
 )
 _queries = st.one_of(_texts, st.sampled_from(["recommend tea tips", "tea NOT green", "tee 2 weeks ago", "oolnog", ""]))

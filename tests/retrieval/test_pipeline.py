@@ -83,6 +83,16 @@ class TestDepth:
         trace = retrieval(self.INDEX, embedder=Embedder()).search("tea", candidate_k=7, top_k=3).trace
         assert (trace.bm25_count, trace.vector_count, trace.fused_count, trace.candidate_k) == (7, 7, 14, 7)
 
+    def test_candidate_k_is_the_presets_own_where_a_search_names_none(self) -> None:
+        preset = replace(PLAIN, candidate_k=4)
+        trace = retrieval(self.INDEX, embedder=Embedder(), preset=preset).search("tea", top_k=3).trace
+        assert (trace.bm25_count, trace.vector_count, trace.to_dict()["candidateK"]) == (4, 4, 4)
+        own = retrieval(self.INDEX, preset=preset).search("tea", top_k=3, candidate_k=6).trace
+        assert (own.bm25_count, own.candidate_k) == (6, 6)
+        names = ("default", "jeffs-brain", "trovella", "memini", "weighted-graph")
+        used = [retrieval(self.INDEX, preset=name).search("tea").trace.candidate_k for name in names]
+        assert used == [200, 60, 60, 60, 60]
+
     def test_but_at_least_top_k(self) -> None:
         result = retrieval(self.INDEX).search("tea", candidate_k=5, top_k=20)
         assert (len(result), result.trace.bm25_count) == (20, 20)
@@ -703,7 +713,7 @@ class TestRerank:
         assert retrieval(self.INDEX, reranker=reranker).search("tea").explain()
 
 
-class TestFloor:
+class TestMinConfidence:
     NOTES: ClassVar = {
         "a": Candidate("a", content="green tea"),
         "b": Candidate("b", content="something else"),
@@ -712,15 +722,17 @@ class TestFloor:
     def test_what_has_nothing_to_do_with_the_query_is_left_out(self) -> None:
         walk = retrieval(Index(words={"green OR tea": ["a", "b"]}, notes=self.NOTES))
         assert ids(walk.search("green tea")) == ["a", "b"]
-        result = walk.search("green tea", floor=0.5)
-        assert (ids(result), result.trace.to_dict()["belowFloor"]) == (["a"], 1)
+        result = walk.search("green tea", min_confidence=0.5)
+        assert (ids(result), result.trace.to_dict()["belowMinConfidence"]) == (["a"], 1)
         assert (result[0].confidence or 0) > 0.5
 
     def test_a_preset_may_have_one(self) -> None:
         index = Index(words={"green OR tea": ["b"]}, notes=self.NOTES)
-        result = retrieval(index, preset=replace(PLAIN, floor=0.5)).search("green tea")
+        result = retrieval(index, preset=replace(PLAIN, min_confidence=0.5)).search("green tea")
         assert (ids(result), result.trace.rerank_skipped_reason) == ([], "empty_candidates")
-        assert ids(retrieval(index, preset=replace(PLAIN, floor=0.5)).search("green tea", floor=0)) == ["b"]
+        assert ids(
+            retrieval(index, preset=replace(PLAIN, min_confidence=0.5)).search("green tea", min_confidence=0)
+        ) == ["b"]
 
     def test_notes_found_by_words_alone_are_no_nearer_than_the_farthest(self) -> None:
         index = Index(words={"green OR tea": ["b"]}, nearest=["a"], notes=self.NOTES)
@@ -730,20 +742,20 @@ class TestFloor:
 
     def test_white_space_changes_nothing(self) -> None:
         index = Index(words={'"green tea"': ["a"]}, notes={"a": Candidate("a", content="the green \n\n\n\n - tea")})
-        (hit,) = retrieval(index).search('"green tea"', floor=0.5)
+        (hit,) = retrieval(index).search('"green tea"', min_confidence=0.5)
         assert (hit.confidence or 0) > 0.5
 
     @pytest.mark.parametrize("spread", ["one_hop", "random_walk"])
     def test_however_it_leads_there(self, spread: Any) -> None:
         index = Index(words={"green OR tea": ["a"]}, links=[Edge("a", "b", "next", "out")], notes=self.NOTES)
         preset = replace(PLAIN, graph=GraphRules(use="addition", spread=spread, edges={"next": 0.5}))
-        assert ids(retrieval(index, preset=preset).search("green tea", floor=0.5)) == ["a", "b"]
+        assert ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5)) == ["a", "b"]
 
     def test_a_session_leads_nowhere(self) -> None:
         notes = {"a": Candidate("a", content="green tea", session="s"), "s": Candidate("s", content="x", session="s")}
         index = Index(words={"green OR tea": ["a", "s"]}, notes=notes)
         preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"session": 0.5}))
-        assert ids(retrieval(index, preset=preset).search("green tea", floor=0.5)) == ["a"]
+        assert ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5)) == ["a"]
 
     def test_what_a_sure_note_leads_to_stays(self) -> None:
         edges = [Edge("a", "b", "next", "out"), Edge("e", "new", "supersedes", "in"), Edge("c", "d", "next", "out")]
@@ -752,11 +764,44 @@ class TestFloor:
         index = Index(words={"green OR tea": ["a", "c", "e"]}, links=edges, notes=notes)
         preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}), stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
         assert set(ids(retrieval(index, preset=preset).search("green tea"))) == set("abcde") | {"newest"}
-        assert set(ids(retrieval(index, preset=preset).search("green tea", floor=0.5))) == {"a", "b", "e", "newest"}
+        assert set(ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5))) == {
+            "a",
+            "b",
+            "e",
+            "newest",
+        }
 
     def test_a_wrong_floor(self) -> None:
-        with pytest.raises(ArgumentError, match="floor: must be at most 1, got 2"):
-            retrieval(Index()).search("tea", floor=2)
+        with pytest.raises(ArgumentError, match="min_confidence: must be at most 1, got 2"):
+            retrieval(Index()).search("tea", min_confidence=2)
+
+    def test_a_search_has_an_answer_if_its_best_confidence_reaches_the_threshold(self) -> None:
+        notes = {"a": Candidate("a", content="green tea"), "b": Candidate("b", content="green")}
+        index = Index(words={"green OR tea": ["a", "b"]}, notes=notes)
+        walk = retrieval(index)
+        result = walk.search("green tea")
+        best = max(hit.confidence or 0.0 for hit in result)
+        assert (result.answer_threshold, result.best_confidence, result.has_answer) == (0.0, best, True)
+        assert "answerThreshold" not in result.trace.to_dict()
+        at_it = walk.search("green tea", answer_threshold=best)
+        assert (ids(at_it), at_it.has_answer, at_it.trace.to_dict()["answerThreshold"]) == (["a", "b"], True, best)
+        above = walk.search("green tea", answer_threshold=(best + 1) / 2)
+        assert (ids(above), above.has_answer) == (["a", "b"], False)
+        told = above.to_dict()
+        assert (told["has_answer"], told["answer_threshold"], len(told["hits"])) == (False, (best + 1) / 2, 2)
+
+    def test_no_hit_is_no_answer_whatever_the_threshold(self) -> None:
+        result = retrieval(Index()).search("tea")
+        assert (result.answer_threshold, result.best_confidence, result.has_answer) == (0.0, 0.0, False)
+
+    def test_the_threshold_is_the_presets_own_where_a_search_names_none(self) -> None:
+        index = Index(words={"green OR tea": ["b"]}, notes={"b": Candidate("b", content="green")})
+        names = ("default", "jeffs-brain", "trovella", "memini", "weighted-graph")
+        used = [retrieval(index, preset=name).search("green tea").answer_threshold for name in names]
+        assert used == [0.5, 0.0, 0.0, 0.0, 0.0]
+        assert not retrieval(index, preset=replace(PLAIN, answer_threshold=0.99)).search("green tea").has_answer
+        with pytest.raises(ArgumentError, match="answer_threshold: must be at most 1, got 2"):
+            retrieval(index).search("tea", answer_threshold=2)
 
 
 class TestOnesOwn:
@@ -937,8 +982,8 @@ class TestOddIndexes:
 
     def test_arguments_are_checked_before_anything_is_asked(self) -> None:
         index = Index()
-        with pytest.raises(ArgumentError, match="floor"):
-            retrieval(index).search("tea", floor=2)
+        with pytest.raises(ArgumentError, match="min_confidence"):
+            retrieval(index).search("tea", min_confidence=2)
         with pytest.raises(ArgumentError, match="rerank_top_n"):
             retrieval(index).search("tea", rerank_top_n=-1)
         assert index.asked == []
@@ -1031,7 +1076,7 @@ class TestTrigramChunks:
         assert [attempt.strategy for attempt in result.trace.attempts][-2:] == ["did_you_mean", "trigram_fuzzy"]
         index.words = {"kubernetes": ["a"]}
         index.notes = {"a": Candidate("a", content="about kubernetes")}
-        (hit,) = retrieval(index, preset="default").search("kubernets x clustr", floor=0.5)
+        (hit,) = retrieval(index, preset="default").search("kubernets x clustr", min_confidence=0.5)
         assert hit.snippet[slice(*hit.highlights[0])] == "kubernetes"
 
     def test_what_is_excluded_or_filtered_is_no_name(self) -> None:

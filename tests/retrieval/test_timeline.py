@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 
 from recollect import Candidate
 from recollect.retrieval import Attempt, StageRun, Trace
-from recollect.retrieval.timeline import draw_head
+from recollect.retrieval.timeline import draw_head, story
 from recollect.retrieval.trace import Context
 from tests.generated import any_text
+
+
+def test_a_search_without_an_answer_says_so() -> None:
+    weak = Candidate("n1", confidence=0.25)
+    trace = Trace(mode="bm25", original_query="tea", answer_threshold=0.5, results=[weak])
+    line = "nothing in the memory fits: the best confidence is 0.25, below the answer threshold of 0.5"
+    assert ("no answer", line) in list(story(trace))
+    sure = replace(trace, results=[weak, Candidate("n2", confidence=0.5)])
+    assert "no answer" not in dict(story(sure))
+    assert "no answer" not in dict(story(replace(trace, results=[])))
 
 
 def test_a_whole_search() -> None:
@@ -36,7 +48,7 @@ def test_a_whole_search() -> None:
         stages=[StageRun("intent", 74, 0.1), StageRun("replaced", 75, 0.1), StageRun("duplicates", 70, 0.1)],
         reranked=True,
         rerank_provider="tei:localhost",
-        below_floor=60,
+        below_min_confidence=60,
         results=[Candidate("a"), Candidate("b")],
     )
     assert draw_head(trace, 80).splitlines() == [
@@ -56,7 +68,7 @@ def test_a_whole_search() -> None:
         "fusion                   █          1.0 ms  74 notes · intent, replaced +1,",
         "                                            duplicates −5",
         "rerank                    █████     5.0 ms  by tei:localhost",
-        "total        ████████████████████  20.0 ms  2 shown, 60 left out below the floor",
+        "total        ████████████████████  20.0 ms  2 shown, 60 below min_confidence",
     ]
 
 

@@ -38,9 +38,8 @@ _OPTIONS = (
     click.option(
         "--candidate-k",
         type=click.IntRange(1, MOST),
-        default=60,
-        show_default=True,
-        help="How deep each leg looks before the lists are fused.",
+        default=None,
+        help="How many notes each leg retrieves before the lists are fused; by default as the preset says.",
     ),
     click.option("--path", metavar="PREFIX", default="", help="Only notes whose path begins so."),
     click.option(
@@ -98,11 +97,18 @@ _OPTIONS = (
         help="What recency counts from, in ISO 8601; by default the question's date, or the present.",
     ),
     click.option(
-        "--floor",
+        "--min-confidence",
         type=click.FloatRange(0, 1),
         default=None,
         metavar="NUMBER",
         help="Leave out notes with less confidence; by default as the preset says.",
+    ),
+    click.option(
+        "--answer-threshold",
+        type=click.FloatRange(0, 1),
+        default=None,
+        metavar="NUMBER",
+        help="The confidence from which on the best hit counts as an answer; by default as the preset says.",
     ),
     options.namespace(),
     options.embedder,
@@ -157,7 +163,10 @@ def find(memory: Memory, asked: dict[str, Any]) -> SearchResult:
 
 def search_arguments(asked: dict[str, Any]) -> dict[str, Any]:
     """Return what the options mean to :meth:`Memory.search`, but for the query and the preset."""
-    same = ("top_k", "mode", "candidate_k", "rerank", "rerank_top_n", "question_date", "now", "floor", "namespace")
+    same = (
+        "top_k", "mode", "candidate_k", "rerank", "rerank_top_n", "question_date", "now",
+        "min_confidence", "answer_threshold", "namespace",
+    )  # fmt: skip
     return {name: asked[name] for name in same} | {
         "skip_retry_ladder": asked["no_retry"],
         "filters": {

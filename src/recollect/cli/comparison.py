@@ -46,7 +46,7 @@ def draw_places(console: Console, results: Results) -> None:
 
 def draw_summaries(console: Console, results: Results) -> None:
     """Draw for each preset in one line how it fuses, how many candidates there were, and how long it took."""
-    from recollect.retrieval.wording import fusion_in_words  # noqa: PLC0415 (brings numpy)
+    from recollect.retrieval.wording import fusion_in_words, no_answer_in_words  # noqa: PLC0415 (brings numpy)
 
     widest = max(len(terminal.line(name)) for name in results)
     for name, result in results.items():
@@ -56,6 +56,8 @@ def draw_summaries(console: Console, results: Results) -> None:
         if trace.reranked:
             told.append(f"reranked by {terminal.line(trace.rerank_provider)}")
         told.append(f"{trace.total_elapsed:.0f} ms")
+        if result and not result.has_answer:
+            told.append(f"no answer: {no_answer_in_words(result.best_confidence, result.answer_threshold)}")
         console.print(Text.assemble(f"{terminal.line(name):<{widest}}  ", (" · ".join(told), "dim")))
 
 

@@ -97,7 +97,7 @@ def command(
         if not quiet:
             _draw_opening(console, memory, seconds)
         if query:
-            found = _draw_search(console, memory, path, stops[0])
+            found = _draw_search(console, memory, path, stops[0], show_weak=False)
         else:
             _draw_tour(console, memory, path)
             found = True
@@ -180,8 +180,11 @@ def _draw_tour(console: Console, memory: Memory, path: str) -> None:
     console.print()
 
 
-def _draw_search(console: Console, memory: Memory, path: str, stop: Stop) -> bool:
-    """Draw what a search shows, how it is asked for, and its first hits; return whether there are any."""
+def _draw_search(console: Console, memory: Memory, path: str, stop: Stop, *, show_weak: bool = True) -> bool:
+    """Draw what a search shows, how it is asked for, and its first hits; return whether there is an answer.
+
+    The tour shows weak candidates, too: without a model some of its searches find no better ones.
+    """
     from recollect.cli import drawing  # noqa: PLC0415 (heavy, as all of rich)
 
     _draw_heading(console, stop, _why(stop))
@@ -189,10 +192,11 @@ def _draw_search(console: Console, memory: Memory, path: str, stop: Stop) -> boo
     for warning in result.warnings:
         terminal.warn(warning)
     drawing.draw_retry(result)
-    drawing.draw_hits(console, result)
-    if not result:
-        terminal.say_aside(f"nothing was found for {result.query!r}; try other words")
-    return bool(result)
+    if result.has_answer or show_weak:
+        drawing.draw_hits(console, result, weak=not result.has_answer)
+    if not (result and show_weak):
+        search.say_if_nothing_fits(result, shown=show_weak)
+    return result.has_answer
 
 
 def _draw_heading(console: Console, stop: Stop, why: str, command: str = "search") -> None:

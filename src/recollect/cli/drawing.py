@@ -29,15 +29,20 @@ WIDEST = 110
 """How wide an explanation is at most: longer lines are hard to follow."""
 
 
-def draw_hits(console: Console, hits: Iterable[Hit], *, indent: int = 0) -> None:
-    """Draw each hit in three lines: what it is, how it was found, and the piece that fits the query."""
+def draw_hits(console: Console, hits: Iterable[Hit], *, indent: int = 0, weak: bool = False) -> None:
+    """Draw each hit in three lines: what it is, how it was found, and the piece that fits the query.
+
+    ``weak`` marks them as candidates that are no answer.
+    """
     shown = list(hits)
     places = {hit.id: terminal.line(hit.path) for hit in shown}
     for hit in shown:
         # The first line is what the eye jumps to; the rank hangs to its left.
         title = Text.assemble((f"{hit.rank:>2}  ", "dim"), (terminal.line(hit.title or hit.path or hit.id), "bold"))
         console.print(Padding(title, (0, 0, 0, indent), expand=False))
-        console.print(Padding(_facts(hit, places, blocks=_knows_blocks(console)), (0, 0, 0, indent + 4), expand=False))
+        console.print(
+            Padding(_facts(hit, places, blocks=_knows_blocks(console), weak=weak), (0, 0, 0, indent + 4), expand=False)
+        )
         if hit.snippet:
             console.print(Padding(_snippet(hit), (0, 0, 0, indent + 4), expand=False))
         console.print()
@@ -94,8 +99,10 @@ def bar(share: float) -> str:
     return (full + _EIGHTHS[eighths % 8]).ljust(CELLS)[:CELLS]
 
 
-def _facts(hit: Hit, places: Mapping[str, str], *, blocks: bool) -> Text:
+def _facts(hit: Hit, places: Mapping[str, str], *, blocks: bool, weak: bool) -> Text:
     facts = Text()
+    if weak:
+        facts.append("weak ", "yellow")
     sure = hit.relevance if hit.confidence is None else hit.confidence
     if sure is not None:
         facts.append(f"{sure:.2f} ")

@@ -16,33 +16,55 @@ __all__ = ["answer", "command"]
 
 @click.command("search")
 @click.option("--explain", is_flag=True, help="Draw how each hit came by its score, as recollect explain does.")
+@click.option(
+    "--show-weak",
+    is_flag=True,
+    help="Show the best candidates, marked as weak, even if nothing fits: if the best confidence is below the answer "
+    "threshold.",
+)
 @asking.preset
 @asking.question
 @click.pass_context
-def command(context: click.Context, /, *, explain: bool, as_json: bool, quiet: bool, **asked: Any) -> None:
+def command(
+    context: click.Context, /, *, explain: bool, show_weak: bool, as_json: bool, quiet: bool, **asked: Any
+) -> None:
     """Find notes by words and by meaning.
 
     The words of QUERY are one query: "a phrase", AND, OR, NOT, tea* for a prefix. A query that begins with a dash
-    comes after --.
+    comes after --. The exit code is 1 if nothing in the memory fits.
     """
     with asking.open_asked(asked) as memory:
         result = asking.find(memory, asked)
-    answer(result, explain=explain, as_json=as_json, quiet=quiet)
-    if not result:
+    answer(result, explain=explain, show_weak=show_weak, as_json=as_json, quiet=quiet)
+    if not result.has_answer:
         context.exit(1)
 
 
-def answer(result: SearchResult, *, explain: bool, as_json: bool, quiet: bool) -> None:
-    """Show what was found: as JSON, as an explanation, or as hits."""
+def answer(
+    result: SearchResult, *, explain: bool = False, show_weak: bool = False, as_json: bool = False, quiet: bool = False
+) -> None:
+    """Show what was found: as JSON, as an explanation, or as hits; weak ones only on demand."""
     if as_json or not explain:  # an explanation tells its warnings itself
         for warning in result.warnings:
             terminal.warn(warning)
     if as_json:
         terminal.print_json(result.to_dict())
-    elif result or explain:
+    elif explain or result.has_answer or (result and show_weak):
         _draw(result, explain=explain, quiet=quiet)
-    if not result and not as_json:
+    if not as_json and not (explain and result):  # an explanation says so itself
+        say_if_nothing_fits(result, shown=show_weak)
+
+
+def say_if_nothing_fits(result: SearchResult, *, shown: bool) -> None:
+    """Say in one line that there is no answer, and how to see the weak candidates unless they are shown."""
+    if not result:
         terminal.say_aside(f"nothing was found for {result.query!r}; try other words, or fewer filters")
+    elif not result.has_answer:
+        from recollect.retrieval.wording import no_answer_in_words  # noqa: PLC0415 (brings numpy)
+
+        why = no_answer_in_words(result.best_confidence, result.answer_threshold)
+        how = "the hits above are weak candidates" if shown else "--show-weak shows the weak candidates"
+        terminal.say_aside(f"nothing in this memory fits {result.query!r}: {why}; {how}")
 
 
 def _draw(result: SearchResult, *, explain: bool, quiet: bool) -> None:
@@ -53,6 +75,6 @@ def _draw(result: SearchResult, *, explain: bool, quiet: bool) -> None:
         drawing.draw_explanation(console, result)
         return
     drawing.draw_retry(result)
-    drawing.draw_hits(console, result)
+    drawing.draw_hits(console, result, weak=not result.has_answer)
     if not quiet:
         drawing.draw_summary(console, result)

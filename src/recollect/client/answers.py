@@ -17,7 +17,7 @@ __all__ = ["RemoteResult", "hit_of", "neighbour_of", "note_of", "report_of", "re
 _NOTE_FIELDS = frozenset(each.name for each in fields(Note))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RemoteResult(Ranked):
     """The hits of a search on a server, best first, and what else it told.
 
@@ -34,6 +34,8 @@ class RemoteResult(Ranked):
     """The trace as JSON, where it was asked for."""
     explanation: str = ""
     """The drawing of the search, where it was asked for."""
+    answer_threshold: float = 0.0
+    """The confidence from which on the best hit counts as an answer, from 0 to 1."""
 
 
 def note_of(data: Mapping[str, Any]) -> Note:
@@ -77,6 +79,7 @@ def result_of(data: Mapping[str, Any]) -> RemoteResult:
         tuple(data.get("warnings") or ()),
         data.get("trace") or {},
         data.get("explanation") or "",
+        data.get("answer_threshold") or 0.0,
     )
 
 
@@ -102,8 +105,8 @@ def _step(data: Mapping[str, Any]) -> Step:
         data["reason"],
         data["factor"],
         data["addend"],
-        data["scoreBefore"],
-        data["scoreAfter"],
-        data["rankBefore"],
-        data["rankAfter"],
+        data["score_before"],
+        data["score_after"],
+        data["rank_before"],
+        data["rank_after"],
     )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
 from typing import Any
 
 from recollect.asynchronous import AsyncMemory
 from recollect.client import AsyncClient
-from recollect.errors import ArgumentTypeError
+from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.memory import Memory
-from recollect.model import Hit
+from recollect.model import Hit, Ranked
 
-__all__ = ["METADATA", "Source", "ask", "ask_async", "metadata_of", "source"]
+__all__ = ["METADATA", "OPTIONS", "WEAK", "Source", "ask", "ask_async", "metadata_of", "search_options", "source"]
 
 Source = Memory | AsyncMemory | AsyncClient
 """What can be asked: a memory of this process, its async twin, or one behind the HTTP API."""
@@ -23,6 +24,10 @@ METADATA = (
     "rank", "score", "relevance", "confidence", "rerank_score", "superseded_by",
 )  # fmt: skip
 """What is told of each hit, all of it JSON."""
+WEAK = "weak"
+"""The key of metadata that marks a hit of a search without an answer; other hits do not have it."""
+OPTIONS = tuple(name for name in signature(Memory.search).parameters if name not in ("self", "query"))
+"""What a search may be given beside its query."""
 
 
 def source(value: Any) -> Source:
@@ -39,8 +44,22 @@ def source(value: Any) -> Source:
     return value
 
 
-def ask(memory: Source, query: str, options: Mapping[str, Any]) -> Sequence[Hit]:
-    """Return the hits of a search; where a loop is running in this thread, a client asks from another."""
+def search_options(given: Mapping[str, Any], *, others: Sequence[str] = ()) -> dict[str, Any]:
+    """Return ``given`` if all of it are options of a search; ``others`` are what else the error names as known.
+
+    >>> search_options({"topk": 3}, others=["memory"])
+    Traceback (most recent call last):
+    recollect.errors.ArgumentError: topk: is not known here; there are memory, top_k, mode, preset, candidate_k, rerank,
+    rerank_top_n, skip_retry_ladder, question_date, now, filters, namespace, vector, min_confidence, answer_threshold
+    """
+    for name in given:
+        if name not in OPTIONS:
+            raise ArgumentError(name, f"is not known here; there are {', '.join((*others, *OPTIONS))}")
+    return dict(given)
+
+
+def ask(memory: Source, query: str, options: Mapping[str, Any]) -> Ranked:
+    """Return the result of a search; where a loop is running in this thread, a client asks from another."""
     if isinstance(memory, AsyncClient):
         return _elsewhere(memory, query, options)
     if isinstance(memory, AsyncMemory):
@@ -48,28 +67,28 @@ def ask(memory: Source, query: str, options: Mapping[str, Any]) -> Sequence[Hit]
     return memory.search(query, **options)
 
 
-async def ask_async(memory: Source, query: str, options: Mapping[str, Any]) -> Sequence[Hit]:
-    """Return the hits of a search, and let the loop go on meanwhile."""
+async def ask_async(memory: Source, query: str, options: Mapping[str, Any]) -> Ranked:
+    """Return the result of a search, and let the loop go on meanwhile."""
     if isinstance(memory, Memory):
         memory = AsyncMemory(memory)
     return await memory.search(query, **options)
 
 
-def metadata_of(hit: Hit) -> dict[str, Any]:
-    """Return what is told of a hit beside its text.
+def metadata_of(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
+    """Return what is told of a hit beside its text; ``weak`` marks it as no answer.
 
     >>> from recollect.model import Candidate
     >>> metadata_of(Hit(1, Candidate("n1", path="tea.md", score=0.5, created_at="2026-04-18")))["created_at"]
     '2026-04-18T00:00:00Z'
     """
     told = hit.to_dict()
-    return {name: told[name] for name in METADATA}
+    return {name: told[name] for name in METADATA} | ({WEAK: True} if weak else {})
 
 
-def _elsewhere(client: AsyncClient, query: str, options: Mapping[str, Any]) -> Sequence[Hit]:
+def _elsewhere(client: AsyncClient, query: str, options: Mapping[str, Any]) -> Ranked:
     """Ask with a copy of the client in a thread and a loop of its own: connections belong to one loop."""
 
-    async def asked() -> Sequence[Hit]:
+    async def asked() -> Ranked:
         async with client.copy() as own:
             return await own.search(query, **options)
 

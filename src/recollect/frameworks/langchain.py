@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.frameworks.asking import ask, ask_async, metadata_of, source
-from recollect.model import Hit
+from recollect.errors import ArgumentTypeError
+from recollect.frameworks.asking import ask, ask_async, metadata_of, search_options, source
+from recollect.model import Ranked
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import Field, field_validator
+    from pydantic import Field, field_validator, model_validator
 except ImportError as error:
     raise ImportError(f"langchain-core cannot be imported ({error}): pip install 'recollect[langchain]'") from error
 
@@ -21,14 +22,16 @@ __all__ = ["RecollectRetriever"]
 class RecollectRetriever(BaseRetriever):
     """Searches a memory for LangChain: each hit is a document with its text, its id and how it was found.
 
-    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours; ``options`` are those of
-    ``Memory.search``. What ``invoke`` is given beside the query goes before them.
+    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours. The options of
+    ``Memory.search`` are given by name, or as a mapping ``options``; what ``invoke`` is given beside the query goes
+    before them. A search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of
+    each document has ``weak``. The text of a superseded note begins with a line that says so.
 
     >>> import recollect
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
     ...     _ = memory.add("Prefers green tea.", path="memory/tea.md")
-    ...     retriever = RecollectRetriever(memory=memory, options={"top_k": 3, "preset": "default"})
+    ...     retriever = RecollectRetriever(memory=memory, top_k=3, preset="default")
     ...     [(document.page_content, document.metadata["path"]) for document in retriever.invoke("which tea?")]
     [('Prefers green tea.', 'memory/tea.md')]
     """
@@ -36,7 +39,19 @@ class RecollectRetriever(BaseRetriever):
     memory: Any
     """What is searched."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """How: top_k, mode, preset, filters, namespace, floor and so on."""
+    """How: top_k, mode, preset, filters, namespace, min_confidence and so on."""
+    include_weak: bool = False
+    """Whether hits of a search without an answer are returned, marked as weak."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_options_by_name(cls, values: Any) -> Any:
+        given = {name: value for name, value in values.items() if name not in cls.model_fields}
+        own = {name: value for name, value in values.items() if name in cls.model_fields}
+        options = own.get("options", {})
+        if not isinstance(options, dict):
+            raise ArgumentTypeError("options", f"must be a dict of search options, got {type(options).__name__}")
+        return own | {"options": search_options({**options, **given}, others=list(cls.model_fields))}
 
     @field_validator("memory")
     @classmethod
@@ -48,19 +63,25 @@ class RecollectRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 (LangChain's signature)
+        include_weak: bool | None = None,
         **options: Any,
     ) -> list[Document]:
-        return [_document(hit) for hit in ask(self.memory, query, {**self.options, **options})]
+        result = ask(self.memory, query, {**self.options, **options})
+        return self._documents(result, include_weak=include_weak)
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 (as above)
+        include_weak: bool | None = None,
         **options: Any,
     ) -> list[Document]:
-        return [_document(hit) for hit in await ask_async(self.memory, query, {**self.options, **options})]
+        result = await ask_async(self.memory, query, {**self.options, **options})
+        return self._documents(result, include_weak=include_weak)
 
-
-def _document(hit: Hit) -> Document:
-    return Document(hit.content, id=hit.id, metadata=metadata_of(hit))
+    def _documents(self, result: Ranked, *, include_weak: bool | None) -> list[Document]:
+        weak = not result.has_answer
+        if weak and not (self.include_weak if include_weak is None else include_weak):
+            return []
+        return [Document(result.marked_text(hit), id=hit.id, metadata=metadata_of(hit, weak=weak)) for hit in result]

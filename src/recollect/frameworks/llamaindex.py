@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.frameworks.asking import METADATA, Source, ask, ask_async, metadata_of, source
-from recollect.model import Hit
+from recollect.frameworks.asking import METADATA, WEAK, Source, ask, ask_async, metadata_of, search_options, source
+from recollect.model import Hit, Ranked
 
 try:
     from llama_index.core.callbacks import CallbackManager
@@ -25,7 +25,8 @@ class RecollectRetriever(BaseRetriever):
     """Searches a memory for LlamaIndex: each hit is a node with its text, its id, its score and how it was found.
 
     ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours; the other arguments are those
-    of ``Memory.search``.
+    of ``Memory.search``. A search without an answer returns no nodes, unless ``include_weak`` is set; then the metadata
+    of each node has ``weak``. The text of a superseded note begins with a line that says so.
 
     >>> import recollect
     >>> from tempfile import TemporaryDirectory
@@ -36,25 +37,38 @@ class RecollectRetriever(BaseRetriever):
     [('Prefers green tea.', 'memory/tea.md')]
     """
 
-    def __init__(self, memory: Source, *, callback_manager: CallbackManager | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        memory: Source,
+        *,
+        include_weak: bool = False,
+        callback_manager: CallbackManager | None = None,
+        **options: Any,
+    ) -> None:
         """Keep what is searched, and how."""
         self.memory = source(memory)
-        self.options = options
+        self.include_weak = include_weak
+        self.options = search_options(options, others=("memory", "include_weak", "callback_manager"))
         super().__init__(callback_manager=callback_manager)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [_node(hit) for hit in ask(self.memory, query_bundle.query_str, self.options)]
+        return self._nodes(ask(self.memory, query_bundle.query_str, self.options))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [_node(hit) for hit in await ask_async(self.memory, query_bundle.query_str, self.options)]
+        return self._nodes(await ask_async(self.memory, query_bundle.query_str, self.options))
+
+    def _nodes(self, result: Ranked) -> list[NodeWithScore]:
+        if not result.has_answer and not self.include_weak:
+            return []
+        return [_node(hit, result) for hit in result]
 
 
-def _node(hit: Hit) -> NodeWithScore:
+def _node(hit: Hit, result: Ranked) -> NodeWithScore:
     node = TextNode(
         id_=hit.id,
-        text=hit.content,
-        metadata=metadata_of(hit),
+        text=result.marked_text(hit),
+        metadata=metadata_of(hit, weak=not result.has_answer),
         excluded_llm_metadata_keys=_FOR_PROGRAMS,
-        excluded_embed_metadata_keys=list(METADATA),
+        excluded_embed_metadata_keys=[*METADATA, WEAK],
     )
     return NodeWithScore(node=node, score=hit.score)

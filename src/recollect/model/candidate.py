@@ -66,7 +66,11 @@ class Step(NamedTuple):
     """Its place after the whole stage, from 1."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON-ready data with camelCase names."""
+        """Return the record as JSON-ready data."""
+        return self._asdict()
+
+    def to_trace(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data with the names of a trace, which are in camelCase."""
         return {
             "stage": self.stage,
             "reason": self.reason,

@@ -11,7 +11,7 @@ from recollect.model.candidate import Candidate
 __all__ = ["Hit"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit:
     """A note that was found: its place, the piece of its text to show, and the candidate with the whole record.
 
@@ -20,11 +20,18 @@ class Hit:
     >>> hit = Hit(1, Candidate("n1", path="tea.md", score=0.5, snippet="Prefers green tea."), ((8, 17),))
     >>> hit.path, hit.snippet[slice(*hit.highlights[0])]
     ('tea.md', 'green tea')
+    >>> hit
+    <Hit 1 'tea.md' score=0.5 confidence=None>
     """
 
     rank: int
     candidate: Candidate
     highlights: tuple[tuple[int, int], ...] = ()
+
+    def __repr__(self) -> str:
+        """Return rank, path or id, score and confidence; no text."""
+        confidence = None if self.confidence is None else round(self.confidence, 3)
+        return f"<Hit {self.rank} {(self.path or self.id)!r} score={self.score:.4g} confidence={confidence}>"
 
     @property
     def id(self) -> str:

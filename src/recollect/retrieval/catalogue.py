@@ -59,6 +59,8 @@ DEFAULT = Preset(
         StageRules("duplicates"),
     ),
     rerank=RerankRules(characters=1000),
+    candidate_k=200,
+    answer_threshold=0.5,
 )
 
 JEFFS_BRAIN = Preset(

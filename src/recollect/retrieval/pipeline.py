@@ -101,7 +101,7 @@ class Retrieval:
         top_k: int = 10,
         mode: str = "auto",
         preset: PresetSpec | None = None,
-        candidate_k: int = 60,
+        candidate_k: int | None = None,
         rerank: bool = True,
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
@@ -110,7 +110,8 @@ class Retrieval:
         filters: Filters | Mapping[str, Any] | None = None,
         namespace: str | None = None,
         vector: Any = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
+        answer_threshold: float | None = None,
     ) -> SearchResult:
         """Return the best notes for ``query``, and the trace of how they were found.
 
@@ -121,9 +122,13 @@ class Retrieval:
         arguments.text("query", query)
         chosen = self._preset if preset is None else preset_from(preset)
         wanted = arguments.count("top_k", top_k)
-        place = read_place(namespace, filters, max(wanted, arguments.count("candidate_k", candidate_k)))
+        depth = chosen.candidate_k if candidate_k is None else arguments.count("candidate_k", candidate_k)
+        place = read_place(namespace, filters, max(wanted, depth))
         read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
-        lowest = chosen.floor if floor is None else number_between(0, 1)("floor", floor)
+        lowest = chosen.min_confidence if min_confidence is None else _share("min_confidence", min_confidence)
+        threshold = (
+            chosen.answer_threshold if answer_threshold is None else _share("answer_threshold", answer_threshold)
+        )
         request = read_request(query, chosen, self._aliases, question_date, now)
         walk = _Walk(
             chosen,
@@ -133,8 +138,9 @@ class Retrieval:
                 mode=arguments.choice("mode", mode, MODES),
                 original_query=query,
                 compiled_query=request.compiled,
-                candidate_k=candidate_k,
+                candidate_k=depth,
                 rrf_k=chosen.fusion.k,
+                answer_threshold=threshold,
                 preset=chosen.name,
                 embedder=self._dense.name,
                 excluded=request.excluded,
@@ -148,7 +154,7 @@ class Retrieval:
         judge = Judge(walk.worded, lists["vector"], walk.calibration)
         if lowest > 0:
             sure = judge.above(lowest, fused, walk.trace)
-            walk.trace.below_floor = len(fused) - len(sure)
+            walk.trace.below_min_confidence = len(fused) - len(sure)
             fused = sure
         second_stage = SecondStage(self._reranker, chosen.rerank, self._rerank_workers, self._reranker_timeout)
         final = second_stage.run(
@@ -346,6 +352,7 @@ class _Walk:
         return rules.changed({"weights": {**rules.weights, **weighed}}) if weighed else rules
 
 
+_share = number_between(0, 1)
 _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
 
 

@@ -45,15 +45,21 @@ class Preset:
     graph: GraphRules = field(default_factory=GraphRules)
     stages: tuple[StageRules, ...] = ()
     rerank: RerankRules = field(default_factory=RerankRules)
-    floor: float = 0.0
+    candidate_k: int = 60
+    """How many notes each leg retrieves before fusion, where a search does not say."""
+    min_confidence: float = 0.0
     """The least confidence with which a note is shown, from 0 to 1; 0 shows all."""
+    answer_threshold: float = 0.0
+    """The confidence from which on the best hit counts as an answer, from 0 to 1; 0: every hit does."""
 
     def __post_init__(self) -> None:
         """Check what is not a section; sections check themselves."""
         arguments.name("name", self.name)
         arguments.line("about", self.about)
         object.__setattr__(self, "stages", stages("stages", self.stages))
-        object.__setattr__(self, "floor", number_between(0, 1)("floor", self.floor))
+        object.__setattr__(self, "candidate_k", arguments.at_least_one("candidate_k", self.candidate_k))
+        object.__setattr__(self, "min_confidence", number_between(0, 1)("min_confidence", self.min_confidence))
+        object.__setattr__(self, "answer_threshold", number_between(0, 1)("answer_threshold", self.answer_threshold))
         for name, kind in _SECTIONS.items():
             if not isinstance(getattr(self, name), kind):
                 raise ArgumentTypeError(name, f"must be {kind.__name__}, got {type(getattr(self, name)).__name__}")
@@ -64,7 +70,7 @@ class Preset:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preset as plain data, from which TOML or JSON can be written."""
-        told: dict[str, Any] = {"name": self.name, "about": self.about, "floor": self.floor}
+        told: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         told |= {name: getattr(self, name).to_dict() for name in _SECTIONS}
         return told | {"stages": [stage.to_dict() for stage in self.stages]}
 
@@ -83,6 +89,7 @@ _SECTIONS: dict[str, type[Section]] = {
     "graph": GraphRules,
     "rerank": RerankRules,
 }
+_PLAIN = ("name", "about", "candidate_k", "min_confidence", "answer_threshold")
 _KNOWN = [each.name for each in fields(Preset)]
 
 

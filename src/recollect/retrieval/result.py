@@ -13,18 +13,25 @@ from recollect.retrieval.trace import Trace
 __all__ = ["SearchResult"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SearchResult(Ranked):
     """The hits of a search, best first, and the trace of how they were found.
 
     >>> result = SearchResult("tea", (), Trace(mode="bm25", original_query="tea"))
     >>> len(result), list(result), result.trace.mode
     (0, [], 'bm25')
+    >>> result
+    <SearchResult 'tea': 0 hits, has_answer=False, []>
     """
 
     query: str
     hits: tuple[Hit, ...]
     trace: Trace
+
+    @property
+    def answer_threshold(self) -> float:
+        """The confidence from which on the best hit counts as an answer, from 0 to 1."""
+        return self.trace.answer_threshold
 
     @property
     def warnings(self) -> list[str]:
@@ -44,4 +51,10 @@ class SearchResult(Ranked):
 
     def to_dict(self) -> dict[str, Any]:
         """Return hits and trace as JSON-ready data."""
-        return {"query": self.query, "hits": [hit.to_dict() for hit in self.hits], "trace": self.trace.to_dict()}
+        return {
+            "query": self.query,
+            "has_answer": self.has_answer,
+            "answer_threshold": self.answer_threshold,
+            "hits": [hit.to_dict() for hit in self.hits],
+            "trace": self.trace.to_dict(),
+        }

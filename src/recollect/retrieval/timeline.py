@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from recollect.retrieval.lines import bar, hanging, one_line, shortened
 from recollect.retrieval.trace import StageRun, Trace
-from recollect.retrieval.wording import fusion_in_words, rerank_in_words
+from recollect.retrieval.wording import fusion_in_words, no_answer_in_words, rerank_in_words
 
 __all__ = ["Part", "draw_head", "parts", "story"]
 
@@ -36,6 +36,9 @@ def story(trace: Trace) -> Iterator[tuple[str, str]]:
     """Yield how a query was read and what was tried: what each line is about, and what it says."""
     yield "query", one_line(trace.original_query, _LONGEST_QUERY)
     yield "looked for", one_line(trace.compiled_query, _LONGEST_QUERY) or "nothing by words"
+    best = max((found.confidence or 0.0 for found in trace.results), default=0.0)
+    if trace.results and best < trace.answer_threshold:
+        yield "no answer", f"nothing in the memory fits: {no_answer_in_words(best, trace.answer_threshold)}"
     if trace.embedder_used and trace.embedded_query:
         yield "by meaning", one_line(trace.embedded_query, _LONGEST_QUERY)
     if trace.excluded:
@@ -92,7 +95,7 @@ def parts(trace: Trace) -> Iterator[Part]:
     reranked = rerank_in_words(trace)
     if reranked and trace.rerank_skipped_reason != "empty_candidates":
         yield Part("rerank", now, trace.rerank_elapsed, reranked)
-    left_out = f", {trace.below_floor} left out below the floor" if trace.below_floor else ""
+    left_out = f", {trace.below_min_confidence} below min_confidence" if trace.below_min_confidence else ""
     yield Part(
         "total", 0.0, max(trace.total_elapsed, now + trace.rerank_elapsed), f"{len(trace.results)} shown{left_out}"
     )

@@ -121,8 +121,10 @@ class Trace:
     loans: Mapping[str, Sequence[Loan]] = field(default_factory=dict)
     """What connected notes lent to each note, by its id."""
     stages: list[StageRun] = field(default_factory=list)
-    below_floor: int = 0
+    below_min_confidence: int = 0
     """How many notes were left out for want of confidence."""
+    answer_threshold: float = 0.0
+    """The confidence from which on the best hit counts as an answer."""
     warnings: list[str] = field(default_factory=list)
     """What had to be done without, and what to do about it."""
     results: Sequence[Candidate] = ()
@@ -166,7 +168,8 @@ class Trace:
             "graphCount": self.graph_count,
             "graphSkippedReason": self.graph_skipped_reason,
             "stages": [run.to_dict() for run in self.stages],
-            "belowFloor": self.below_floor,
+            "belowMinConfidence": self.below_min_confidence,
+            "answerThreshold": self.answer_threshold,
             "warnings": list(self.warnings),
             "results": [self._result(place, found) for place, found in enumerate(self.results, start=1)],
         }
@@ -186,7 +189,7 @@ class Trace:
             "vectorRank": found.vector_rank,
             "vectorSimilarity": found.vector_similarity,
             "contributions": [part.to_dict() for part in found.contributions],
-            "steps": [step.to_dict() for step in found.steps],
+            "steps": [step.to_trace() for step in found.steps],
         }
         optional = {
             "rerankScore": found.rerank_score,

@@ -15,6 +15,7 @@ __all__ = [
     "context_in_words",
     "exclusion_in_words",
     "fusion_in_words",
+    "no_answer_in_words",
     "rerank_in_words",
     "retry_in_words",
     "standing_in_words",
@@ -39,6 +40,15 @@ def context_in_words(context: Context, candidate: Candidate) -> str:
     else:
         read = "with its best passage"
     return read + (", not found at first" if context.own is None else f", at first {context.own:.2f}")
+
+
+def no_answer_in_words(confidence: float, threshold: float) -> str:
+    """Return why the hits of a search do not count as an answer.
+
+    >>> no_answer_in_words(0.0912, 0.5)
+    'the best confidence is 0.0912, below the answer threshold of 0.5'
+    """
+    return f"the best confidence is {confidence:.3g}, below the answer threshold of {threshold:g}"
 
 
 def standing_in_words(candidate: Candidate) -> str:

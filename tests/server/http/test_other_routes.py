@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from threading import Event
+from typing import Any
 
 import httpx
 import pytest
@@ -85,6 +87,39 @@ def test_a_search_says_what_it_went_without(client: httpx.Client) -> None:
     assert answer["warnings"] == ["there is no embedder, so the search was by words alone; open the memory with one"]
 
 
+def test_a_search_says_whether_it_has_an_answer_and_returns_weak_hits_all_the_same(client: httpx.Client) -> None:
+    asked = {"query": "tea", "trace": True}
+    sure = client.post("/v1/search", json=asked).json()
+    assert (sure["has_answer"], sure["answer_threshold"], sure["trace"]["answerThreshold"]) == (True, 0.5, 0.5)
+    weak = client.post("/v1/search", json={**asked, "answer_threshold": 1.0}).json()
+    assert (weak["has_answer"], weak["answer_threshold"], weak["hits"]) == (False, 1.0, sure["hits"])
+    both = client.post("/v1/compare", json={"query": "tea", "answer_threshold": 1.0}).json()["results"]
+    assert {name: result["has_answer"] for name, result in both.items()} == dict.fromkeys(both, False)
+    refused = client.post("/v1/search", json={"query": "tea", "answer_threshold": 2})
+    assert refused.status_code == 422
+
+
+def test_names_are_in_snake_case_but_for_the_trace(client: httpx.Client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    names = {name for schema in schemas.values() for name in schema.get("properties", {})}
+    assert {name for name in names if name != name.lower()} == set()
+    answer = client.post("/v1/explain", json={"query": "tea", "preset": "memini"}).json()
+    trace = answer.pop("trace")
+    assert {name for name in _keys(answer) if name != name.lower()} == set()
+    (step, *_) = answer["hits"][0]["steps"]
+    (traced, *_) = trace["results"][0]["steps"]
+    assert (step["score_before"], step["rank_after"]) == (traced["scoreBefore"], traced["rankAfter"])
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """Yield the names of all fields in JSON."""
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        yield from _keys(each)
+
+
 def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:
     options = {
         "top_k": 2,
@@ -95,12 +130,15 @@ def test_every_option_of_a_search_is_passed_on(client: httpx.Client) -> None:
         "question_date": "2026-04-18",
         "preset": "jeffs-brain",
         "filters": {"session": "s1", "tags": [], "created_after": "2020-01-01", "metadata": {}},
-        "floor": 0.0,
+        "min_confidence": 0.0,
         "trace": True,
     }
     answer = client.post("/v1/search", json={"query": "tea", **options}).json()
     assert [hit["id"] for hit in answer["hits"]] == ["n2"]
     assert (answer["trace"]["preset"], answer["trace"]["candidateK"]) == ("jeffs-brain", 5)
+    assert (answer["has_answer"], answer["answer_threshold"]) == (True, 0.0)
+    own = client.post("/v1/search", json={"query": "tea", "candidate_k": None, "trace": True}).json()
+    assert own["trace"]["candidateK"] == 200
 
 
 def test_a_preset_is_a_name_and_never_a_file(client: httpx.Client) -> None:

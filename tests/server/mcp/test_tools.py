@@ -15,7 +15,7 @@ import recollect
 from recollect.errors import StoreBusyError
 from recollect.memory import Memory
 from recollect.server.mcp.catalogue import TOOLS
-from recollect.server.mcp.recalling import SURE, WHOLE_TEXT
+from recollect.server.mcp.recalling import WHOLE_TEXT
 from recollect.server.mcp.server import memory_server
 from recollect.server.mcp.values import BRIEF
 from recollect.server.rights import Caller, Grant, Right
@@ -58,7 +58,8 @@ class TestRecall:
         assert hit.confidence
         assert told == {
             "answer": "1 note, the best first.",
-            "sure": True,
+            "has_answer": True,
+            "answer_threshold": 0.5,
             "hits": [
                 {
                     "id": "t1",
@@ -86,16 +87,24 @@ class TestRecall:
 
     def test_it_says_plainly_when_nothing_was_found(self, memory: Memory) -> None:
         told = answer(memory, "recall", query="zebra")
-        assert told["answer"].startswith("Nothing was found.")
-        assert (told["sure"], told["hits"]) == (False, [])
+        assert told["answer"].startswith("The memory holds no answer: nothing was found.")
+        assert (told["has_answer"], told["hits"]) == (False, [])
 
-    def test_it_says_plainly_when_it_is_not_sure(self, memory: Memory) -> None:
-        words = " OR ".join(f"zebra{place}" for place in range(12))
-        told = answer(memory, "recall", query=f"guests OR {words}")
-        (hit,) = told["hits"]
-        assert hit["confidence"] < SURE
-        assert told["sure"] is False
-        assert told["answer"].startswith(f"Not sure: the best of these has a confidence of {hit['confidence']:.2f}")
+    @pytest.mark.parametrize("tool", ["recall", "explain"])
+    def test_weak_candidates_come_only_on_demand_and_are_marked(self, memory: Memory, tool: str) -> None:
+        query = "guests OR " + " OR ".join(f"zebra{place}" for place in range(12))
+        told = answer(memory, tool, query=query)
+        (found,) = memory.search(query, namespace="tea")
+        assert found.confidence
+        why = (
+            f"The memory holds no answer: the best confidence is {found.confidence:.3g}, below the answer threshold of"
+        )
+        assert told["answer"].startswith(why)
+        assert "include_weak returns the weak candidates" in told["answer"]
+        assert (told["has_answer"], told["hits"]) == (False, [])
+        weak = answer(memory, tool, query=query, include_weak=True)
+        assert (weak["has_answer"], [(hit["id"], hit["weak"]) for hit in weak["hits"]]) == (False, [("t2", True)])
+        assert weak["answer"].endswith("The hits are weak candidates: do not present them as the answer.")
 
     def test_of_a_long_note_the_piece_that_fits(self, memory: Memory) -> None:
         memory.add("Rain. " * 1000 + "The kettle squeaks. " + "Sun. " * 1000, path="long.md", namespace="tea")
@@ -116,6 +125,7 @@ class TestRecall:
         new = answer(memory, "remember", content="Green tea is over: it is black now.", supersedes="t1")
         hits = {hit["id"]: hit for hit in answer(memory, "recall", query="green tea")["hits"]}
         assert hits["t1"]["superseded_by"] == [new["id"]]
+        assert hits["t1"]["text"] == f"[Out of date: superseded by {new['id']}]\nPrefers green tea."
         assert "superseded_by" not in hits[new["id"]]
 
     def test_a_note_may_expire(self, memory: Memory) -> None:

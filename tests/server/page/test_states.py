@@ -55,6 +55,27 @@ def test_nothing_found_says_what_may_help(visit: Opening, server: Running) -> No
     expect(page.locator("#announcer")).to_have_text("nothing found")
 
 
+def test_nothing_fits_and_weak_candidates_are_shown_on_demand(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/search?mode=bm25")
+    weak = search(page, "monday lantern harbour violin")
+    assert (weak["has_answer"], len(weak["hits"])) == (False, 2)
+    expect(page.get_by_role("heading", name="Nothing in this memory fits")).to_be_visible()
+    expect(page.locator(".hit")).to_have_count(0)
+    expect(page.locator("#announcer")).to_have_text("nothing fits")
+    page.get_by_role("button", name="Show 2 weak candidates").click()
+    expect(page.locator(".hit h2").first).to_have_text("The corner shop")
+    expect(page.locator(".hit h2 a").first).to_be_focused()
+    expect(page.locator(".hit .chip.weak")).to_have_text(["weak", "weak"])
+    expect(page.locator(".notice.warning")).to_contain_text("These are weak candidates.")
+    expect(page.locator("#announcer")).to_have_text("2 weak candidates found")
+    search(page, "monday lantern harbour violin trumpet")  # another query hides them again
+    expect(page.locator(".hit")).to_have_count(0)
+    search(page, "tea")
+    expect(page.locator(".hit .chip.weak")).to_have_count(0)
+    page.goto(f"{server.url}/#/compare?q=monday+lantern+harbour+violin&mode=bm25&presets=default,trovella")
+    expect(page.locator(".column", has_text="nothing fits").get_by_role("heading")).to_have_text("default")
+
+
 def test_a_note_that_is_not_there(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/note/no%2Fwhere", refusals=True)
     expect(page.locator(".problem h1")).to_have_text("Not here")

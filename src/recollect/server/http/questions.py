@@ -48,14 +48,23 @@ class Asking(Asked):
     query: Words = Field(description="What is looked for, at most 4,096 characters.")
     top_k: int = Field(default=10, ge=0, le=MOST, description="How many hits.")
     mode: Mode = Field(default="auto", description="By words (`bm25`), by meaning (`semantic`), or by both.")
-    candidate_k: int = Field(default=60, ge=0, le=MOST, description="How deep each leg looks.")
+    candidate_k: int | None = Field(
+        default=None, ge=0, le=MOST, description="How many notes each leg retrieves; by default as the preset says."
+    )
     rerank: bool = Field(default=True, description="Whether a reranker reads the best again, if there is one.")
     rerank_top_n: int = Field(default=20, ge=0, le=MOST, description="How many it reads.")
     skip_retry_ladder: bool = Field(default=False, description="Do not try other words where these find nothing.")
     question_date: Moment | None = Field(default=None, description="When it was asked; `two weeks ago` counts from it.")
     now: Moment | None = Field(default=None, description="What recency counts from; by default the present.")
     filters: Conditions | None = Field(default=None, description="Which notes may be found at all.")
-    floor: Importance | None = Field(default=None, description="Leave out notes with less confidence, from 0 to 1.")
+    min_confidence: Importance | None = Field(
+        default=None, description="Leave out notes with less confidence, from 0 to 1."
+    )
+    answer_threshold: Importance | None = Field(
+        default=None,
+        description="The confidence from which on the best hit counts as an answer (`has_answer`), from 0 to 1; by "
+        "default as the preset says. It drops no hits.",
+    )
 
 
 class Question(Asking):
@@ -84,16 +93,16 @@ class Contribution(Told):
 
 
 class Step(Told):
-    """What a stage did to a hit: `scoreAfter = scoreBefore × factor + addend`."""
+    """What a stage did to a hit: `score_after = score_before × factor + addend`."""
 
     stage: str = Field(description="The stage's name.")
     reason: str = Field(description="Why, in words.")
     factor: float = Field(description="What the score was multiplied by.")
     addend: float = Field(description="What was added to it.")
-    scoreBefore: float = Field(description="The score before.")  # noqa: N815 (the trace's name)
-    scoreAfter: float = Field(description="The score after.")  # noqa: N815 (the trace's name)
-    rankBefore: int | None = Field(description="The place before.")  # noqa: N815 (the trace's name)
-    rankAfter: int | None = Field(description="The place after.")  # noqa: N815 (the trace's name)
+    score_before: float = Field(description="The score before.")
+    score_after: float = Field(description="The score after.")
+    rank_before: int | None = Field(description="The place before.")
+    rank_after: int | None = Field(description="The place after.")
 
 
 class Hit(Told):
@@ -175,6 +184,11 @@ class Found(Told):
     """What a search found."""
 
     query: str = Field(description="The query.")
+    has_answer: bool = Field(
+        description="Whether the best confidence is at least `answer_threshold`. If not, the hits are weak candidates: "
+        "nothing in the memory fits the query."
+    )
+    answer_threshold: float = Field(description="The confidence from which on the best hit counts as an answer.")
     hits: list[Hit] = Field(description="The hits, best first.")
     warnings: list[str] = Field(description="What had to be done without.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, where it was asked for.")

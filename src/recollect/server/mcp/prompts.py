@@ -14,7 +14,7 @@ __all__ = ["INSTRUCTIONS", "PROMPTS", "Advice", "get_prompt"]
 INSTRUCTIONS = (
     "A long-term memory of notes. Call recall before you answer anything that may depend on what the user said, "
     "decided or prefers; call remember when they state something lasting. Cite notes by path or id, and say so when "
-    "the memory is not sure."
+    "the memory holds no answer."
 )
 
 _USE = """\
@@ -22,8 +22,8 @@ You have a long-term memory of notes, which outlives this conversation.
 
 Before you answer, call `recall` with the user's own words whenever the answer may depend on their preferences, people,
 projects, decisions or past. Ask again with other words if nothing was found; ask one thing at a time.
-- `sure: true`: use what the notes say, and name the path or id of the note that you rely on.
-- `sure: false`: tell the user that the memory holds nothing certain about it. Do not present doubtful notes as facts.
+- `has_answer: true`: use what the notes say, and name the path or id of the note that you rely on.
+- `has_answer: false`: tell the user that the memory holds no answer. Do not present weak candidates as facts.
 - A hit with `superseded_by` is out of date: rely on the note that replaces it.
 - A hit that is `shortened` can be read as a whole by `list` with `keys`.
 

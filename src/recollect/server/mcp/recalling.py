@@ -10,6 +10,7 @@ from recollect.model import Hit
 from recollect.query import parse
 from recollect.retrieval import SearchResult
 from recollect.retrieval.snippets import snippet
+from recollect.retrieval.wording import no_answer_in_words
 from recollect.server.mcp.tool import Call, Tool
 from recollect.server.mcp.values import Arguments, Texts
 from recollect.server.rights import Right
@@ -19,8 +20,6 @@ __all__ = ["EXPLAIN", "RECALL"]
 LONGEST_QUERY = 4096
 WHOLE_TEXT = 1500
 """How long a note may be to be told as a whole; of a longer one, the piece that fits best."""
-SURE = 0.3
-"""From where on a hit counts as having to do with the question: 95 of 100 notes found for a foreign one are below."""
 
 
 class Question(Arguments):
@@ -35,6 +34,11 @@ class Question(Arguments):
     session: str | None = Field(default=None, description="Only notes of this conversation or document.")
     created_after: str | None = Field(default=None, description="Only notes from this ISO 8601 date or time on.")
     created_before: str | None = Field(default=None, description="Only notes before this ISO 8601 date or time.")
+    include_weak: bool = Field(
+        default=False,
+        description="If the memory holds no answer: also return the weak candidates, marked as such. They are not the "
+        "answer.",
+    )
 
 
 class Found(BaseModel):
@@ -50,7 +54,10 @@ class Found(BaseModel):
     score: float = Field(description="What the hits are ordered by; it compares hits of one answer only.")
     confidence: float | None = Field(
         default=None,
-        description="From 0 to 1, how likely the note has to do with the question; below 0.3 it is doubtful.",
+        description="From 0 to 1, how likely the note has to do with the question.",
+    )
+    weak: bool | None = Field(
+        default=None, description="True where the memory holds no answer, and this is only the best that there is."
     )
     created_at: str | None = None
     superseded_by: list[str] | None = Field(default=None, description="The ids of newer notes that replace this one.")
@@ -60,7 +67,8 @@ class Recalled(BaseModel):
     """What a search found."""
 
     answer: str = Field(description="In a sentence, whether something was found and whether to rely on it.")
-    sure: bool = Field(description="False if nothing was found, or nothing that surely has to do with the question.")
+    has_answer: bool = Field(description="False if the memory holds nothing that fits the question.")
+    answer_threshold: float = Field(description="The confidence from which on the best hit counts as an answer.")
     hits: list[Found] = Field(description="The best first.")
     namespace: str
     excluded: list[str] | None = Field(
@@ -76,54 +84,67 @@ class Explained(Recalled):
 
 
 def _recall(call: Call, asked: Question) -> Recalled:
-    return Recalled(**_told(call, _search(call, asked)))
+    return Recalled(**_told(call, _search(call, asked), include_weak=asked.include_weak))
 
 
 def _explain(call: Call, asked: Question) -> Explained:
     result = _search(call, asked)
-    return Explained(**_told(call, result), explanation=result.explain(limit=asked.top_k))
+    told = _told(call, result, include_weak=asked.include_weak)
+    return Explained(**told, explanation=result.explain(limit=asked.top_k))
 
 
 def _search(call: Call, asked: Question) -> SearchResult:
     return call.memory.search(
-        asked.query, top_k=asked.top_k, filters=asked.changes("query", "top_k"), namespace=call.namespace
+        asked.query,
+        top_k=asked.top_k,
+        filters=asked.changes("query", "top_k", "include_weak"),
+        namespace=call.namespace,
     )
 
 
-def _told(call: Call, result: SearchResult) -> dict[str, Any]:
-    best = max((hit.confidence or 0.0 for hit in result), default=0.0)
+def _told(call: Call, result: SearchResult, *, include_weak: bool) -> dict[str, Any]:
     return {
-        "answer": _answer(len(result), best),
-        "sure": best >= SURE,
-        "hits": [_found(hit, result.query) for hit in result],
+        "answer": _answer(result, include_weak=include_weak),
+        "has_answer": result.has_answer,
+        "answer_threshold": result.answer_threshold,
+        "hits": [_found(hit, result) for hit in result] if result.has_answer or include_weak else [],
         "namespace": call.namespace,
         "excluded": list(result.trace.excluded) or None,
         "warnings": result.warnings or None,
     }
 
 
-def _answer(count: int, best: float) -> str:
-    if not count:
-        return "Nothing was found. Try other words or fewer filters, or say that the memory holds nothing about it."
-    if best < SURE:
+def _answer(result: SearchResult, *, include_weak: bool) -> str:
+    count = "1 note" if len(result) == 1 else f"{len(result)} notes"
+    if result.has_answer:
+        return f"{count}, the best first."
+    if not result:
         return (
-            f"Not sure: the best of these has a confidence of {best:.2f}, so that probably none of them answers the "
-            "question. Do not present them as the answer."
+            "The memory holds no answer: nothing was found. Try other words or fewer filters, or say that the memory "
+            "holds nothing about it."
         )
-    return f"{count} {'note' if count == 1 else 'notes'}, the best first."
+    why = no_answer_in_words(result.best_confidence, result.answer_threshold)
+    weak = (
+        "The hits are weak candidates: do not present them as the answer."
+        if include_weak
+        else "Say so, or try other words; include_weak returns the weak candidates."
+    )
+    return f"The memory holds no answer: {why}. {weak}"
 
 
-def _found(hit: Hit, query: str) -> Found:
+def _found(hit: Hit, result: SearchResult) -> Found:
     told = hit.to_dict()
     long = len(hit.content) > WHOLE_TEXT
+    text = snippet(hit.content, parse(result.query), WHOLE_TEXT).text if long else hit.content
     return Found(
         id=hit.id,
         path=hit.path or None,
         title=hit.title or None,
-        text=snippet(hit.content, parse(query), WHOLE_TEXT).text if long else hit.content,
+        text=result.marked_text(hit, text),
         shortened=True if long else None,
         score=round(hit.score, 4),
         confidence=None if hit.confidence is None else round(hit.confidence, 3),
+        weak=None if result.has_answer else True,
         created_at=told["created_at"],
         superseded_by=list(hit.superseded_by) or None,
     )
@@ -135,7 +156,7 @@ RECALL = Tool(
     description=(
         "Search the notes of earlier conversations, by words and by meaning. Call it before you answer anything that "
         "may depend on the user's preferences, people, projects, decisions or past. Returns the best notes with id, "
-        "path, text, confidence and date; `sure` is false where nothing was found or nothing that surely fits."
+        "path, text, confidence and date; `has_answer` is false where the memory holds nothing that fits."
     ),
     right=Right.READ,
     arguments=Question,

@@ -125,6 +125,8 @@ def _arguments(body: Question | Comparison, namespace: str) -> dict[str, Any]:
 def _told(found: SearchResult, *, trace: bool) -> dict[str, Any]:
     told: dict[str, Any] = {
         "query": found.query,
+        "has_answer": found.has_answer,
+        "answer_threshold": found.answer_threshold,
         "hits": [hit.to_dict() for hit in found],
         "warnings": list(found.warnings),
     }

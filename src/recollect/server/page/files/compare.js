@@ -113,7 +113,7 @@ function warnings(results, names) {
   ];
 }
 
-function column(name, { hits, account, trace }, light, pick) {
+function column(name, { hits, account, trace, has_answer: answered }, light, pick) {
   const how = account.story.find(({ label }) => label === "preset")?.text.split(" · ").slice(1).join(" · ") ?? "";
   const items = hits.map((hit) =>
     h(
@@ -139,7 +139,7 @@ function column(name, { hits, account, trace }, light, pick) {
   return h(
     "section",
     { class: "column" },
-    h("header", {}, h("h2", {}, name), h("p", {}, `${how} · ${milliseconds(trace.totalElapsed)}`)),
+    h("header", {}, h("h2", {}, name), h("p", {}, hits.length && !answered ? h("strong", {}, "nothing fits · ") : null, `${how} · ${milliseconds(trace.totalElapsed)}`)),
     h("ol", {}, items),
   );
 }

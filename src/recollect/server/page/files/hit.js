@@ -6,7 +6,7 @@ import { strip, waterfall } from "./waterfall.js";
 import { day, figure, marked, nameOf, percent, shortened } from "./words.js";
 
 /** Return the hit as an element; `told` is its waterfall, `open` whether that is shown, `toggled` hears of changes. */
-export function hitCard(hit, told, scale, { open, toggled, light }) {
+export function hitCard(hit, told, scale, { open, toggled, light, weak = false }) {
   const shown = `why-${hit.rank}`;
   const why = h("div", { id: shown, class: "why", hidden: !open });
   if (open) why.append(waterfall(hit, told, scale));
@@ -32,7 +32,7 @@ export function hitCard(hit, told, scale, { open, toggled, light }) {
   );
   return h(
     "li",
-    { class: "hit", "data-note": hit.id, onmouseenter: () => light(hit.id), onmouseleave: () => light(null) },
+    { class: weak ? "hit weak" : "hit", "data-note": hit.id, onmouseenter: () => light(hit.id), onmouseleave: () => light(null) },
     h("span", { class: "rank", "aria-hidden": "true" }, String(hit.rank)),
     h(
       "article",
@@ -40,7 +40,7 @@ export function hitCard(hit, told, scale, { open, toggled, light }) {
       h("h2", {}, h("a", { href: to("note", [hit.id]), onfocus: () => light(hit.id), onblur: () => light(null) }, shortened(nameOf(hit), 200))),
       hit.path && hit.path !== nameOf(hit) ? h("p", { class: "path" }, hit.path) : null,
       h("p", { class: "snippet" }, marked(hit.snippet, hit.highlights, (text) => h("mark", {}, text))),
-      h("p", { class: "facts" }, facts(hit)),
+      h("p", { class: "facts" }, weak ? h("span", { class: "chip weak" }, "weak") : null, facts(hit)),
       button,
       why,
     ),

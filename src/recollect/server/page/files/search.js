@@ -11,11 +11,12 @@ import { announce, problemBox } from "./notices.js";
 import { remember } from "./places.js";
 import { stats } from "./rights.js";
 import { ladder, timeline } from "./timeline.js";
-import { count, milliseconds } from "./words.js";
+import { count, milliseconds, percent } from "./words.js";
 
 /** Show the view; the result is what to do when it is left. */
 export function searchView(main, { asked }) {
   const open = new Set();
+  let weakShown = null; // the query whose weak candidates the user wants to see
   const results = h("ol", { class: "hits" });
   const notices = h("div", { class: "notices" });
   const speed = h("p", { class: "speed" });
@@ -54,15 +55,22 @@ export function searchView(main, { asked }) {
   }
 
   function show({ data, server }, { query, since }) {
-    const { hits, account, trace } = data;
+    const { account, trace } = data;
+    const weak = data.hits.length > 0 && !data.has_answer;
+    const hits = weak && weakShown !== query ? [] : data.hits;
+    const showWeak = () => {
+      weakShown = query;
+      show({ data, server }, { query, since: performance.now() });
+      results.querySelector("h2 a").focus();
+    };
     const light = (id) => lightUp([results, story], id);
     const toggled = (id, now) => (now ? open.add(id) : open.delete(id));
     const focused = results.contains(document.activeElement) ? document.activeElement : null;
-    fill(notices, told(data, query));
+    fill(notices, told(data, query, hits, showWeak));
     fill(
       results,
       hits.map((hit, place) =>
-        hitCard(hit, account.waterfalls[place], account.scale, { open: open.has(hit.id), toggled, light }),
+        hitCard(hit, account.waterfalls[place], account.scale, { open: open.has(hit.id), toggled, light, weak }),
       ),
     );
     if (focused) refocus(results, focused, controls.focus);
@@ -73,7 +81,7 @@ export function searchView(main, { asked }) {
       const down = h("button", { type: "button", onclick: () => story.scrollIntoView() }, "How it went ↓");
       fill(speed, timing(whole, server), down);
     });
-    announce(hits.length ? `${count(hits.length, "note")} found` : "nothing found");
+    announce(hits.length ? `${count(hits.length, weak ? "weak candidate" : "note")} found` : weak ? "nothing fits" : "nothing found");
   }
 
   async function welcome() {
@@ -107,20 +115,36 @@ function question(query, preset, mode) {
   return { query, trace: true, now: new Date().toISOString(), ...(preset && { preset }), ...(mode && { mode }) };
 }
 
-function told({ hits, account, warnings }, query) {
+/** What stands above the hits; `shown` are those that are drawn, `showWeak` draws the others. */
+function told(data, query, shown, showWeak) {
   return [
-    ...warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
-    account.excluding ? h("p", { class: "notice excluding" }, account.excluding) : null,
-    account.notice ? h("p", { class: "notice" }, account.notice) : null,
-    hits.length
-      ? null
-      : h(
-          "div",
-          { class: "empty" },
-          h("h2", {}, "Nothing found"),
-          h("p", {}, `No note has to do with “${query}”. `, "Fewer words, or a part of one with a star (", h("code", {}, "kube*"), "), may find more."),
-        ),
+    ...data.warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
+    data.account.excluding ? h("p", { class: "notice excluding" }, data.account.excluding) : null,
+    data.account.notice ? h("p", { class: "notice" }, data.account.notice) : null,
+    data.hits.length ? (data.has_answer ? null : nothingFits(data, query, shown.length > 0, showWeak)) : nothingFound(query),
   ];
+}
+
+function nothingFound(query) {
+  return h(
+    "div",
+    { class: "empty" },
+    h("h2", {}, "Nothing found"),
+    h("p", {}, `No note has to do with “${query}”. `, "Fewer words, or a part of one with a star (", h("code", {}, "kube*"), "), may find more."),
+  );
+}
+
+/** There are hits, but none of them is likely to be an answer. */
+function nothingFits({ hits, answer_threshold: threshold }, query, shown, showWeak) {
+  if (shown) return h("p", { class: "notice warning" }, `Nothing in this memory fits “${query}”. These are weak candidates.`);
+  const best = Math.max(...hits.map((hit) => hit.confidence ?? 0));
+  return h(
+    "div",
+    { class: "empty" },
+    h("h2", {}, "Nothing in this memory fits"),
+    h("p", {}, `The best candidate for “${query}” has a confidence of ${percent(best)}; an answer needs ${percent(threshold)}.`),
+    h("button", { type: "button", onclick: showWeak }, `Show ${count(hits.length, "weak candidate")}`),
+  );
 }
 
 function reading(account) {
