@@ -222,6 +222,23 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
     assert run("search", "tea", "-q", "--embedder", "openai:m@http://localhost:1/v1").stderr == ""
 
 
+@pytest.mark.usefixtures("filled")
+def test_what_is_excluded_is_told(run: Run) -> None:
+    result = run("search", "tea NOT coffee")
+    assert "excluding notes with: coffee\n" in result.stderr
+    assert json.loads(run("search", "tea NOT coffee", "--json").stdout)["trace"]["excluded"] == ["coffee"]
+    assert "excluding" not in run("search", "tea").stderr
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_not_inside_a_question_is_a_word(run: Run) -> None:
+    result = run("search", "why do we NOT drink green tea?")
+    assert result.stderr == (
+        "warning: NOT was read as a word, because the query is a question; to use operators, write the search terms "
+        "alone\n"
+    )
+
+
 def test_by_meaning_with_a_real_model(run: Run) -> None:
     if choose_embedder("auto").embedder is None:
         do_without("no model is installed")

@@ -538,6 +538,43 @@ class TestGraph:
         assert result.warnings == ["connections were not followed: disk gone"]
 
 
+class TestOperatorsInQuestions:
+    QUESTION = "why do we NOT use MongoDB?"
+
+    def test_they_are_words_in_the_default_preset(self) -> None:
+        result = retrieval(Index(words={"use OR mongodb": ["a"]}), preset="default").search(self.QUESTION)
+        assert ids(result) == ["a"]
+        assert result.trace.excluded == ()
+        assert "excluded" not in result.trace.to_dict()
+        assert (result.trace.original_query, result.trace.compiled_query) == (self.QUESTION, "use OR mongodb")
+        assert result.warnings[0] == (
+            "NOT was read as a word, because the query is a question; to use operators, write the search terms alone"
+        )
+
+    def test_several_are_told_together(self) -> None:
+        result = retrieval(Index(), preset="default").search("is it tea AND milk OR is it NOT so?")
+        assert result.warnings[0].startswith("AND and OR and NOT were read as words, because")
+
+    def test_they_are_operators_in_the_source_presets(self) -> None:
+        result = retrieval(Index(), preset="jeffs-brain").search(self.QUESTION)
+        assert result.trace.compiled_query == "why OR do OR we AND NOT use OR mongodb"
+        assert result.warnings == []
+
+    def test_dates_are_appended_to_the_words(self) -> None:
+        result = retrieval(Index(), preset="default").search(
+            "what did I NOT eat 2 days ago?", question_date="2026-04-18"
+        )
+        assert result.trace.compiled_query == "eat OR days OR ago OR 20260416 OR 20260416"
+
+    def test_what_is_excluded_is_told_as_it_was_written(self) -> None:
+        walk = retrieval(Index(), preset="default", aliases={"k8s": ["kubernetes", "kube"]})
+        trace = walk.search('Coffee NOT Decaf NOT "Instant  Mix" NOT kub* NOT K8s NOT Decaf').trace
+        assert trace.excluded == ("Decaf", '"Instant Mix"', "kub*", "K8s")
+        assert trace.to_dict()["excluded"] == list(trace.excluded)
+        assert "excluded     Decaf\n" in retrieval(Index(), preset="default").search("coffee NOT Decaf, tea").explain()
+        assert retrieval(Index(), preset="memini").search("coffee NOT decaf").trace.excluded == ()
+
+
 class TestReplaced:
     def test_what_replaced_a_note_takes_its_place(self) -> None:
         edges = (

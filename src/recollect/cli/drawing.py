@@ -58,12 +58,12 @@ def draw_explanation(console: Console, result: SearchResult, *, limit: int | Non
 
 
 def draw_retry(result: SearchResult) -> None:
-    """Say what was done where the query's words found nothing."""
-    from recollect.retrieval.wording import retry_in_words  # noqa: PLC0415 (brings numpy)
+    """Say what the query excludes, and what was done where its words found nothing."""
+    from recollect.retrieval.wording import exclusion_in_words, retry_in_words  # noqa: PLC0415 (brings numpy)
 
-    told = retry_in_words(result.trace)
-    if told:
-        terminal.say_aside(told)
+    for told in (exclusion_in_words(result.trace), retry_in_words(result.trace)):
+        if told:
+            terminal.say_aside(told)
 
 
 def draw_summary(console: Console, result: SearchResult) -> None:

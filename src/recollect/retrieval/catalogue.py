@@ -32,7 +32,7 @@ _NO_RERANK = RerankRules(on=False)
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
-    query=QueryRules(common=0.45),
+    query=QueryRules(common=0.45, question_operators=False),
     ladder=LadderRules(trust=0.5),
     fusion=FusionRules(
         method="convex",

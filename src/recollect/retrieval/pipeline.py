@@ -137,6 +137,7 @@ class Retrieval:
                 rrf_k=chosen.fusion.k,
                 preset=chosen.name,
                 embedder=self._dense.name,
+                excluded=request.excluded,
                 date_hints=request.date_hints,
                 warnings=list(request.warnings),
             ),

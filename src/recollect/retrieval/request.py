@@ -21,6 +21,7 @@ from recollect.query import (
     with_dates,
 )
 from recollect.query.dates import QuestionDate
+from recollect.query.questions import operators_as_words
 from recollect.retrieval.preset import Preset
 
 __all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "shortened", "wanted"]
@@ -55,6 +56,8 @@ class Request:
     now: datetime
     date_hints: tuple[str, ...]
     warnings: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+    """What notes must not hold, as the person wrote it."""
 
 
 def read_place(namespace: str | None, filters: Filters | Mapping[str, Any] | None, depth: int) -> Place:
@@ -72,12 +75,15 @@ def read_request(
 ) -> Request:
     """Return ``query`` as the preset reads it, with the dates that it speaks of, seen from ``question_date``."""
     asked, warnings = _asked(question_date)
+    text, operators = (query, ()) if preset.query.question_operators else operators_as_words(query)
+    if operators:
+        warnings = (*warnings, _words_of_a_question(operators))
     hints = expand_temporal(query, question_date).date_hints if asked else ()
-    own = read_tree(query, preset, aliases)
+    own = read_tree(text, preset, aliases)
     most = preset.query.most_words
     words, cut = shortened(own, most)
     strict = preset.query.reading == "strict"
-    augmented = augment_with_temporal(query, question_date) if hints else query
+    augmented = augment_with_temporal(text, question_date) if hints else text
     compiled = words
     if hints:
         dated = read_tree(augmented, preset, aliases)
@@ -92,6 +98,7 @@ def read_request(
         compiled=compile_fts5(compiled),
         meaning=meaning,
         excluding=own if strict else None,
+        excluded=_excluded(own) if strict else (),
         now=arguments.instant("now", now) if now is not None else asked or datetime.now(UTC),
         date_hints=hints,
         warnings=(*own.warnings, *warnings, *cut),
@@ -121,6 +128,17 @@ def excluding(tree: Query, by: Query) -> Query:
     """Return ``tree`` with all that ``by`` excludes excluded from it, too."""
     exclusions = [token for token, excluded in _marked(by) if excluded]
     return replace(tree, tokens=(*tree.tokens, *exclusions)) if exclusions else tree
+
+
+def _excluded(tree: Query) -> tuple[str, ...]:
+    """Return what a query excludes, as the person wrote it; an alias is not named beside its word."""
+    own = (token for token, excluded in _marked(tree) if excluded and token.alternative <= 1)
+    return tuple(dict.fromkeys((token.source or token.text).strip("?!.,;:()") for token in own))
+
+
+def _words_of_a_question(operators: Sequence[str]) -> str:
+    named, verb = " and ".join(operators), "was read as a word" if len(operators) == 1 else "were read as words"
+    return f"{named} {verb}, because the query is a question; to use operators, write the search terms alone"
 
 
 def _marked(tree: Query) -> list[tuple[Token, bool]]:

@@ -142,6 +142,8 @@ class QueryRules(Section):
     """Whether a query of nothing but stopwords is searched with its words after all."""
     most_words: int = checked(128, _count_between(0, _MANY))
     """How many words of a long text are looked for; 0 for all."""
+    question_operators: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too, or words."""
     common: float = checked(1.0, number_between(0, 1))
     """A word that more than this share of the notes hold is left out of the query's vector; 1: none is."""
 

@@ -38,6 +38,8 @@ def story(trace: Trace) -> Iterator[tuple[str, str]]:
     yield "looked for", one_line(trace.compiled_query, _LONGEST_QUERY) or "nothing by words"
     if trace.embedder_used and trace.embedded_query:
         yield "by meaning", one_line(trace.embedded_query, _LONGEST_QUERY)
+    if trace.excluded:
+        yield "excluded", ", ".join(map(one_line, trace.excluded))
     if trace.date_hints:
         yield "dates", ", ".join(map(one_line, trace.date_hints))
     if trace.preset:

@@ -110,6 +110,8 @@ class Trace:
     """What each note was read with, by its id."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
     """The rules of the fusion: method, k, base of ranks, weights."""
+    excluded: tuple[str, ...] = ()
+    """What notes must not hold to be found, in every leg, as the person wrote it."""
     date_hints: tuple[str, ...] = ()
     """The dates that the query's relative times were taken for."""
     graph_elapsed: float = 0.0
@@ -157,6 +159,7 @@ class Trace:
             "embedder": self.embedder,
             "embeddedQuery": self.embedded_query,
             "fusion": dict(self.fusion),
+            "excluded": list(self.excluded),
             "dateHints": list(self.date_hints),
             "contextElapsed": self.context_elapsed,
             "graphElapsed": self.graph_elapsed,

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from recollect.model import Candidate, Step
     from recollect.retrieval.trace import Context, Trace
 
-__all__ = ["context_in_words", "fusion_in_words", "rerank_in_words", "retry_in_words", "standing_in_words"]
+__all__ = [
+    "context_in_words",
+    "exclusion_in_words",
+    "fusion_in_words",
+    "rerank_in_words",
+    "retry_in_words",
+    "standing_in_words",
+]
 
 _LEGS = {"lexical": "words", "vector": "meaning", "graph": "connections"}
 _ENDS = {1: "st", 2: "nd", 3: "rd"}
@@ -100,6 +107,16 @@ def rerank_in_words(trace: Trace) -> str:
     }
     reason = trace.rerank_skipped_reason
     return f"skipped: {reasons.get(reason, one_line(reason))}" if reason else ""
+
+
+def exclusion_in_words(trace: Trace) -> str:
+    """Return what notes must not hold to be found; empty where a query excludes nothing.
+
+    >>> from recollect.retrieval import Trace
+    >>> exclusion_in_words(Trace(mode="bm25", original_query="coffee NOT decaf", excluded=("decaf",)))
+    'excluding notes with: decaf'
+    """
+    return f"excluding notes with: {', '.join(map(one_line, trace.excluded))}" if trace.excluded else ""
 
 
 def retry_in_words(trace: Trace) -> str:

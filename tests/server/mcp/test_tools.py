@@ -73,6 +73,17 @@ class TestRecall:
             "namespace": "tea",
         }
 
+    def test_what_is_excluded_is_told(self, memory: Memory) -> None:
+        told = answer(memory, "recall", query='tea NOT green NOT "black cat"')
+        assert told["excluded"] == ["green", '"black cat"']
+        assert "t1" not in [hit["id"] for hit in told["hits"]]
+
+    def test_a_not_inside_a_question_excludes_nothing(self, memory: Memory) -> None:
+        told = answer(memory, "recall", query="why do we NOT prefer green tea?")
+        assert "excluded" not in told
+        assert told["warnings"][0].startswith("NOT was read as a word")
+        assert told["hits"][0]["id"] == "t1"
+
     def test_it_says_plainly_when_nothing_was_found(self, memory: Memory) -> None:
         told = answer(memory, "recall", query="zebra")
         assert told["answer"].startswith("Nothing was found.")

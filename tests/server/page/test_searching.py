@@ -52,6 +52,12 @@ def test_the_rungs_of_the_ladder_are_shown(visit: Opening, server: Running) -> N
     expect(page.locator(".notices .notice")).to_contain_text("sencha")
 
 
+def test_what_is_excluded_is_shown(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    assert search(page, "tea NOT coffee")["trace"]["excluded"] == ["coffee"]
+    expect(page.locator(".notices .notice")).to_have_text("excluding notes with: coffee")
+
+
 def test_where_both_legs_had_a_hit(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     hits = search(page, "which tea for the bike?")["hits"]

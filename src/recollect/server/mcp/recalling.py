@@ -63,6 +63,9 @@ class Recalled(BaseModel):
     sure: bool = Field(description="False if nothing was found, or nothing that surely has to do with the question.")
     hits: list[Found] = Field(description="The best first.")
     namespace: str
+    excluded: list[str] | None = Field(
+        default=None, description="What the query excludes by NOT: notes that hold one of these are not returned."
+    )
     warnings: list[str] | None = Field(default=None, description="What the search had to do without.")
 
 
@@ -94,6 +97,7 @@ def _told(call: Call, result: SearchResult) -> dict[str, Any]:
         "sure": best >= SURE,
         "hits": [_found(hit, result.query) for hit in result],
         "namespace": call.namespace,
+        "excluded": list(result.trace.excluded) or None,
         "warnings": result.warnings or None,
     }
 

@@ -110,6 +110,7 @@ function question(query, preset, mode) {
 function told({ hits, account, warnings }, query) {
   return [
     ...warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
+    account.excluding ? h("p", { class: "notice excluding" }, account.excluding) : null,
     account.notice ? h("p", { class: "notice" }, account.notice) : null,
     hits.length
       ? null
