@@ -9,7 +9,7 @@ from recollect.retrieval.lines import one_line
 
 if TYPE_CHECKING:
     from recollect.model import Candidate, Step
-    from recollect.retrieval.trace import Context, Trace
+    from recollect.retrieval.trace import Context, StemOnly, Trace
 
 __all__ = [
     "context_in_words",
@@ -18,6 +18,7 @@ __all__ = [
     "rerank_in_words",
     "retry_in_words",
     "standing_in_words",
+    "stem_only_in_words",
 ]
 
 _LEGS = {"lexical": "words", "vector": "meaning", "graph": "connections"}
@@ -39,6 +40,16 @@ def context_in_words(context: Context, candidate: Candidate) -> str:
     else:
         read = "with its best passage"
     return read + (", not found at first" if context.own is None else f", at first {context.own:.2f}")
+
+
+def stem_only_in_words(discount: StemOnly) -> str:
+    """Return which words a note holds in another form alone, and what the lexical leg had given it at first.
+
+    >>> from recollect.retrieval.trace import StemOnly
+    >>> stem_only_in_words(StemOnly(3.5, ("ines",)))
+    'another form of ines, at first 3.5'
+    """
+    return f"another form of {', '.join(map(one_line, discount.words))}, at first {discount.before:.4g}"
 
 
 def standing_in_words(candidate: Candidate) -> str:
