@@ -32,7 +32,7 @@ _NO_RERANK = RerankRules(on=False)
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
-    query=QueryRules(common=0.45, question_operators=False),
+    query=QueryRules(common=0.45, question_operators=False, stem_only_weight=0.5),
     ladder=LadderRules(trust=0.5),
     fusion=FusionRules(
         method="convex",

@@ -9,11 +9,11 @@ from recollect import arguments
 from recollect.model import Candidate, as_candidates
 from recollect.retrieval.lines import LEAST_WIDTH, WIDTH, one_line, shortened
 from recollect.retrieval.timeline import draw_head, parts, story
-from recollect.retrieval.waterfall import draw_row, highest, pointers, rows, widths
+from recollect.retrieval.waterfall import Row, draw_row, highest, pointers, rows, widths
 from recollect.retrieval.wording import exclusion_in_words, retry_in_words, standing_in_words
 
 if TYPE_CHECKING:
-    from recollect.retrieval.trace import Context, Trace
+    from recollect.retrieval.trace import Trace
 
 __all__ = ["account", "explain", "explain_search"]
 
@@ -38,7 +38,7 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
         importance     × 0.76  0.012459  ██████████████░░░░  importance 0.20
         score                  0.012459  █████████████▋
     """
-    return _drawn(as_candidates("candidates", candidates), {}, limit=limit, width=width)
+    return _drawn(as_candidates("candidates", candidates), None, limit=limit, width=width)
 
 
 def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) -> str:
@@ -48,7 +48,7 @@ def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) 
     >>> explain_search(Trace(mode="bm25", original_query="tea")).splitlines()[0]
     'query        tea'
     """
-    results = _drawn(trace.results, trace.contexts, limit=limit, width=width)
+    results = _drawn(trace.results, trace, limit=limit, width=width)
     head = draw_head(trace, max(LEAST_WIDTH, width))
     return f"{head}\n\n{results}" if results else head
 
@@ -77,19 +77,25 @@ def account(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
                 "id": candidate.id,
                 "sentence": standing_in_words(candidate),
                 "notes": list(pointers(candidate, places)),
-                "rows": [row.to_dict() for row in rows(candidate, trace.contexts.get(candidate.id))],
+                "rows": [row.to_dict() for row in _rows(candidate, trace)],
             }
             for candidate in shown
         ],
     }
 
 
-def _drawn(found: Sequence[Candidate], contexts: Mapping[str, Context], *, limit: int | None, width: int) -> str:
-    """Return the drawing of each result; ``contexts`` say what some of them were read with."""
+def _rows(candidate: Candidate, trace: Trace | None) -> list[Row]:
+    if trace is None:
+        return rows(candidate)
+    return rows(candidate, trace.contexts.get(candidate.id), trace.stem_only.get(candidate.id))
+
+
+def _drawn(found: Sequence[Candidate], trace: Trace | None, *, limit: int | None, width: int) -> str:
+    """Return the drawing of each result; the trace says how some of them were read."""
     shown = _first(found, limit)
     columns = max(LEAST_WIDTH, arguments.count("width", width))
     scale, cells = highest(shown), columns // 5
-    tables = [rows(candidate, contexts.get(candidate.id)) for candidate in shown]
+    tables = [_rows(candidate, trace) for candidate in shown]
     aligned = widths([row for table in tables for row in table])
     places = _places(found)
     return "\n\n".join(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
 from recollect.query import Query, compile_fts5, query_tokens
 from recollect.query.stopwords import STOPWORDS
 from recollect.retrieval.chunks import NamedChunks
+from recollect.retrieval.exact_forms import UNSAFE_DEPTH, discount_stem_only, has_unsafe_stem
 from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, shortened, wanted
-from recollect.retrieval.trace import Attempt
+from recollect.retrieval.trace import Attempt, StemOnly
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
@@ -31,6 +33,8 @@ class Worded(NamedTuple):
     """Whether it was found by names that are spelt alike, and not by words at all."""
     guessed: bool = False
     """Whether it was a guess which words, or names, were meant."""
+    stem_only: Mapping[str, StemOnly] = MappingProxyType({})
+    """Which of it was discounted for holding words in another form."""
 
 
 class LexicalLeg:
@@ -44,6 +48,7 @@ class LexicalLeg:
         self._preset = preset
         self._aliases = aliases
         self._chunks = trigram_chunks
+        self._stem_only: Mapping[str, StemOnly] = {}
 
     def search(self, request: Request, place: Place, attempts: list[Attempt], *, retry: bool) -> Worded:
         """Return what the words find, the best first, and write down each try."""
@@ -58,7 +63,7 @@ class LexicalLeg:
             found = self._ask(request.tree, place)
             attempts.append(Attempt("initial", request.compiled, len(found)))
         if found or not retry or not self._preset.ladder.on:
-            return Worded(found, request.tree)
+            return Worded(found, request.tree, stem_only=self._stem_only)
         tried = [request.tree]
 
         def search(text: str) -> list[Candidate]:
@@ -77,19 +82,23 @@ class LexicalLeg:
         if not found:
             return Worded(found, request.tree)
         by_name, guessed = attempts[-1].strategy == BY_NAME, attempts[-1].strategy in GUESSES
-        return Worded(found, request.tree if by_name else tried[-1], by_name, guessed)
+        forms = {} if by_name else self._stem_only
+        return Worded(found, request.tree if by_name else tried[-1], by_name, guessed, forms)
 
     def _ask(self, tree: Query, place: Place) -> list[Candidate]:
         if not tree.tokens:
             return []
+        weight = self._preset.query.stem_only_weight
+        deep = max(place.depth, UNSAFE_DEPTH) if weight < 1 and has_unsafe_stem(tree) else place.depth
         answer = self._index.search_text(
             tree,
-            place.depth,
+            deep,
             namespace=place.namespace,
             filters=place.filters,
             reading=self._preset.query.reading,
         )
-        return as_candidates("search_text", answer)[: place.depth]
+        found, self._stem_only = discount_stem_only(as_candidates("search_text", answer)[:deep], tree, weight)
+        return found[: place.depth]
 
     def _rung(self, text: str, request: Request) -> Query:
         """Return a rung's words as a query; what the person excluded stays excluded."""

@@ -232,6 +232,7 @@ class Retrieval:
         leg = LexicalLeg(self._index, walk.preset, self._aliases, self._chunks)
         try:
             walk.worded = leg.search(walk.request, walk.place, walk.trace.attempts, retry=retry)
+            walk.trace.stem_only = walk.worded.stem_only
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             walk.trace.error_stage, walk.trace.error_detail = "bm25", told(error)
             walk.trace.warnings.append(f"the search by words failed: {told(error)}")

@@ -144,6 +144,8 @@ class QueryRules(Section):
     """How many words of a long text are looked for; 0 for all."""
     question_operators: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
     """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too, or words."""
+    stem_only_weight: float = checked(1.0, number_between(0, 1))
+    """What a match counts in the lexical leg that only the stemmer made, where one of the word itself counts 1."""
     common: float = checked(1.0, number_between(0, 1))
     """A word that more than this share of the notes hold is left out of the query's vector; 1: none is."""
 

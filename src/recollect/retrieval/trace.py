@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from recollect.model import Candidate
 from recollect.ranking import Loan
 
-__all__ = ["Attempt", "Context", "StageRun", "Trace", "recomputed_score"]
+__all__ = ["Attempt", "Context", "StageRun", "StemOnly", "Trace", "recomputed_score"]
 
 
 class Attempt(NamedTuple):
@@ -48,6 +48,23 @@ class Context(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready data."""
         return {"own": self.own, "beside": list(self.beside)}
+
+
+class StemOnly(NamedTuple):
+    """Why a note counts less in the lexical leg: it does not hold the words as they were written.
+
+    >>> StemOnly(3.5, ("ines",)).to_dict()
+    {'before': 3.5, 'words': ['ines']}
+    """
+
+    before: float
+    """What the lexical leg had given it."""
+    words: tuple[str, ...]
+    """The words of the query that it holds in another form alone."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data."""
+        return {"before": self.before, "words": list(self.words)}
 
 
 class StageRun(NamedTuple):
@@ -108,6 +125,8 @@ class Trace:
     context_elapsed: float = 0.0
     contexts: Mapping[str, Context] = field(default_factory=dict)
     """What each note was read with, by its id."""
+    stem_only: Mapping[str, StemOnly] = field(default_factory=dict)
+    """Which notes of the lexical leg were discounted for holding words in another form, by their ids."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
     """The rules of the fusion: method, k, base of ranks, weights."""
     excluded: tuple[str, ...] = ()
@@ -194,6 +213,7 @@ class Trace:
         optional = {
             "rerankScore": found.rerank_score,
             "context": self.contexts[found.id].to_dict() if found.id in self.contexts else None,
+            "stemOnly": self.stem_only[found.id].to_dict() if found.id in self.stem_only else None,
             "supersededBy": list(found.superseded_by) or None,
             "inheritedRelevance": found.inherited_relevance,
             "inheritedConfidence": found.inherited_confidence,

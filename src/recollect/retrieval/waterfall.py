@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.model import Candidate, Step
 from recollect.retrieval.lines import bar, change_bar, hanging, one_line
-from recollect.retrieval.wording import context_in_words
+from recollect.retrieval.wording import context_in_words, stem_only_in_words
 
 if TYPE_CHECKING:
-    from recollect.retrieval.trace import Context
+    from recollect.retrieval.trace import Context, StemOnly
 
 __all__ = ["Row", "draw_row", "highest", "pointers", "rows", "widths"]
 
@@ -49,9 +49,9 @@ def highest(candidates: Sequence[Candidate]) -> float:
     return max(scores, default=0.0)
 
 
-def rows(candidate: Candidate, context: Context | None = None) -> list[Row]:
-    """Return the waterfall of a candidate; ``context`` is what it was read with."""
-    legs, stages = list(_legs(candidate, context)), list(_stages(candidate))
+def rows(candidate: Candidate, context: Context | None = None, stem_only: StemOnly | None = None) -> list[Row]:
+    """Return the waterfall of a candidate; ``context`` is what it was read with, ``stem_only`` a discount it had."""
+    legs, stages = list(_legs(candidate, context, stem_only)), list(_stages(candidate))
     sure = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
     if candidate.inherited_confidence is not None:
         sure += ", that of a note it supersedes"
@@ -87,12 +87,14 @@ def draw_row(row: Row, columns: tuple[int, int, int], scale: float, cells: int, 
     return hanging(beginning, row.reason, width)
 
 
-def _legs(candidate: Candidate, context: Context | None) -> Iterator[Row]:
+def _legs(candidate: Candidate, context: Context | None, stem_only: StemOnly | None) -> Iterator[Row]:
     """Yield what each leg gave, each from where the one before it ends, and their sum."""
     contributions = candidate.contributions
     so_far = 0.0
     for part in contributions:
         found = f"rank {part.rank} · raw {part.score:.4g}"
+        if stem_only is not None and part.leg == "lexical":
+            found += f" · {stem_only_in_words(stem_only)}"
         if context is not None and part.leg == "lexical":
             found += f" · {context_in_words(context, candidate)}"
         yield Row("leg", one_line(part.leg), so_far, so_far + part.points, f"+{part.points:.6f}", found)

@@ -9,7 +9,7 @@ from recollect.retrieval.lines import one_line
 
 if TYPE_CHECKING:
     from recollect.model import Candidate, Step
-    from recollect.retrieval.trace import Context, Trace
+    from recollect.retrieval.trace import Context, StemOnly, Trace
 
 __all__ = [
     "context_in_words",
@@ -19,6 +19,7 @@ __all__ = [
     "rerank_in_words",
     "retry_in_words",
     "standing_in_words",
+    "stem_only_in_words",
 ]
 
 _LEGS = {"lexical": "words", "vector": "meaning", "graph": "connections"}
@@ -49,6 +50,16 @@ def no_answer_in_words(confidence: float, threshold: float) -> str:
     'the best confidence is 0.0912, below the answer threshold of 0.5'
     """
     return f"the best confidence is {confidence:.3g}, below the answer threshold of {threshold:g}"
+
+
+def stem_only_in_words(discount: StemOnly) -> str:
+    """Return which words a note holds in another form alone, and what the lexical leg had given it at first.
+
+    >>> from recollect.retrieval.trace import StemOnly
+    >>> stem_only_in_words(StemOnly(3.5, ("ines",)))
+    'another form of ines, at first 3.5'
+    """
+    return f"another form of {', '.join(map(one_line, discount.words))}, at first {discount.before:.4g}"
 
 
 def standing_in_words(candidate: Candidate) -> str:

@@ -6,7 +6,7 @@ Every thread has tokenizers of its own.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import apsw
 
 from recollect.query import normalise
 
-__all__ = ["BREAK", "indexed", "plain", "spellings", "stem", "stems", "stems_of", "words"]
+__all__ = ["BREAK", "indexed", "plain", "spellings", "spellings_of", "stem", "stems", "stems_of", "words"]
 
 BREAK = "\ue000"
 """Stands between texts that are read at once: for the tokenizer a word, and in no title."""
@@ -95,11 +95,21 @@ def spellings(text: str, stem: str) -> Iterator[str]:
     >>> list(spellings("Cafés, and a cafe.", "cafe"))
     ['cafés', 'cafe']
     """
+    for _, spelt in spellings_of(text, (stem,)):
+        yield spelt
+
+
+def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the words of a text that the index holds as one of ``stems``, in small letters, each behind its stem.
+
+    >>> list(spellings_of("Cafés, two teas.", {"cafe", "tea"}))
+    [('cafe', 'cafés'), ('tea', 'teas')]
+    """
     encoded = text.encode()
     tokens: Any = _own.stemming(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
     for start, end, token in tokens:
-        if token == stem:
-            yield encoded[start:end].decode().lower()
+        if token in stems:
+            yield token, encoded[start:end].decode().lower()
 
 
 def _read(tokenizer: apsw.FTS5Tokenizer, texts: Sequence[str]) -> list[str]:

@@ -1,0 +1,174 @@
+"""Exact forms before stems: a note that holds a word as it was written counts more than one that shares its stem.
+
+The word index holds stems without accents, so that *Ines* finds every *in*, and *this* finds *Thị*. What was found is
+therefore read once more. A word of the query is held
+
+- exactly, where the note has it as it was written, whatever the case;
+- inflected, where the note has it with other accents or another common ending, and neither is a stopword;
+- by its stem only, where nothing else explains the match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from recollect.model import Candidate
+from recollect.query import Query, Token, normalise
+from recollect.query.stopwords import STOPWORDS
+from recollect.retrieval.trace import StemOnly
+from recollect.stores import tokens
+
+__all__ = ["UNSAFE_DEPTH", "discount_stem_only", "has_unsafe_stem"]
+
+UNSAFE_DEPTH = 1000
+"""How many notes are read where the only word of a query shares its stem with a stopword, which most notes hold."""
+CHARACTERS = 20_000
+"""How much of a note's content is read; a word that may stand further on is not called missing."""
+_SHORTEST_STEM = 3
+_ENDINGS = frozenset(
+    ["", *"s es e y ies d ed ied ing ings er ers ly al ion ions ation ations ment ments".split()],
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+class _Form(NamedTuple):
+    """A word of the query: as it was written, in small letters, and as the index holds it."""
+
+    written: str
+    plain: str
+    stem: str
+    pattern: re.Pattern[str]
+
+
+def discount_stem_only(
+    candidates: Sequence[Candidate], tree: Query, weight: float
+) -> tuple[list[Candidate], Mapping[str, StemOnly]]:
+    """Return lexical candidates with the matches by stem only discounted, best first, and what was discounted.
+
+    Of the words of the query that a note holds, those that it holds exactly or inflected count 1, those that it holds
+    by their stem only ``weight``; the note's score is multiplied by the mean. Where the query has one word, a note that
+    does not hold it exactly has at most ``weight`` times the lowest score of those that do. Phrases and prefixes are
+    left alone, and so are words with punctuation inside. Each text is read once, as far as :data:`CHARACTERS`.
+
+    >>> from recollect.query import parse
+    >>> notes = [Candidate("a", content="in town, in May", score=2.0), Candidate("b", content="Ines", score=1.0)]
+    >>> [(note.id, note.score) for note in discount_stem_only(notes, parse("Ines"), 0.5)[0]]
+    [('b', 1.0), ('a', 0.5)]
+    """
+    words = _forms(tree.tokens)
+    if weight >= 1 or not words:
+        return list(candidates), {}
+    read = [(candidate, *_read(candidate, words)) for candidate in candidates]
+    lowest = None
+    if len(words) == 1:
+        lowest = min((candidate.score for candidate, exact, *_ in read if exact), default=None)
+    discounted: dict[str, StemOnly] = {}
+    scored = []
+    for candidate, exact, inflected, by_stem in read:
+        held = len(exact) + len(inflected) + len(by_stem)
+        score = candidate.score
+        if by_stem:
+            score *= (held - (1 - weight) * len(by_stem)) / held
+        if lowest is not None and (inflected or by_stem):
+            score = min(score, weight * lowest)
+        if score != candidate.score:
+            discounted[candidate.id] = StemOnly(candidate.score, (*by_stem, *inflected))
+            candidate = candidate.copy()  # noqa: PLW2901 (what was given stays as it is)
+            candidate.score = candidate.lexical_score = score
+        scored.append(candidate)
+    return (_ranked(scored), discounted) if discounted else (list(candidates), {})
+
+
+def has_unsafe_stem(tree: Query) -> bool:
+    """Return whether the only word of a query shares its stem with a stopword, or has next to none.
+
+    >>> from recollect.query import parse
+    >>> has_unsafe_stem(parse("Ines")), has_unsafe_stem(parse("kubernetes"))
+    (True, False)
+    """
+    words = _forms(tree.tokens)
+    forms = words[0] if len(words) == 1 else ()
+    return any(
+        form.stem != form.plain and (form.stem in STOPWORDS or len(form.stem) < _SHORTEST_STEM) for form in forms
+    )
+
+
+def _read(candidate: Candidate, words: Sequence[Sequence[_Form]]) -> tuple[list[str], list[str], list[str]]:
+    """Return which words a note holds exactly, which inflected, and which by their stem only, as they were written."""
+    texts = (candidate.title, candidate.summary, candidate.path, candidate.content[:CHARACTERS])
+    text = normalise("\n".join(texts))
+    folded = text.casefold()
+    exact: list[str] = []
+    others: list[Sequence[_Form]] = []
+    for group in words:
+        if any(form.written in folded and form.pattern.search(folded) for form in group):
+            exact.append(group[0].written)
+        elif len(candidate.content) <= CHARACTERS and any(_may_hold(folded, form) for form in group):
+            others.append(group)
+    spelt: dict[str, set[str]] = {}
+    if others:
+        for stem, word in tokens.spellings_of(text, {form.stem for group in others for form in group}):
+            spelt.setdefault(stem, set()).add(word)
+    inflected, by_stem = [], []
+    for group in others:
+        found = [(word, form) for form in group for word in spelt.get(form.stem, ())]
+        if any(_is_inflected(word, form) for word, form in found):
+            inflected.append(group[0].written)
+        elif found:  # else it stands where it is not looked for here, such as in a tag
+            by_stem.append(group[0].written)
+    return exact, inflected, by_stem
+
+
+def _may_hold(folded: str, form: _Form) -> bool:
+    """Return whether a text may hold a word of the same stem: most do not, and are not split into words.
+
+    The stemmer changes what follows the stem, and at most the stem's last letter, as from *fly* to *fli*.
+    """
+    return form.stem[:-1] in folded or not folded.isascii()
+
+
+def _is_inflected(spelt: str, form: _Form) -> bool:
+    plain = tokens.plain(spelt)
+    if plain == form.plain:
+        return True
+    shared = next((at for at, (a, b) in enumerate(zip(plain, form.plain, strict=False)) if a != b), None)
+    shared = min(len(plain), len(form.plain)) if shared is None else shared
+    endings = {_ending(plain, shared), _ending(form.plain, shared)}
+    return endings <= _ENDINGS and STOPWORDS.isdisjoint((plain, form.plain))
+
+
+def _ending(word: str, shared: int) -> str:
+    """Return what follows the letters that two words share, without a consonant that is doubled before it."""
+    ending = word[shared:]
+    return ending[1:] if shared and ending[:1] == word[shared - 1] else ending
+
+
+@lru_cache(maxsize=64)
+def _forms(query: tuple[Token, ...]) -> tuple[tuple[_Form, ...], ...]:
+    """Return the single words that a query wants, each with the aliases in its place."""
+    groups: list[list[_Form]] = []
+    excluded = False
+    for token in query:
+        first = token.alternative <= 1
+        excluded = token.operator == "NOT" if first else excluded
+        written = _WORD.findall(token.text if token.alternative else token.source or token.text)
+        if first:
+            groups.append([])
+        if token.kind == "term" and not excluded and len(written) == 1 and groups:
+            word = written[0].casefold()
+            pattern = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
+            groups[-1].append(_Form(word, tokens.plain(word), tokens.stem(word), pattern))
+    unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
+    return tuple(unique.values())
+
+
+def _ranked(scored: list[Candidate]) -> list[Candidate]:
+    ranked = sorted(scored, key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
+    for rank, candidate in enumerate(ranked, start=1):
+        if candidate.lexical_rank != rank:
+            ranked[rank - 1] = candidate.copy()
+            ranked[rank - 1].lexical_rank = rank
+    return ranked
