@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["EmbeddingText", "embedding_text", "pieces"]
+__all__ = ["EmbeddingText", "chunk_count", "embedding_text", "pieces"]
 
 PIECE = 300
 """How many characters a piece has at most, but for its heading: a few sentences."""
@@ -63,6 +63,15 @@ def pieces(text: str) -> list[str]:
     if not gathered:
         return [str(text[:WHOLE])]  # nothing but white space
     return [f"{heading}\n{piece}" for piece in gathered] if heading else gathered
+
+
+def chunk_count(length: int) -> int:
+    """Return about how many pieces a text of ``length`` characters has, from the length alone.
+
+    >>> chunk_count(400), chunk_count(1500), chunk_count(10**6)
+    (1, 5, 64)
+    """
+    return 1 if length <= WHOLE else min(MOST_PIECES, -(-length // PIECE))
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Turns: which turns of a conversation are likely to hold an answer.
 
-A turn of whom the question is about tells more than one of somebody else, a turn that asks tells little, and so does a
-short one: most are thanks and greetings. None of it is certain, and the factors are small.
+A turn of the person whom the question is about tells more than one of somebody else: of the speaker that it names,
+or, where someone asks about themselves ("when did I ..."), of the role ``user``. A turn that asks tells little, and so
+does one that is short for its speaker: most are thanks and greetings. None of it is certain, and the factors are small.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ __all__ = ["weigh_turns"]
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")
 _ENDS = re.compile(r"[.!?…]+")
 _WORD = re.compile(r"[^\W_]+")
+_ASKER = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
+_ASKED = frozenset(("you", "your", "yours"))
+_USER = frozenset(("user", "human"))
+"""The roles under which chat transcripts keep what a person said to an assistant."""
 _FARTHEST = 1.5
 """How far, in powers of e, a turn counts as shorter or longer than the others."""
 
@@ -36,8 +41,9 @@ def weigh_turns(
     """Return ``candidates`` with turns multiplied by what they may tell.
 
     A turn is a note with a session and a position that begins with the name of its speaker, as in ``Ada: I moved.``. It
-    counts ``1 + speaker`` if the query names that speaker and not all; one that asks, ``1 - asks`` times the share
-    of its sentences that are questions. A turn of ``w`` words, where the median is ``m``, counts
+    counts ``1 + speaker`` if the query names that speaker and not all, or if the query speaks of its author alone ("I",
+    "my", without "you") and the speaker is the ``user``; one that asks, ``1 - asks`` times the share of its sentences
+    that are questions. A turn of ``w`` words, where the median of its speaker's turns is ``m``, counts
     ``1 + length * ln((w + 1) / (m + 1))``, the logarithm kept within 1.5.
 
     >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
@@ -53,24 +59,26 @@ def weigh_turns(
     turns = {each.id: _words(each) for each in found if speakers.get(each.id)}
     if not turns:
         return found
-    usual = median(turns.values())
     known = {speakers[turn] for turn in turns}
+    usual = {name: median(words for turn, words in turns.items() if speakers[turn] == name) for name in known}
     words = set(_WORD.findall(query.lower()))
     named = {name for name in known if words.issuperset(_WORD.findall(name.lower()))}
     named = named if named != known else set()
+    if not words.isdisjoint(_ASKER) and words.isdisjoint(_ASKED):
+        named |= {name for name in known if name.lower() in _USER}
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         if candidate.id not in turns:
             return []
         effects = []
         if speakers[candidate.id] in named:
-            effects.append(Effect(f"{speakers[candidate.id]} speaks, who is asked about", 1 + favour))
+            effects.append(Effect(f"{speakers[candidate.id]}, whom the query is about, speaks", 1 + favour))
         questions = _questions(candidate.content)
         if questions:
             effects.append(
                 Effect("asks more than it tells" if questions > 0.5 else "asks", max(0.0, 1 - doubt * questions))
             )
-        away = max(-_FARTHEST, min(_FARTHEST, log((turns[candidate.id] + 1) / (usual + 1))))
+        away = max(-_FARTHEST, min(_FARTHEST, log((turns[candidate.id] + 1) / (usual[speakers[candidate.id]] + 1))))
         if away:
             effects.append(Effect("long for a turn" if away > 0 else "short for a turn", max(0.0, 1 + scale * away)))
         return effects

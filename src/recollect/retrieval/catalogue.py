@@ -32,15 +32,17 @@ _NO_RERANK = RerankRules(on=False)
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
-    query=QueryRules(common=0.45, question_operators=False, stem_only_weight=0.5),
+    query=QueryRules(common=0.45, question_operators=False, stem_only_weight=0.1),
     ladder=LadderRules(trust=0.5),
     fusion=FusionRules(
         method="convex",
-        weights={"lexical": 0.4, "vector": 0.6},
-        least={"lexical": 0.0, "vector": 0.0},
+        weights={"lexical": 0.55, "vector": 0.45},
+        least={"lexical": 0.0},
         by_strength=True,
+        score_union=True,
+        chunk_penalty=0.15,
     ),
-    context=ContextRules(on=True),
+    context=ContextRules(on=True, coverage=1.0),
     graph=GraphRules(
         use="addition",
         seeds=5,
@@ -52,8 +54,7 @@ DEFAULT = Preset(
     ),
     stages=(
         StageRules("session", {"weight": 0.33}),
-        StageRules("turns", {"speaker": 0.1, "asks": 0.2, "length": 0.1}),
-        StageRules("intent", {"characters": 20_000}),
+        StageRules("turns", {"speaker": 0.2, "asks": 0.1, "length": 0.1}),
         StageRules("temporal_boost", {"boost": 0.4, "combine": "multiply"}),
         StageRules("replaced", {"factor": 0.5}),
         StageRules("duplicates"),

@@ -77,6 +77,11 @@ def read_closely(
     # A word may stand where it is not looked for here, such as in a tag, or have an ending that only the index knows.
     unread = {note: candidate.score for note, candidate in own.items() if note not in scores}
     read = [_scored(own.get(note) or turns[note], score) for note, score in (unread | scores).items()]
+    if rules.coverage:
+        weights = [rarity.information(word) for word in sought(tree)]
+        for candidate in read:
+            share = reader.coverage(candidate, turns, beside.get(candidate.id, {}), weights)
+            candidate.lexical_score = candidate.score = candidate.score * share**rules.coverage
     return Reading(_ranked(read), newcomers, contexts)
 
 
@@ -86,12 +91,15 @@ class _Reader:
     def __init__(self, tree: Query, rules: ContextRules) -> None:
         self._tree = tree
         self._rules = rules
+        self._read: dict[tuple[str, str], Mapping[int, int]] = {}
 
     def turns(
         self, turns: Mapping[str, Candidate], beside: Mapping[str, Mapping[str, float]], weights: Sequence[float]
     ) -> dict[str, float]:
         """Return what each turn that is worth anything is worth with those beside it."""
-        contents = {note: self._words(turn.content) for note, turn in turns.items()}
+        contents = {
+            note: _Words(self._counts(turn, "content"), turn.content.count(" ") + 1) for note, turn in turns.items()
+        }
         mixed = {
             note: _mixed(_mixed(contents[note], *self._naming(turn)), contents, beside[note])
             for note, turn in turns.items()
@@ -124,6 +132,34 @@ class _Reader:
         scale = max(long[note].score for note in best) / max(best.values())
         return {note: (1 - share) * long[note].score + share * scale * score for note, score in best.items()}
 
+    def coverage(
+        self,
+        candidate: Candidate,
+        turns: Mapping[str, Candidate],
+        beside: Mapping[str, float],
+        weights: Sequence[float],
+    ) -> float:
+        """Return the share of the query's term weights that a note holds.
+
+        A term that only a turn beside it holds counts as much as that turn does. A note that was found must hold some
+        term: where none is seen, since only the index knows its ending or its field, it is the lightest.
+        """
+        held = {word: 1.0 for name in (*_NAMING, "content") for word in self._counts(candidate, name)}
+        for note, weight in beside.items():
+            if note in turns:
+                for word in self._counts(turns[note], "content"):
+                    held[word] = max(held.get(word, 0.0), weight)
+        share = sum(weights[word] * part for word, part in held.items()) if held else min(weights)
+        return share / sum(weights)
+
+    def _counts(self, candidate: Candidate, name: str) -> Mapping[int, int]:
+        """Return how often a field of a note holds each word of the query; each field is read once in a search."""
+        key = candidate.id, name
+        if key not in self._read:
+            text = getattr(candidate, name)
+            self._read[key] = occurrences(text, self._tree) if text else {}
+        return self._read[key]
+
     def _windows(self, content: str) -> dict[int, _Words]:
         """Return the words of the query in each stretch of a long text that holds any, and in the first in any case."""
         counts: dict[int, Counter[int]] = {0: Counter()}
@@ -145,12 +181,9 @@ class _Reader:
             scores[key] = sum(weights[word] * count * (k1 + 1) / (count + norm) for word, count in words.counts.items())
         return scores
 
-    def _words(self, text: str) -> _Words:
-        return _Words(occurrences(text, self._tree), text.count(" ") + 1)
-
     def _naming(self, candidate: Candidate) -> tuple[dict[str, _Words], Mapping[str, float]]:
         """Return the words of the fields that name a note, and what they count; they make it no longer."""
-        named = {name: occurrences(text, self._tree) for name in _NAMING if (text := getattr(candidate, name))}
+        named = {name: self._counts(candidate, name) for name in _NAMING}
         return {name: _Words(counts, 0.0) for name, counts in named.items() if counts}, FIELD_WEIGHTS
 
 

@@ -21,10 +21,10 @@ from recollect.query.stopwords import STOPWORDS
 from recollect.retrieval.trace import StemOnly
 from recollect.stores import tokens
 
-__all__ = ["UNSAFE_DEPTH", "discount_stem_only", "has_unsafe_stem"]
+__all__ = ["ONE_WORD_DEPTH", "discount_stem_only", "is_one_word"]
 
-UNSAFE_DEPTH = 1000
-"""How many notes are read where the only word of a query shares its stem with a stopword, which most notes hold."""
+ONE_WORD_DEPTH = 2000
+"""How many notes are read for the exact form of a query's only word, where many notes share its stem."""
 CHARACTERS = 20_000
 """How much of a note's content is read; a word that may stand further on is not called missing."""
 _SHORTEST_STEM = 3
@@ -44,14 +44,15 @@ class _Form(NamedTuple):
 
 
 def discount_stem_only(
-    candidates: Sequence[Candidate], tree: Query, weight: float
+    candidates: Sequence[Candidate], tree: Query, weight: float, *, highest: float | None = None
 ) -> tuple[list[Candidate], Mapping[str, StemOnly]]:
     """Return lexical candidates with the matches by stem only discounted, best first, and what was discounted.
 
     Of the words of the query that a note holds, those that it holds exactly or inflected count 1, those that it holds
     by their stem only ``weight``; the note's score is multiplied by the mean. Where the query has one word, a note that
-    does not hold it exactly has at most ``weight`` times the lowest score of those that do. Phrases and prefixes are
-    left alone, and so are words with punctuation inside. Each text is read once, as far as :data:`CHARACTERS`.
+    does not hold it exactly has at most ``weight`` times the lowest score of those that do, or at most ``highest``
+    where that is given. Phrases and prefixes are left alone, and so are words with punctuation inside. Each text is
+    read once, as far as :data:`CHARACTERS`.
 
     >>> from recollect.query import parse
     >>> notes = [Candidate("a", content="in town, in May", score=2.0), Candidate("b", content="Ines", score=1.0)]
@@ -62,9 +63,9 @@ def discount_stem_only(
     if weight >= 1 or not words:
         return list(candidates), {}
     read = [(candidate, *_read(candidate, words)) for candidate in candidates]
-    lowest = None
-    if len(words) == 1:
+    if len(words) == 1 and highest is None:
         lowest = min((candidate.score for candidate, exact, *_ in read if exact), default=None)
+        highest = None if lowest is None else weight * lowest
     discounted: dict[str, StemOnly] = {}
     scored = []
     for candidate, exact, inflected, by_stem in read:
@@ -72,8 +73,8 @@ def discount_stem_only(
         score = candidate.score
         if by_stem:
             score *= (held - (1 - weight) * len(by_stem)) / held
-        if lowest is not None and (inflected or by_stem):
-            score = min(score, weight * lowest)
+        if highest is not None and (inflected or by_stem):
+            score = min(score, highest)
         if score != candidate.score:
             discounted[candidate.id] = StemOnly(candidate.score, (*by_stem, *inflected))
             candidate = candidate.copy()  # noqa: PLW2901 (what was given stays as it is)
@@ -82,18 +83,14 @@ def discount_stem_only(
     return (_ranked(scored), discounted) if discounted else (list(candidates), {})
 
 
-def has_unsafe_stem(tree: Query) -> bool:
-    """Return whether the only word of a query shares its stem with a stopword, or has next to none.
+def is_one_word(tree: Query) -> bool:
+    """Return whether a query looks for a single word, with its aliases, that the index may hold in other forms.
 
     >>> from recollect.query import parse
-    >>> has_unsafe_stem(parse("Ines")), has_unsafe_stem(parse("kubernetes"))
+    >>> is_one_word(parse("who is Ines?")), is_one_word(parse("green tea"))
     (True, False)
     """
-    words = _forms(tree.tokens)
-    forms = words[0] if len(words) == 1 else ()
-    return any(
-        form.stem != form.plain and (form.stem in STOPWORDS or len(form.stem) < _SHORTEST_STEM) for form in forms
-    )
+    return len(_forms(tree.tokens)) == 1
 
 
 def _read(candidate: Candidate, words: Sequence[Sequence[_Form]]) -> tuple[list[str], list[str], list[str]]:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from recollect import arguments
 from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
 from recollect.query import Query, compile_fts5, query_tokens
 from recollect.query.stopwords import STOPWORDS
 from recollect.retrieval.chunks import NamedChunks
-from recollect.retrieval.exact_forms import UNSAFE_DEPTH, discount_stem_only, has_unsafe_stem
+from recollect.retrieval.exact_forms import ONE_WORD_DEPTH, discount_stem_only, is_one_word
 from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, shortened, wanted
 from recollect.retrieval.trace import Attempt, StemOnly
@@ -89,7 +90,7 @@ class LexicalLeg:
         if not tree.tokens:
             return []
         weight = self._preset.query.stem_only_weight
-        deep = max(place.depth, UNSAFE_DEPTH) if weight < 1 and has_unsafe_stem(tree) else place.depth
+        deep = max(place.depth, ONE_WORD_DEPTH) if weight < 1 and is_one_word(tree) else place.depth
         answer = self._index.search_text(
             tree,
             deep,
@@ -99,6 +100,33 @@ class LexicalLeg:
         )
         found, self._stem_only = discount_stem_only(as_candidates("search_text", answer)[:deep], tree, weight)
         return found[: place.depth]
+
+    def score(self, result: Worded, candidates: Sequence[Candidate], place: Place) -> list[Candidate]:
+        """Return the list of the lexical leg with those of ``candidates`` behind it that it lacks and that match.
+
+        Each has the BM25 score that :meth:`search` would give it. An index without ``text_scores`` adds none.
+        """
+        known = {candidate.id for candidate in result.found}
+        missing = {candidate.id: candidate for candidate in candidates if candidate.id not in known}
+        text_scores = getattr(self._index, "text_scores", None)
+        if text_scores is None or result.by_name or not missing or not result.tree.tokens:
+            return result.found
+        scores = text_scores(result.tree, list(missing), namespace=place.namespace, reading=self._preset.query.reading)
+        matching = []
+        for note, candidate in missing.items():
+            if note in scores:
+                scored = candidate.copy()
+                scored.score = scored.lexical_score = arguments.number("text_scores", scores[note])
+                matching.append(scored)
+        weight = self._preset.query.stem_only_weight
+        exact = [candidate.score for candidate in result.found if candidate.id not in result.stem_only]
+        matching, _ = discount_stem_only(
+            matching, result.tree, weight, highest=weight * min(exact) if exact and is_one_word(result.tree) else None
+        )
+        matching.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
+        for rank, candidate in enumerate(matching, start=len(result.found) + 1):
+            candidate.lexical_rank = rank
+        return [*result.found, *matching]
 
     def _rung(self, text: str, request: Request) -> Query:
         """Return a rung's words as a query; what the person excluded stays excluded."""

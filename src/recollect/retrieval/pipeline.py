@@ -17,6 +17,7 @@ from recollect.query.dates import QuestionDate
 from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
+from recollect.retrieval.chunk_penalty import discount_chunks
 from recollect.retrieval.chunks import Chunks, NamedChunks
 from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.context import read_closely
@@ -149,7 +150,8 @@ class Retrieval:
             ),
             calibration_of(self._dense.name),
         )
-        lists = self._in_context(walk, self._legs(walk, vector, retry=not skip_retry_ladder))
+        lists = self._complete(walk, self._legs(walk, vector, retry=not skip_retry_ladder))
+        lists = self._in_context(walk, lists)
         fused = self._ranked(walk, lists)
         judge = Judge(walk.worded, lists["vector"], walk.calibration)
         if lowest > 0:
@@ -201,6 +203,20 @@ class Retrieval:
         lists = {"lexical": walk.worded.found, "vector": walk.nearest.found or []}
         trace.vector_count = len(lists["vector"])
         return lists
+
+    def _complete(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> dict[str, list[Candidate]]:
+        """Return the lists of both legs with every candidate of the other, each scored by the leg that lacked it."""
+        if lists["vector"]:
+            walk.background = lists["vector"][-1].score
+        if not walk.preset.fusion.score_union or walk.trace.mode != "hybrid":
+            return lists
+        leg = LexicalLeg(self._index, walk.preset, self._aliases, self._chunks)
+        lexical = lists["lexical"]
+        try:
+            lexical = leg.score(walk.worded, lists["vector"], walk.place)
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            walk.trace.warnings.append(f"the lexical scores of notes that vectors found are missing: {told(error)}")
+        return {"lexical": lexical, "vector": self._joined(walk, lists["vector"], lists["lexical"])}
 
     def _focus(self, walk: _Walk) -> None:
         """Leave such words out of what stands for the query's meaning as too many notes hold."""
@@ -274,7 +290,7 @@ class Retrieval:
         started = perf_counter()
         trace, rules = walk.trace, walk.preset.graph
         fusing = {leg: found for leg, found in lists.items() if leg in _LEGS_OF[trace.mode]}
-        fused = fuse(fusing, walk.fusion)
+        fused = walk.fuse(fusing)
         if walk.preset.context.on:
             fused = fused[: walk.place.depth]  # those beside the best made the lists longer than was asked for
         trace.fusion = walk.fusion.to_dict()
@@ -315,12 +331,12 @@ class Retrieval:
         trace.loans, trace.graph_count = found.loans, len(found.loans)
         if rules.use == "source":
             graph = found.as_list(fused[: rules.seeds], fused, walk.place.depth)
-            connected = fuse({**lists, "graph": graph}, walk.fusion)
+            connected = walk.fuse({**lists, "graph": graph})
         else:
             if rules.use == "addition" and found.newcomers and "vector" in lists:
                 vector = self._joined(walk, lists["vector"], found.newcomers)
                 known = {candidate.id for candidate in (*fused, *found.newcomers)}
-                fused = [each for each in fuse({**lists, "vector": vector}, walk.fusion) if each.id in known]
+                fused = [each for each in walk.fuse({**lists, "vector": vector}) if each.id in known]
             connected = lend(fused, found, rules)
         trace.fused_count = len(connected)
         trace.graph_elapsed = (perf_counter() - started) * 1000
@@ -330,7 +346,7 @@ class Retrieval:
 class _Walk:
     """One search on its way: what was asked, under which rules, and what is written down of it."""
 
-    __slots__ = ("calibration", "nearest", "place", "preset", "request", "trace", "worded")
+    __slots__ = ("background", "calibration", "nearest", "place", "preset", "request", "trace", "worded")
 
     def __init__(self, preset: Preset, request: Request, place: Place, trace: Trace, calibration: Calibration) -> None:
         self.preset = preset
@@ -340,6 +356,17 @@ class _Walk:
         self.calibration = calibration
         self.worded = Worded([], request.tree)
         self.nearest = Nearest(None)
+        self.background: float | None = None
+        """The score of the last note that the vector leg itself found: what similarities count from."""
+
+    def fuse(self, lists: Mapping[str, Sequence[Candidate]]) -> list[Candidate]:
+        """Return the lists of several legs as one, by the rules of the preset."""
+        rules = self.fusion
+        if rules.chunk_penalty and self.background is not None and lists.get("vector"):
+            lists = {**lists, "vector": discount_chunks(lists["vector"], self.background, rules.chunk_penalty)}
+        if rules.score_union and self.background is not None:
+            rules = rules.changed({"least": {"vector": self.background, **rules.least}})
+        return fuse(lists, rules)
 
     @property
     def fusion(self) -> FusionRules:

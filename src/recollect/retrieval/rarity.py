@@ -34,6 +34,11 @@ class Rarity(NamedTuple):
         held = min(self.notes, self.holding[word])  # an index of the caller's own may count as it likes
         return max(_LEAST, log((self.notes - held + 0.5) / (held + 0.5)))
 
+    def information(self, word: str) -> float:
+        """Return the inverse document frequency with 1 inside the logarithm: above 0 for a word in every note, too."""
+        held = min(self.notes, self.holding[word])
+        return log(1 + (self.notes - held + 0.5) / (held + 0.5))
+
     def share(self, word: str) -> float:
         """Return which share of the notes holds a word."""
         return self.holding[word] / self.notes if self.notes else 0.0

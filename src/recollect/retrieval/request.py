@@ -58,8 +58,6 @@ class Request:
     now: datetime
     date_hints: tuple[str, ...]
     warnings: tuple[str, ...]
-    excluded: tuple[str, ...] = ()
-    """What notes must not hold, as the person wrote it."""
 
 
 def read_place(namespace: str | None, filters: Filters | Mapping[str, Any] | None, depth: int) -> Place:

@@ -189,6 +189,11 @@ class FusionRules(Section):
     """In a convex combination, the raw score of a leg that counts as 0; the worst in its list where none is named."""
     by_strength: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
     """Whether the vector leg counts less where its model is known to be weak."""
+    score_union: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    """Whether every candidate is scored by both legs, also by the one that did not find it."""
+    chunk_penalty: float = checked(0.0, number_between(0, 1))
+    """What a note of several chunks loses in the vector leg, for each power of e in their number, as a share of the
+    span between the leg's best score and its last: the best of many chunks is nearer by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +220,8 @@ class ContextRules(Section):
     """How soon a word that is repeated stops to count more."""
     b: float = checked(0.4, number_between(0, 1))
     """How much long notes are marked down; 0: not at all."""
+    coverage: float = checked(0.0, number_between(0, 10))
+    """To which power a lexical score is multiplied by the share of the query's term weights that the note holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
