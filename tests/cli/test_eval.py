@@ -40,8 +40,16 @@ def test_tables_of_figures_differences_and_strata(run: Run) -> None:
 def test_one_system_has_nothing_to_be_compared_with(run: Run) -> None:
     found = run("eval", str(HAYSTACKS), "--cache", "cache", "-q")
     assert found.stderr == ""
-    assert found.stdout.startswith("haystacks  3 questions · 10 notes in 3 collections · no embedder\n")
+    assert found.stdout.startswith(
+        "haystacks  2 questions · 2 without an answer · 12 notes in 4 collections · no embedder\n"
+    )
     assert "against" not in found.stdout
+
+
+def test_longmemeval_is_pooled_into_one_memory(run: Run) -> None:
+    found = run("eval", str(HAYSTACKS), "--pool", "--level", "turn", "--cache", "cache", "-q", "--json", "-")
+    (told,) = json.loads(found.stdout)
+    assert (told["dataset"], told["queries"], told["unanswerable_queries"]) == ("haystacks, pooled, turns", 2, 2)
 
 
 def test_json_into_a_file_and_to_the_output(run: Run) -> None:

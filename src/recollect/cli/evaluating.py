@@ -34,6 +34,11 @@ _DATASET = (
         help="What a note of a conversation is, by default a turn in LoCoMo and a session in LongMemEval.",
     ),
     click.option(
+        "--pool",
+        is_flag=True,
+        help="Put the sessions of all of LongMemEval's questions into one memory, each session once.",
+    ),
+    click.option(
         "--split",
         metavar="NAME",
         default=None,
@@ -80,7 +85,7 @@ def chosen_dataset(path: str, asked: dict[str, Any]) -> Dataset:
     """Read the dataset that the options ask for, and say aside what a reader of the figures should know."""
     from recollect.evaluation import load_dataset  # noqa: PLC0415 (brings numpy)
 
-    dataset = load_dataset(path, format=asked["format"], level=asked["level"], split=asked["split"])
+    dataset = load_dataset(path, format=asked["format"], level=asked["level"], split=asked["split"], pool=asked["pool"])
     dataset = dataset.sample(asked["limit"]) if asked["limit"] else dataset
     for remark in dataset.remarks:
         terminal.say_aside(f"{dataset.name}: {remark}")

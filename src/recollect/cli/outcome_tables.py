@@ -26,7 +26,9 @@ _STYLES = {"better": "green", "worse": "red"}
 
 def draw_heading(console: Console, dataset: Dataset, outcome: Outcome) -> None:
     """Draw in one line what was asked of what, and with which embedder."""
-    told = [counted(len(dataset.questions), "question")]
+    told = [counted(len(dataset.answerable), "question")]
+    if dataset.unanswerable:
+        told.append(f"{len(dataset.unanswerable):,} without an answer")
     asked = {question.collection for question in dataset.questions}
     if dataset.notes:
         held = sum(len(dataset.collections[name].notes) for name in asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,18 +53,21 @@ class Outcome:
     mode: str
     embedder: str
     rankings: Mapping[str, Ranking]
-    """By question, in the order of the dataset."""
+    """By question that has an answer, in the order of the dataset."""
     values: Mapping[str, NDArray[np.float64]]
-    """By measure: the value of each question, in the order of the dataset."""
+    """By measure: the value of each question that has an answer, in the order of the dataset."""
     strata: Mapping[str, NDArray[np.intp]]
     """By stratum: which places of ``values`` are its questions."""
     synthetic: bool = False
     """Whether questions and judgements were made by rule."""
+    unanswerable: Mapping[str, Ranking] = field(default_factory=dict)
+    """By question that has no answer; these do not count in ``values``."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What searches had to do without, each once."""
-        return tuple(dict.fromkeys(told for ranking in self.rankings.values() for told in ranking.warnings))
+        rankings = (*self.rankings.values(), *self.unanswerable.values())
+        return tuple(dict.fromkeys(warning for ranking in rankings for warning in ranking.warnings))
 
     def mean(self, measure: str, stratum: str | None = None) -> float:
         """Return the mean of a measure over all questions, or those of a stratum."""
@@ -84,6 +87,7 @@ class Outcome:
             "mode": self.mode,
             "embedder": self.embedder,
             "queries": len(self.rankings),
+            "unanswerable_queries": len(self.unanswerable),
             "synthetic": self.synthetic,
             "metrics": {measure: self.mean(measure) for measure in self.values},
             "strata": {

@@ -54,6 +54,7 @@ def evaluate(
 ) -> list[Outcome]:
     """Put every question to every system, and return what came of each, in the order of ``systems``.
 
+    Questions that no note answers are asked, too; ``measures`` are means over the others.
     Each collection is a memory of its own, one at a time: in a temporary folder, or, in the ``store`` that is named by
     a path or an address, in a namespace of its own that is emptied when all is asked. Questions of a collection that
     has no notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes; nothing is
@@ -218,8 +219,8 @@ def _distinct(systems: Sequence[System | PresetSpec]) -> list[System]:
 
 def asked_collections(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
     """Return the collections that are asked, each with its questions."""
-    if not dataset.questions:
-        raise ArgumentError("dataset", f"{dataset.name} has no questions")
+    if not dataset.answerable:
+        raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
     by_collection: dict[str, list[Question]] = {}
     for question in dataset.questions:
         if question.collection not in dataset.collections:
@@ -245,9 +246,10 @@ def _journal(
 def _outcome(
     dataset: Dataset, system: System, embedder: str, found: Mapping[str, Ranking], measures: Sequence[str]
 ) -> Outcome:
-    rankings = {question.id: found[question.id] for question in dataset.questions}
-    places = {
-        stratum: [place for place, question in enumerate(dataset.questions) if stratum in question.strata]
+    answerable = dataset.answerable
+    rankings = {question.id: found[question.id] for question in answerable}
+    indexes = {
+        stratum: [index for index, question in enumerate(answerable) if stratum in question.strata]
         for stratum in dataset.strata
     }
     return Outcome(
@@ -257,7 +259,8 @@ def _outcome(
         mode=system.mode,
         embedder=embedder,
         rankings=rankings,
-        values=measured(dataset.questions, rankings, measures),
-        strata={stratum: np.array(held, dtype=np.intp) for stratum, held in places.items()},
+        values=measured(answerable, rankings, measures),
+        strata={stratum: np.array(held, dtype=np.intp) for stratum, held in indexes.items() if held},
         synthetic=dataset.synthetic,
+        unanswerable={question.id: found[question.id] for question in dataset.unanswerable},
     )
