@@ -32,6 +32,7 @@ def test_what_is_told_of_an_outcome() -> None:
         "unanswerable_queries": 1,
         "synthetic": False,
         "metrics": dict.fromkeys(MEASURES, 0.5),
+        "trust": None,
         "strata": {"exact": dict.fromkeys(MEASURES, 0.75)},
         "latency_ms": {"p50": 2.5, "p95": pytest.approx(3.85)},
     }

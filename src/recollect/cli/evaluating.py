@@ -125,7 +125,7 @@ def judged(dataset: Dataset, systems: Sequence[System], asked: dict[str, Any], *
 
 
 def show(dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep] = ()) -> None:
-    """Draw the figures, what the first system has ahead of the others, the strata, and sweeps."""
+    """Draw the figures, what the first system has ahead of the others, the strata, trust, and sweeps."""
     from recollect.cli import outcome_tables  # noqa: PLC0415 (brings rich, which is heavy)
 
     console = terminal.console()
@@ -137,6 +137,9 @@ def show(dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep] 
     if outcomes[0].strata:
         console.print()
         outcome_tables.draw_strata(console, outcomes)
+    if any(outcome.trust for outcome in outcomes):
+        console.print()
+        outcome_tables.draw_trust(console, outcomes)
     for parameter in dict.fromkeys(sweep.parameter for sweep in sweeps):
         console.print()
         outcome_tables.draw_sweep(console, [sweep for sweep in sweeps if sweep.parameter == parameter])

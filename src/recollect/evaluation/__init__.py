@@ -1,5 +1,13 @@
 """Which retrieval is better, settled with numbers: datasets, measures, significance, reports and tuning."""
 
+from recollect.evaluation.calibration import (
+    ReliabilityBin,
+    Trust,
+    calibration_error_interval,
+    expected_calibration_error,
+    reliability_bins,
+    trust_of,
+)
 from recollect.evaluation.comparison import Comparison, Standing, compare_outcomes
 from recollect.evaluation.dataset import Collection, Dataset, Question
 from recollect.evaluation.embeddings import KeepingEmbedder
@@ -34,14 +42,18 @@ __all__ = [
     "Point",
     "Question",
     "Ranking",
+    "ReliabilityBin",
     "Report",
     "Standing",
     "Sweep",
     "System",
+    "Trust",
     "Tuning",
     "WinLoss",
+    "calibration_error_interval",
     "compare_outcomes",
     "evaluate",
+    "expected_calibration_error",
     "generate_questions",
     "holm",
     "interval",
@@ -52,10 +64,12 @@ __all__ = [
     "paired_difference",
     "read_qrels",
     "read_run",
+    "reliability_bins",
     "report_of",
     "search_space",
     "sweep_of",
     "swept",
+    "trust_of",
     "tune",
     "win_loss",
     "write_pictures",
