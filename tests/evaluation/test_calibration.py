@@ -65,8 +65,8 @@ def test_the_error_does_not_depend_on_the_order_of_queries(
 
 def test_the_interval_of_the_error_is_that_of_resampled_queries() -> None:
     found = calibration_error_interval([0.6] * 50, [True] * 30 + [False] * 20, bins=1)
-    # With one bin, the error is |share of relevant queries − 0.6|; the standard error of shares is √(0.24 / 50) = 0.069,
-    # so that 97.5 % of the resampled errors are below 2.24 · 0.069 = 0.155.
+    # With one bin, the error is |share of relevant queries − 0.6|; the share has a standard error
+    # of √(0.24 / 50) = 0.069, so that 97.5 % of the resampled errors are below 2.24 · 0.069 = 0.155.
     assert found.mean == 0.0
     assert found.low == pytest.approx(0.0, abs=0.005)
     assert found.high == pytest.approx(0.155, abs=0.015)

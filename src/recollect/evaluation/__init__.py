@@ -20,7 +20,7 @@ from recollect.evaluation.running import evaluate
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
 from recollect.evaluation.sweep import Point, Sweep
 from recollect.evaluation.sweeping import SWEPT, sweep_of, swept
-from recollect.evaluation.synthetic import generate_questions, write_questions
+from recollect.evaluation.synthetic import exact_tokens, generate_questions, write_questions
 from recollect.evaluation.system import System
 from recollect.evaluation.trec import read_qrels, read_run, write_qrels, write_run
 from recollect.evaluation.tuning import Change, Parameter, Tuning, open_judge, search_space, tune
@@ -53,6 +53,7 @@ __all__ = [
     "calibration_error_interval",
     "compare_outcomes",
     "evaluate",
+    "exact_tokens",
     "expected_calibration_error",
     "generate_questions",
     "holm",
