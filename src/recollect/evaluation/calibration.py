@@ -43,7 +43,11 @@ DEFAULT_ANSWER_THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """The queries of one bin: how many, their mean confidence, and the fraction whose first hit is relevant."""
+    """The queries of one bin: how many, their mean confidence, and the fraction whose first hit is relevant.
+
+    >>> ReliabilityBin(10, confidence=0.82, accuracy=0.9).count
+    10
+    """
 
     count: int
     confidence: float
@@ -127,6 +131,12 @@ class Trust:
 
     ``queries`` of these have an answer, ``unanswerable_queries`` have none. The best confidence of a query is the
     highest among its hits, 0 if there is none; below ``threshold`` the system says that nothing fits.
+    :func:`trust_of` measures it.
+
+    >>> ece = Interval(0.03, 0.02, 0.07)
+    >>> Trust(threshold=0.5, queries=80, unanswerable_queries=20, right_first=0.9, bins=(), ece=ece,
+    ...     answered_right_first_below_threshold=0.02, unanswerable_recognised=0.95).to_dict()["ece_interval"]
+    [0.02, 0.07]
     """
 
     threshold: float
