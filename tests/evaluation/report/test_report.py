@@ -59,7 +59,7 @@ def test_trust_has_a_table_and_a_reliability_diagram(tmp_path: Path) -> None:
     ]
     report = report_of(systems, dataset(4), resamples=200)
     told = markdown_report(report)
-    assert "| sure | 0.4 | 1.000 | 0.000 | – | 0.100 | 0.100 to 0.100 |" in told
+    assert "| sure | 0.4 | 1.000 | 0.000 | – | 0.100 | 0.100–0.100 |" in told
     assert "| shy | 0.4 | 1.000 | 0.250 | – | 0.350 |" in told
     trust = told[told.index("## Trust") : told.index("## Question")]
     assert "| new |" not in trust  # its confidences are unknown

@@ -149,14 +149,14 @@ def trust_figures(trust: Trust) -> tuple[str, ...]:
     >>> from recollect.evaluation.significance import Interval
     >>> trust_figures(Trust(threshold=0.4, queries=80, unanswerable_queries=0, right_first=0.9, bins=(),
     ...     answered_right_first_below_threshold=0.025, unanswerable_recognised=None, ece=Interval(0.03, 0.02, 0.07)))
-    ('0.4', '0.900', '0.025', '–', '0.030', '0.020 to 0.070')
+    ('0.4', '0.900', '0.025', '–', '0.030', '0.020–0.070')
     """
     shares = trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised
     return (
         plain(trust.threshold),
         *("–" if share is None else fraction(share) for share in shares),
         fraction(trust.ece.mean),
-        f"{fraction(trust.ece.low)} to {fraction(trust.ece.high)}",
+        f"{fraction(trust.ece.low)}–{fraction(trust.ece.high)}",
     )
 
 
