@@ -48,10 +48,11 @@ SURFACE = {
     """,
     "recollect.evaluation": """
         Answered Change Collection Comparison Dataset Difference Interval KeepingEmbedder MEASURES Outcome Parameter
-        Point Question Ranking Report SWEPT Standing Sweep System Tuning WinLoss compare_outcomes evaluate
-        generate_questions holm interval load_dataset measured open_collection open_judge paired_difference read_qrels
-        read_run report_of search_space sweep_of swept tune win_loss write_pictures write_qrels write_questions
-        write_report write_run
+        Point Question Ranking ReliabilityBin Report SWEPT Standing Sweep System Trust Tuning WinLoss
+        calibration_error_interval compare_outcomes evaluate exact_tokens expected_calibration_error generate_questions
+        holm interval load_dataset measured open_collection open_judge paired_difference read_qrels read_run
+        reliability_bins report_of search_space sweep_of swept trust_of tune win_loss write_pictures write_qrels
+        write_questions write_report write_run
     """,
     "recollect.frameworks.langchain": "RecollectRetriever",
     "recollect.frameworks.llamaindex": "RecollectRetriever",

@@ -8,6 +8,7 @@ from shutil import copy, copytree
 
 import numpy as np
 import pytest
+from studies import exact_terms
 from studies.ablation import variants
 from studies.dates import dated_questions
 from studies.default import filled, main
@@ -18,6 +19,7 @@ from studies.laboratory import Laboratory, Legs
 from studies.material import materials
 from studies.tables import against, difference_table, share, table
 
+import recollect
 from recollect.evaluation import load_dataset
 from recollect.fusion import reciprocal_rank_fusion
 from recollect.model import Candidate
@@ -51,6 +53,36 @@ def test_a_chapter_alone_is_printed(datasets: Path, tmp_path: Path, capsys: pyte
     assert main([*given, "--chapter", "arithmetic"]) == 0
     assert "last place that passes the first" in capsys.readouterr().out
     assert not (tmp_path / "study.md").exists()
+
+
+def test_exact_terms_are_looked_up_in_any_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "tea.md").write_text("# Tea\n\nSencha since ERR_4021.\n")
+    with recollect.open(tmp_path / "own.db", embedder=None) as memory:
+        memory.add("Sencha at 70 degrees.")
+    sources = [
+        str(SAMPLES / "talks.json"),
+        str(SAMPLES / "haystacks.json"),
+        str(pages),
+        str(tmp_path / "own.db"),
+        "sample",
+    ]
+    options = ["--embedder", "none", "--preset", "trovella", "--mode", "bm25", "--sample", "5"]
+    assert exact_terms.main([*sources, *options, "--first", "0", "--ten", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "| talks | all | 10 |" in shown  # two conversations
+    assert "| haystacks | all | 5 |" in shown  # pooled into one
+    assert "| pages | all | 5 | 1.000 | 1.000 |" in shown  # Tea, Sencha, ERR_4021, ERR and 4021
+    assert "| own | all | 2 | 1.000 | 1.000 |" in shown
+    assert exact_terms.main(["sample", *options, "--first", "1.1"]) == 1
+
+
+def test_shares_of_exact_terms() -> None:
+    ranks = [1, 1, 2, None]
+    found = [exact_terms.Found("tea", "word", "n1", rank) for rank in ranks]
+    assert exact_terms.shares(found) == (0.5, 0.75)
+    assert exact_terms.shares([]) == (0.0, 0.0)
 
 
 def test_a_missing_collection_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.evaluation import MEASURES, read_qrels, read_run
+from recollect.evaluation import MEASURES, System, read_qrels, read_run
 from recollect.retrieval import presets
 from tests.cli.conftest import Run, error_of
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
@@ -30,18 +30,43 @@ def test_tables_of_figures_differences_and_strata(run: Run) -> None:
     strata = rest[8:]
     assert strata[0] == ""
     assert strata[1].split() == ["questions", *MEASURES]
-    assert [line.split()[:3] for line in strata[2::2]] == [
+    assert [line.split()[:3] for line in strata[2:8:2]] == [
         ["exact", "3", "default"],
         ["multi-hop", "1", "default"],
         ["paraphrase", "2", "default"],
     ]
+    empty, heads, default, memini = strata[8:]
+    assert empty == ""
+    assert (
+        heads.split() == "trust threshold right first of these below unanswerable recognised ECE 95 % interval".split()
+    )
+    assert [default.split()[0], memini.split()[0]] == ["default", "memini"]
+    assert default.split()[4] == "–"  # every query has an answer
+
+
+def test_the_answer_threshold_is_the_presets_unless_told_otherwise(run: Run) -> None:
+    asked = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
+    usual = json.loads(run(*asked).stdout)[0]["trust"]
+    strict = json.loads(run(*asked, "--answer-threshold", "1").stdout)[0]["trust"]
+    assert (usual["threshold"], strict["threshold"]) == (System("default").answer_threshold, 1.0)
+    assert (strict["right_first"], strict["unanswerable_queries"]) == (1.0, 2)
+    assert strict["unanswerable_recognised"] == 1.0
+    assert sum(each["count"] for each in strict["reliability"]) == 4
 
 
 def test_one_system_has_nothing_to_be_compared_with(run: Run) -> None:
     found = run("eval", str(HAYSTACKS), "--cache", "cache", "-q")
     assert found.stderr == ""
-    assert found.stdout.startswith("haystacks  3 questions · 10 notes in 3 collections · no embedder\n")
+    assert found.stdout.startswith(
+        "haystacks  2 questions · 2 without an answer · 12 notes in 4 collections · no embedder\n"
+    )
     assert "against" not in found.stdout
+
+
+def test_longmemeval_is_pooled_into_one_memory(run: Run) -> None:
+    found = run("eval", str(HAYSTACKS), "--pool", "--level", "turn", "--cache", "cache", "-q", "--json", "-")
+    (told,) = json.loads(found.stdout)
+    assert (told["dataset"], told["queries"], told["unanswerable_queries"]) == ("haystacks, pooled, turns", 2, 2)
 
 
 def test_json_into_a_file_and_to_the_output(run: Run) -> None:

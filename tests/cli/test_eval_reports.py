@@ -60,7 +60,7 @@ def test_a_report_of_a_dataset_opens_in_a_browser(run: Run, tmp_path: Path) -> N
         visit = Visit(browser, tmp_path / "kitchen.html")
         assert visit.said == []
         assert visit.page.get_by_role("heading", level=1).inner_text() == "kitchen"
-        assert visit.page.get_by_role("img").count() == 8 + 2
+        assert visit.page.get_by_role("img").count() == 8 + 2 + 2  # measures, strata and reliability
 
 
 @pytest.mark.parametrize("name", ["kitchen.pdf", "kitchen"])

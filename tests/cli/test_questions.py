@@ -22,12 +22,21 @@ def test_a_folder_of_questions(run: Run) -> None:
     result = run("questions", "asked", "--each", "5")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert [line.split()[:2] for line in lines[:3]] == [["exact", "5"], ["paraphrase", "5"], ["multi-hop", "5"]]
+    assert [line.split()[:2] for line in lines[:6]] == [
+        ["exact", "5"],
+        ["paraphrase", "5"],
+        ["multi-hop", "5"],
+        ["typo", "5"],
+        ["temporal", "5"],
+        ["stale", "5"],
+    ]
+    assert lines[6].split() == ["unanswerable", "0"]  # the sample cannot be foreign to itself
     made = load_dataset("asked")
     assert made.synthetic
     assert f"  {made.questions[0].text} · " in lines[0]
-    assert lines[3].startswith("synthetic: made by rule from ")
-    assert lines[4:] == ["written to asked; what to do with them:", "  recollect eval asked", "  recollect tune asked"]
+    assert lines[7].startswith("synthetic: made by rule from ")
+    assert lines[8].startswith("unanswerable: 0 of 5 made; ")
+    assert lines[9:] == ["written to asked; what to do with them:", "  recollect eval asked", "  recollect tune asked"]
 
 
 @pytest.mark.usefixtures("filled")
@@ -45,7 +54,18 @@ def test_as_json(run: Run) -> None:
     assert told["folder"] == "asked"
     assert told["synthetic"] is True
     assert told["strata"]["exact"] == 3
-    assert len(told["remarks"]) == 4
+    assert told["strata"]["unanswerable"] == 100  # about the sample's notes
+    assert len(told["remarks"]) == 7
+
+
+@pytest.mark.usefixtures("sample")
+def test_questions_without_an_answer_are_about_another_memory(run: Run) -> None:
+    with recollect.open("stars.db", embedder=None) as memory:
+        memory.add("Comet Borrelly crossed the orbit of Neptune, trailing ionised plasma.")
+    told = json.loads(run("questions", "asked", "--each", "3", "--foreign", "stars.db", "--json").stdout)
+    assert told["strata"]["unanswerable"] == 1
+    (question,) = load_dataset("asked").unanswerable
+    assert question.strata == ("unanswerable",)
 
 
 def test_where_nothing_can_be_asked(run: Run) -> None:

@@ -9,7 +9,7 @@ from recollect.evaluation import Collection, Question, Ranking
 from recollect.evaluation.journal import Journal, code_digest, collection_digest, question_digest
 from recollect.model import Note
 
-FOUND = Ranking(("n1", "Ünï"), (0.1 + 0.2, 1e-30), 1.25)
+FOUND = Ranking(("n1", "Ünï"), (0.1 + 0.2, 1e-30), 1.25, confidences=(0.7, 0.1 + 0.2))
 
 
 def test_what_was_written_is_read_exactly(tmp_path: Path) -> None:
@@ -20,6 +20,13 @@ def test_what_was_written_is_read_exactly(tmp_path: Path) -> None:
         journal.write("q2", Ranking((), (), 0.5))
     with Journal(path) as journal:
         assert journal.rankings == {"q1": FOUND, "q2": Ranking((), (), 0.5)}
+
+
+def test_lines_of_version_1_have_no_confidences_and_those_of_later_versions_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('["q1", ["n1"], [0.5], 1.25]\n["q2", "n1"]\n{"version": 3, "question": "q3"}\n7\n')
+    with Journal(path) as journal:
+        assert journal.rankings == {"q1": Ranking(("n1",), (0.5,), 1.25)}
 
 
 def test_what_had_to_do_without_something_is_not_kept(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,12 +20,14 @@ def test_formats_are_seen_or_named() -> None:
     [
         (KITCHEN, {"format": "csv"}, "format: must be one of beir, locomo, longmemeval"),
         (KITCHEN, {"level": "word"}, "level: must be one of turn, session"),
+        (KITCHEN, {"pool": True}, "pool: is for LongMemEval"),
+        (TALKS, {"pool": True}, "pool: is for LongMemEval"),
         (KITCHEN / "nowhere", {}, "dataset: there is no "),
         (KITCHEN / "qrels", {}, "is no BEIR folder: there is no queries.jsonl in it"),
         (KITCHEN, {"format": "locomo"}, "is a folder; locomo is a JSON file"),
     ],
 )
-def test_what_cannot_be_read(path: Path, options: dict[str, str], said: str) -> None:
+def test_what_cannot_be_read(path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):
         load_dataset(path, **options)
 

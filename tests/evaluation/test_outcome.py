@@ -18,6 +18,7 @@ def test_what_is_told_of_an_outcome() -> None:
         rankings={f"q{place}": Ranking(("n1",), (1.0,), float(place), ("no vectors",)) for place in range(1, 5)},
         values={measure: np.array([1.0, 0.0, 0.5, 0.5]) for measure in MEASURES},
         strata={"exact": np.array([0, 2])},
+        unanswerable={"q5": Ranking(("n1",), (1.0,), 9.0, ("no vectors", "no graph"))},
     )
     told = outcome.to_dict()
     assert json.loads(json.dumps(told)) == told
@@ -28,9 +29,11 @@ def test_what_is_told_of_an_outcome() -> None:
         "mode": "bm25",
         "embedder": "none",
         "queries": 4,
+        "unanswerable_queries": 1,
         "synthetic": False,
         "metrics": dict.fromkeys(MEASURES, 0.5),
+        "trust": None,
         "strata": {"exact": dict.fromkeys(MEASURES, 0.75)},
         "latency_ms": {"p50": 2.5, "p95": pytest.approx(3.85)},
     }
-    assert outcome.warnings == ("no vectors",)
+    assert outcome.warnings == ("no vectors", "no graph")

@@ -158,14 +158,27 @@ def test_time_is_counted_from_the_question_or_else_from_the_latest_note(
     assert [str(options.get("question_date", "")) for _, options in searches[::2]] == [
         "2023-06-01 10:00:00+00:00",
         "2023-07-10 19:30:00+00:00",
+        "2023-06-01 10:00:00+00:00",
         "",
     ]
-    assert [options["now"].day for _, options in searches[::2]] == [1, 10, 21]
+    assert [options["now"].day for _, options in searches[::2]] == [1, 10, 1, 21]
     searches.clear()
     evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
     assert {options["now"] for _, options in searches} == {
         datetime(2024, 4, 19, 12, 30, tzinfo=UTC),
         datetime(2023, 9, 13, 0, 9, tzinfo=UTC),
+    }
+
+
+def test_questions_without_an_answer_are_asked_but_do_not_count_in_the_measures(tmp_path: Path) -> None:
+    (outcome,) = evaluate(load_dataset(HAYSTACKS, pool=True), ["default"], embedder=None, cache=tmp_path)
+    assert list(outcome.rankings) == ["a1", "a2"]
+    assert [len(values) for values in outcome.values.values()] == [2] * len(outcome.values)
+    assert list(outcome.unanswerable) == ["a3_abs", "a4_abs"]
+    assert outcome.unanswerable["a4_abs"].ids[0] == "s2"
+    assert {stratum: indexes.tolist() for stratum, indexes in outcome.strata.items()} == {
+        "single-session-user": [0],
+        "temporal-reasoning": [1],
     }
 
 

@@ -10,7 +10,7 @@ from recollect.cli import asking, evaluating, options, terminal
 
 __all__ = ["command"]
 
-_OF_A_DATASET = ("format", "level", "split", "limit", "cache", "store", "fresh")
+_OF_A_DATASET = ("format", "level", "pool", "split", "limit", "cache", "store", "fresh")
 _OF_BOTH = ("presets", "dataset", "mode", "namespace", "embedder", "db", "as_json", "quiet")
 
 

@@ -60,6 +60,13 @@ _DRAWN = ("any@5", "recall@10", "ndcg@10", "mrr")
     help="A measure beside the usual ones, by its name in ir_measures, such as nDCG@20; can be given several times.",
 )
 @click.option(
+    "--answer-threshold",
+    type=click.FloatRange(0, 1),
+    metavar="CONFIDENCE",
+    default=None,
+    help="The confidence below which a system is taken to say that nothing fits, by default that of its preset.",
+)
+@click.option(
     "--json",
     "target",
     type=click.Path(dir_okay=False, allow_dash=True),
@@ -101,6 +108,7 @@ def command(
     modes: tuple[str, ...],
     depth: int,
     measures: tuple[str, ...],
+    answer_threshold: float | None,
     target: str | None,
     reports: tuple[str, ...],
     sweeps: tuple[str, ...],
@@ -120,7 +128,9 @@ def command(
     dataset = evaluating.chosen_dataset(path, asked)
     wanted = tuple(dict.fromkeys((*MEASURES, *measures)))
     systems = evaluating.systems_of(presets, modes)
-    outcomes = evaluating.judged(dataset, systems, asked, depth=depth, measures=wanted)
+    outcomes = evaluating.judged(
+        dataset, systems, asked, depth=depth, measures=wanted, answer_threshold=answer_threshold
+    )
     if "alpha" in sweeps and outcomes[0].embedder == "none":
         raise ArgumentError("--sweep", "alpha needs an embedder: without one there are no vectors to weigh")
     turned = [sweep for each in dict.fromkeys(sweeps) for sweep in _swept(dataset, systems[0], each, asked, depth)]

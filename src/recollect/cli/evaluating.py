@@ -34,6 +34,11 @@ _DATASET = (
         help="What a note of a conversation is, by default a turn in LoCoMo and a session in LongMemEval.",
     ),
     click.option(
+        "--pool",
+        is_flag=True,
+        help="Put the sessions of all of LongMemEval's questions into one memory, each session once.",
+    ),
+    click.option(
         "--split",
         metavar="NAME",
         default=None,
@@ -80,7 +85,7 @@ def chosen_dataset(path: str, asked: dict[str, Any]) -> Dataset:
     """Read the dataset that the options ask for, and say aside what a reader of the figures should know."""
     from recollect.evaluation import load_dataset  # noqa: PLC0415 (brings numpy)
 
-    dataset = load_dataset(path, format=asked["format"], level=asked["level"], split=asked["split"])
+    dataset = load_dataset(path, format=asked["format"], level=asked["level"], split=asked["split"], pool=asked["pool"])
     dataset = dataset.sample(asked["limit"]) if asked["limit"] else dataset
     for remark in dataset.remarks:
         terminal.say_aside(f"{dataset.name}: {remark}")
@@ -120,7 +125,7 @@ def judged(dataset: Dataset, systems: Sequence[System], asked: dict[str, Any], *
 
 
 def show(dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep] = ()) -> None:
-    """Draw the figures, what the first system has ahead of the others, the strata, and sweeps."""
+    """Draw the figures, what the first system has ahead of the others, the strata, trust, and sweeps."""
     from recollect.cli import outcome_tables  # noqa: PLC0415 (brings rich, which is heavy)
 
     console = terminal.console()
@@ -132,6 +137,9 @@ def show(dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep] 
     if outcomes[0].strata:
         console.print()
         outcome_tables.draw_strata(console, outcomes)
+    if any(outcome.trust for outcome in outcomes):
+        console.print()
+        outcome_tables.draw_trust(console, outcomes)
     for parameter in dict.fromkeys(sweep.parameter for sweep in sweeps):
         console.print()
         outcome_tables.draw_sweep(console, [sweep for sweep in sweeps if sweep.parameter == parameter])

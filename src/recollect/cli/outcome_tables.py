@@ -12,21 +12,23 @@ from recollect.cli import terminal
 from recollect.cli.columns import GAP, draw_table
 from recollect.evaluation.comparison import ALL, compare_outcomes
 from recollect.evaluation.dataset import counted
-from recollect.evaluation.report.wording import figures, verdict
+from recollect.evaluation.report.wording import TRUST_HEADS, figures, trust_figures, verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from recollect.evaluation import Dataset, Outcome, Sweep
 
-__all__ = ["draw_differences", "draw_figures", "draw_heading", "draw_strata", "draw_sweep"]
+__all__ = ["draw_differences", "draw_figures", "draw_heading", "draw_strata", "draw_sweep", "draw_trust"]
 
 _STYLES = {"better": "green", "worse": "red"}
 
 
 def draw_heading(console: Console, dataset: Dataset, outcome: Outcome) -> None:
     """Draw in one line what was asked of what, and with which embedder."""
-    told = [counted(len(dataset.questions), "question")]
+    told = [counted(len(dataset.answerable), "question")]
+    if dataset.unanswerable:
+        told.append(f"{len(dataset.unanswerable):,} without an answer")
     asked = {question.collection for question in dataset.questions}
     if dataset.notes:
         held = sum(len(dataset.collections[name].notes) for name in asked)
@@ -99,6 +101,15 @@ def draw_strata(console: Console, outcomes: Sequence[Outcome]) -> None:
                 Text(terminal.line(outcome.system)),
                 *(_figure(outcome.mean(measure, stratum), best[measure]) for measure in outcome.values),
             )
+    draw_table(console, table)
+
+
+def draw_trust(console: Console, outcomes: Sequence[Outcome]) -> None:
+    """Draw how far the confidence of each system can be trusted, a row for each system whose confidences are known."""
+    table = _table("trust", *TRUST_HEADS)
+    for outcome in outcomes:
+        if outcome.trust:
+            table.add_row(Text(terminal.line(outcome.system)), *trust_figures(outcome.trust))
     draw_table(console, table)
 
 

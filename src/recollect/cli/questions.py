@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli import opening, options, terminal
+from recollect.sample import sample_notes
 from recollect.stores.addresses import without_secrets
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
+    from recollect.model import Note
 
 __all__ = ["command"]
 
@@ -29,6 +31,12 @@ _EXAMPLES = 3
     help="How many questions of each kind, where so many can be made.",
 )
 @options.seed("What is drawn with; the same notes and seed give the same questions.")
+@click.option(
+    "--foreign",
+    metavar="PATH|URL",
+    default=None,
+    help="A memory whose notes questions without an answer are made from; by default the built-in sample.",
+)
 @options.namespace()
 @options.embedder
 @options.database
@@ -42,6 +50,7 @@ def command(
     folder: str,
     each: int,
     seed: int,
+    foreign: str | None,
     namespace: str | None,
     embedder: str,
     db: str,
@@ -57,14 +66,14 @@ def command(
 
     target = free_folder(folder)
     with opening.open_for_reading(db, embedder) as memory:
-        made = generate_questions(memory, namespace=namespace, each=each, seed=seed)
+        made = generate_questions(memory, namespace=namespace, each=each, seed=seed, foreign=_foreign_notes(foreign))
     counts = {name: sum(name in question.strata for question in made.questions) for name in STRATA}
-    if made.questions:
+    if made.answerable:
         write_questions(made, target)
     if as_json:
-        written = str(target) if made.questions else None
+        written = str(target) if made.answerable else None
         terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(made.remarks)})
-    elif made.questions:
+    elif made.answerable:
         _tell(made, counts)
         place = "" if db == "recollect.db" else f" --db {shlex.quote(without_secrets(db))}"
         place += f" --namespace {shlex.quote(namespace)}" if namespace else ""
@@ -73,14 +82,25 @@ def command(
             terminal.say(f"  recollect {verb} {shlex.quote(str(target))}{place}")
     else:
         terminal.say_aside("no question could be made: there are too few notes that say something of their own")
-    if not made.questions:
+    if not made.answerable:
         context.exit(1)
+
+
+def _foreign_notes(db: str | None) -> list[Note]:
+    """Return the notes of another memory, or the sample's."""
+    from recollect.model import Note  # noqa: PLC0415 (brings numpy)
+
+    if db is None:
+        return [Note(**fields) for fields in sample_notes()]
+    with opening.open_for_reading(db) as memory:
+        return list(memory.notes())
 
 
 def _tell(made: Dataset, counts: dict[str, int]) -> None:
     """Print how many questions there are of each kind, some of them, and what a reader of figures should know."""
     for name, count in counts.items():
         texts = [question.text for question in made.questions if name in question.strata]
-        terminal.say(f"{name:<10} {count:>4}  {' · '.join(texts[:: max(1, len(texts) // _EXAMPLES)][:_EXAMPLES])}")
+        examples = " · ".join(texts[:: max(1, len(texts) // _EXAMPLES)][:_EXAMPLES])
+        terminal.say(f"{name:<12} {count:>4}  {examples}".rstrip())
     for remark in made.remarks:
         terminal.say(remark)

@@ -86,7 +86,7 @@ def command(
     target = opening.free_target(out, force=force)
     start = preset_from(preset)
     dataset = evaluating.chosen_dataset(path, asked)
-    require_enough(len(dataset.questions))
+    require_enough(len(dataset.answerable))
     found = _tuned(dataset, start, asked, measure=measure, folds=folds, seed=seed)
     if found.recommended:
         made = found.preset(target.stem, _about(found, dataset, measure))
@@ -121,7 +121,7 @@ def _tuned(dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: s
             progress=reading,
         )
         with opened as judge, _bar("Tuning") as told:
-            groups = [question.collection for question in dataset.questions]
+            groups = [question.collection for question in dataset.answerable]
             found = tune(judge, start, groups=groups, folds=folds, seed=seed, progress=told)
     for warning in judge.warnings:
         terminal.warn(warning)

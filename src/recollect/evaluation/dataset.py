@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from recollect import arguments
 from recollect.model import Note
 
-__all__ = ["Collection", "Dataset", "Question", "counted"]
+__all__ = ["UNANSWERABLE", "Collection", "Dataset", "Question", "counted"]
+
+UNANSWERABLE = "unanswerable"
+"""The stratum of questions that no note answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,10 @@ class Question:
     text: str
     collection: str
     relevant: Mapping[str, int]
-    """The grade, above 0, of each note that answers it, by id; what is not named does not answer."""
+    """The grade, above 0, of each note that answers it, by id; what is not named does not answer.
+
+    Empty if no note answers it: such a question is of the stratum ``unanswerable``.
+    """
     strata: tuple[str, ...] = ()
     """The kinds of question that it is one of, such as ``multi-hop``."""
     asked: str = ""
@@ -56,6 +62,16 @@ class Dataset:
     def notes(self) -> int:
         """How many notes there are in all collections."""
         return sum(len(collection.notes) for collection in self.collections.values())
+
+    @property
+    def answerable(self) -> tuple[Question, ...]:
+        """The questions that at least one note answers; ranking measures are means over these."""
+        return tuple(question for question in self.questions if question.relevant)
+
+    @property
+    def unanswerable(self) -> tuple[Question, ...]:
+        """The questions that no note answers; a system should not be confident of what it returns for them."""
+        return tuple(question for question in self.questions if not question.relevant)
 
     @property
     def strata(self) -> tuple[str, ...]:

@@ -17,11 +17,16 @@ from recollect.evaluation.outcome import Ranking
 
 __all__ = ["Journal", "code_digest", "collection_digest", "question_digest"]
 
+_VERSION = 2
+"""Of the lines that are written: objects that name the version. Version 1 were lists without confidences."""
+_FIELDS_OF_VERSION_1 = 4
+
 
 class Journal:
     """A file with one ranking a line, each under the digest of the question that it answers.
 
-    A line that is not whole, because the process ended while it was written, counts as none.
+    A line that is not whole, because the process ended while it was written, counts as none, as does one of a version
+    that is not known. Rankings of version 1 have no confidences.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -56,13 +61,20 @@ class Journal:
         self.rankings[digest] = ranking
         if ranking.warnings:
             return
-        told = [digest, ranking.ids, ranking.scores, ranking.milliseconds]
+        record = {
+            "version": _VERSION,
+            "question": digest,
+            "ids": ranking.ids,
+            "scores": ranking.scores,
+            "milliseconds": ranking.milliseconds,
+            "confidences": ranking.confidences,
+        }
         try:
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self._path.open("w" if self._fresh else "a", encoding="utf-8", newline="\n")
                 self._file.write("\n")  # the line before may not be whole
-            self._file.write(json.dumps(told) + "\n")
+            self._file.write(json.dumps(record) + "\n")
             self._file.flush()
         except OSError as error:
             raise RecollectError(
@@ -77,10 +89,23 @@ def _read(path: Path) -> Iterator[tuple[str, Ranking]]:
         return
     for line in lines:
         try:
-            digest, ids, scores, milliseconds = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             continue
-        yield digest, Ranking(tuple(ids), tuple(scores), milliseconds)
+        if isinstance(record, list) and len(record) == _FIELDS_OF_VERSION_1:
+            digest, ids, scores, milliseconds = record
+            yield digest, Ranking(tuple(ids), tuple(scores), milliseconds)
+        elif isinstance(record, dict) and record.get("version") == _VERSION:
+            confidences = record["confidences"]
+            yield (
+                record["question"],
+                Ranking(
+                    tuple(record["ids"]),
+                    tuple(record["scores"]),
+                    record["milliseconds"],
+                    confidences=None if confidences is None else tuple(confidences),
+                ),
+            )
 
 
 def collection_digest(collection: Collection) -> str:

@@ -25,11 +25,13 @@ def load_dataset(
     format: str | None = None,  # noqa: A002 (the option's name)
     level: str | None = None,
     split: str | None = None,
+    pool: bool = False,
 ) -> Dataset:
     r"""Read a dataset: a BEIR folder, or a JSON file of LoCoMo or LongMemEval; without ``format`` one sees which.
 
     ``level`` is what a note of a conversation is: a ``turn``, as LoCoMo is read unless told otherwise, or a whole
     ``session``, as LongMemEval is. ``split`` names the judgements of a BEIR folder that has several.
+    ``pool`` puts the sessions of all of LongMemEval's questions into one collection, each session once.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -50,6 +52,7 @@ def load_dataset(
     if chosen == "beir" or (chosen is None and place.is_dir()):
         if level is not None:
             raise ArgumentError("level", "is for conversations, LoCoMo's and LongMemEval's; leave it out here")
+        _refuse_pool(pool=pool)
         if not (place / "queries.jsonl").exists():
             raise ArgumentError("dataset", f"{place} is no BEIR folder: there is no queries.jsonl in it")
         dataset = load_beir(place, split=split)
@@ -63,16 +66,22 @@ def load_dataset(
             raise IngestError(f"{place}: must be a list of objects, as LoCoMo and LongMemEval are")
         keys = samples[0].keys() if samples else ()
         if chosen == "locomo" or (chosen is None and {"conversation", "qa"} <= set(keys)):
+            _refuse_pool(pool=pool)
             dataset = load_locomo(place, samples, level=depth or "turn")
         elif chosen == "longmemeval" or "haystack_sessions" in keys:
-            dataset = load_longmemeval(place, samples, level=depth or "session")
+            dataset = load_longmemeval(place, samples, level=depth or "session", pool=pool)
         else:
             raise ArgumentError(
                 "dataset", f"{place} is none of {', '.join(FORMATS)}; if it is one of them, name it by format"
             )
-    if not dataset.questions:
+    if not dataset.answerable:
         raise ArgumentError("dataset", f"{place} has no question that could be judged" + _because(dataset))
     return dataset
+
+
+def _refuse_pool(*, pool: bool) -> None:
+    if pool:
+        raise ArgumentError("pool", "is for LongMemEval, whose questions have a haystack each; leave it out here")
 
 
 def _because(dataset: Dataset) -> str:

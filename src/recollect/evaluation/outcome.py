@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from recollect.evaluation.calibration import Trust
 
 __all__ = ["Outcome", "Ranking", "settled_mean"]
 
@@ -26,13 +29,24 @@ def settled_mean(values: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What a system answered to one question: the ids and scores of notes, best first, and how long that took."""
+    """What a system answered to one question: the ids and scores of notes, best first, and how long that took.
+
+    >>> Ranking(("n1", "n2"), (0.9, 0.4), 1.5, confidences=(0.6, 0.7)).best_confidence
+    0.7
+    """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
     milliseconds: float
     warnings: tuple[str, ...] = ()
     """What the search had to do without."""
+    confidences: tuple[float, ...] | None = None
+    """The confidence of each hit, from 0 to 1; ``None`` if unknown, as in runs of other systems."""
+
+    @property
+    def best_confidence(self) -> float | None:
+        """The highest confidence among the hits, 0 if there is no hit; ``None`` if unknown."""
+        return None if self.confidences is None else max(self.confidences, default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +67,23 @@ class Outcome:
     mode: str
     embedder: str
     rankings: Mapping[str, Ranking]
-    """By question, in the order of the dataset."""
+    """By question that has an answer, in the order of the dataset."""
     values: Mapping[str, NDArray[np.float64]]
-    """By measure: the value of each question, in the order of the dataset."""
+    """By measure: the value of each question that has an answer, in the order of the dataset."""
     strata: Mapping[str, NDArray[np.intp]]
     """By stratum: which places of ``values`` are its questions."""
     synthetic: bool = False
     """Whether questions and judgements were made by rule."""
+    unanswerable: Mapping[str, Ranking] = field(default_factory=dict)
+    """By question that has no answer; these do not count in ``values``."""
+    trust: Trust | None = None
+    """How far the confidences can be trusted; ``None`` where they are unknown."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What searches had to do without, each once."""
-        return tuple(dict.fromkeys(told for ranking in self.rankings.values() for told in ranking.warnings))
+        rankings = (*self.rankings.values(), *self.unanswerable.values())
+        return tuple(dict.fromkeys(warning for ranking in rankings for warning in ranking.warnings))
 
     def mean(self, measure: str, stratum: str | None = None) -> float:
         """Return the mean of a measure over all questions, or those of a stratum."""
@@ -84,8 +103,10 @@ class Outcome:
             "mode": self.mode,
             "embedder": self.embedder,
             "queries": len(self.rankings),
+            "unanswerable_queries": len(self.unanswerable),
             "synthetic": self.synthetic,
             "metrics": {measure: self.mean(measure) for measure in self.values},
+            "trust": self.trust.to_dict() if self.trust else None,
             "strata": {
                 stratum: {measure: self.mean(measure, stratum) for measure in self.values} for stratum in self.strata
             },

@@ -18,6 +18,7 @@ from recollect import arguments
 from recollect.embedders import Embedder, EmbedderSpec, embedder_from
 from recollect.embedders.built_files import cache_folder
 from recollect.errors import ArgumentError, RecollectError
+from recollect.evaluation.calibration import trust_of
 from recollect.evaluation.dataset import Collection, Dataset, Question
 from recollect.evaluation.embeddings import KeepingEmbedder
 from recollect.evaluation.journal import Journal, code_digest, collection_digest, question_digest
@@ -50,10 +51,12 @@ def evaluate(
     cache: str | PathLike[str] | None = None,
     resume: bool = True,
     remember_queries: bool = False,
+    answer_threshold: float | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
     """Put every question to every system, and return what came of each, in the order of ``systems``.
 
+    Questions that no note answers are asked, too; ``measures`` are means over the others.
     Each collection is a memory of its own, one at a time: in a temporary folder, or, in the ``store`` that is named by
     a path or an address, in a namespace of its own that is emptied when all is asked. Questions of a collection that
     has no notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes; nothing is
@@ -65,6 +68,9 @@ def evaluate(
     the preset, the mode, the embedder, ``depth``, ``store`` and the code of Recollect are the same. Rankings of
     ``memory`` are not kept, because it may change. With ``remember_queries`` each query is embedded once, so that times
     say less: for sweeps.
+
+    ``answer_threshold`` is the confidence below which a system is taken to say that nothing fits, for the measures of
+    :class:`~recollect.evaluation.Trust`; by default it is that of each system's preset.
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect import Note
@@ -103,7 +109,7 @@ def evaluate(
                 run.ask_collection(collection, questions, embedding)
             else:
                 run.ask_memory(memory, questions, namespace)
-    return [_outcome(dataset, system, name, run.found[system.name], measures) for system in chosen]
+    return [_outcome(dataset, system, name, run.found[system.name], measures, answer_threshold) for system in chosen]
 
 
 def evaluation_folder() -> Path:
@@ -177,7 +183,8 @@ class _Run:
                 names = tuple(held.name(hit) if held else hit.id for hit in result)
                 scores = tuple(float(hit.score) for hit in result)
                 told = (*result.warnings, *(held.lacking(question) if held else ()))
-                journal.write(digests[question.id], Ranking(names, scores, milliseconds, told))
+                confidences = tuple(float(hit.confidence or 0.0) for hit in result)
+                journal.write(digests[question.id], Ranking(names, scores, milliseconds, told, confidences))
                 self._tell(self._done + 1, system.name)
             self._tell(self._done + len(questions) - len(pending), system.name)
 
@@ -218,8 +225,8 @@ def _distinct(systems: Sequence[System | PresetSpec]) -> list[System]:
 
 def asked_collections(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
     """Return the collections that are asked, each with its questions."""
-    if not dataset.questions:
-        raise ArgumentError("dataset", f"{dataset.name} has no questions")
+    if not dataset.answerable:
+        raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
     by_collection: dict[str, list[Question]] = {}
     for question in dataset.questions:
         if question.collection not in dataset.collections:
@@ -243,11 +250,18 @@ def _journal(
 
 
 def _outcome(
-    dataset: Dataset, system: System, embedder: str, found: Mapping[str, Ranking], measures: Sequence[str]
+    dataset: Dataset,
+    system: System,
+    embedder: str,
+    found: Mapping[str, Ranking],
+    measures: Sequence[str],
+    answer_threshold: float | None,
 ) -> Outcome:
-    rankings = {question.id: found[question.id] for question in dataset.questions}
-    places = {
-        stratum: [place for place, question in enumerate(dataset.questions) if stratum in question.strata]
+    answerable = dataset.answerable
+    threshold = system.answer_threshold if answer_threshold is None else answer_threshold
+    rankings = {question.id: found[question.id] for question in answerable}
+    indexes = {
+        stratum: [index for index, question in enumerate(answerable) if stratum in question.strata]
         for stratum in dataset.strata
     }
     return Outcome(
@@ -257,7 +271,9 @@ def _outcome(
         mode=system.mode,
         embedder=embedder,
         rankings=rankings,
-        values=measured(dataset.questions, rankings, measures),
-        strata={stratum: np.array(held, dtype=np.intp) for stratum, held in places.items()},
+        values=measured(answerable, rankings, measures),
+        strata={stratum: np.array(held, dtype=np.intp) for stratum, held in indexes.items() if held},
         synthetic=dataset.synthetic,
+        trust=trust_of(dataset.questions, found, threshold),
+        unanswerable={question.id: found[question.id] for question in dataset.unanswerable},
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from recollect import arguments
+from recollect.evaluation.calibration import DEFAULT_ANSWER_THRESHOLD
 from recollect.retrieval import Preset, PresetSpec, preset_from
 
 __all__ = ["MODES", "System"]
@@ -40,6 +41,15 @@ class System:
     def rules(self) -> Preset:
         """The preset as it was read."""
         return cast("Preset", self.preset)
+
+    @property
+    def answer_threshold(self) -> float:
+        """The confidence below which the preset says that nothing fits.
+
+        >>> 0 <= System("memini").answer_threshold <= 1
+        True
+        """
+        return float(getattr(self.rules, "answer_threshold", DEFAULT_ANSWER_THRESHOLD))
 
     def digest(self) -> str:
         """Return a short text that changes with every setting, but not with the name."""

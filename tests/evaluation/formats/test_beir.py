@@ -54,6 +54,27 @@ def test_a_document_without_text_is_its_title() -> None:
     assert (note.title, note.content) == ("", "A drawer that sticks")
 
 
+def test_queries_without_judgements_are_kept_if_they_are_unanswerable(tmp_path: Path) -> None:
+    queries: list[dict[str, Any]] = [
+        {"_id": "q1", "text": "which tea?"},
+        {"_id": "q2", "text": "who is king?", "metadata": {"strata": ["unanswerable", "names"]}},
+        {"_id": "q3", "text": "which milk?", "metadata": {"stratum": "exact"}},
+    ]
+    dataset = load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries))
+    assert [(question.id, dict(question.relevant), question.strata) for question in dataset.questions] == [
+        ("q1", {"n1": 1}, ()),
+        ("q2", {}, ("unanswerable", "names")),
+    ]
+    assert [question.id for question in dataset.unanswerable] == ["q2"]
+    assert dataset.remarks == ("1 question without a relevant note left out",)
+
+
+def test_a_folder_of_nothing_but_unanswerable_queries_cannot_be_judged(tmp_path: Path) -> None:
+    queries = [{"_id": "q2", "text": "who is king?", "metadata": {"stratum": "unanswerable"}}]
+    with pytest.raises(ArgumentError, match="has no question that could be judged"):
+        load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "Green tea."}], queries, judged=""))
+
+
 def test_a_split_is_chosen_and_its_gaps_are_told() -> None:
     dataset = load_dataset(KITCHEN, split="dev")
     assert [question.id for question in dataset.questions] == ["q1", "q5"]

@@ -17,18 +17,17 @@ def test_each_question_has_its_haystack_and_its_date() -> None:
     assert {name: [note.id for note in held.notes] for name, held in dataset.collections.items()} == {
         "a1": ["s1", "s2", "s3"],
         "a2": ["s1", "r1", "r2", "s3", "s3#2"],  # the third s3 says something else than the first two
+        "a3_abs": ["s1", "s2"],
         "a4_abs": ["s2", "s3"],
     }
     assert [(question.id, list(question.relevant), question.asked) for question in dataset.questions] == [
         ("a1", ["s2"], "2023/06/01 (Thu) 10:00"),
         ("a2", ["r1", "r2"], "2023/07/10 (Mon) 19:30"),
-        ("a4_abs", ["s2"], ""),
+        ("a3_abs", [], "2023/06/01 (Thu) 10:00"),
+        ("a4_abs", [], ""),
     ]
-    assert dataset.strata == ("abstention", "knowledge-update", "single-session-user", "temporal-reasoning")
-    assert dataset.remarks == (
-        "1 question without an answer in the haystack left out",
-        "1 question without a date that can be read",
-    )
+    assert dataset.strata == ("knowledge-update", "single-session-user", "temporal-reasoning", "unanswerable")
+    assert dataset.remarks == ("1 question without a date that can be read",)
     bike = dataset.collections["a1"].notes[1]
     assert bike.content.splitlines() == [
         "user: I sold the tandem and bought a cargo bike for 900 euros.",
@@ -44,12 +43,73 @@ def test_turns_where_they_are_marked() -> None:
     assert [list(question.relevant) for question in dataset.questions] == [
         ["s2:1"],
         ["r1:1", "r2:1"],
-        ["s2:1"],
-        ["s2:1"],
+        [],
+        [],
     ]
     second = dataset.collections["a1"].notes[1]
     assert (second.id, second.session, second.position, second.metadata) == ("s1:2", "s1", 1, {"speaker": "assistant"})
     assert dataset.collections["a3_abs"].notes[-1].created_at is None
+
+
+def test_questions_without_an_answer_are_a_stratum() -> None:
+    dataset = load_dataset(HAYSTACKS)
+    assert [question.id for question in dataset.answerable] == ["a1", "a2"]
+    assert [(question.id, question.strata) for question in dataset.unanswerable] == [
+        ("a3_abs", ("single-session-user", "unanswerable")),
+        ("a4_abs", ("knowledge-update", "unanswerable")),
+    ]
+
+
+def test_pooled_sessions_are_one_collection_and_each_is_there_once() -> None:
+    dataset = load_dataset(HAYSTACKS, pool=True)
+    assert dataset.name == "haystacks, pooled"
+    assert {name: [note.id for note in held.notes] for name, held in dataset.collections.items()} == {
+        "haystacks": ["s1", "s2", "s3", "r1", "r2", "s3#2"]
+    }
+    assert [(question.collection, list(question.relevant), question.asked) for question in dataset.questions] == [
+        ("haystacks", ["s2"], "2023/06/01 (Thu) 10:00"),
+        ("haystacks", ["r1", "r2"], "2023/07/10 (Mon) 19:30"),
+        ("haystacks", [], "2023/06/01 (Thu) 10:00"),
+        ("haystacks", [], ""),
+    ]
+    assert dataset.remarks == (
+        "1 question without a date that can be read",
+        "1 session with several dates: the first counts",  # s2 has none in the third haystack
+    )
+    bike = dataset.collections["haystacks"].notes[1]
+    assert bike.created_at is not None
+    assert bike.created_at.isoformat() == "2023-05-20T02:21:00+00:00"
+
+
+def test_pooled_turns_have_session_position_and_date() -> None:
+    dataset = load_dataset(HAYSTACKS, level="turn", pool=True)
+    assert dataset.name == "haystacks, pooled, turns"
+    (pooled,) = dataset.collections.values()
+    assert [note.id for note in pooled.notes] == [
+        f"{session}:{turn}" for session in ("s1", "s2", "s3", "r1", "r2", "s3#2") for turn in (1, 2)
+    ]
+    assert [(note.session, note.position, str(note.created_at)[:10]) for note in pooled.notes[2:4]] == [
+        ("s2", 0, "2023-05-20"),
+        ("s2", 1, "2023-05-20"),
+    ]
+    assert [list(question.relevant) for question in dataset.answerable] == [["s2:1"], ["r1:1", "r2:1"]]
+
+
+def test_a_turn_answers_only_the_question_in_whose_haystack_it_is_marked(tmp_path: Path) -> None:
+    marked = [[{"role": "user", "content": "Tea.", "has_answer": True}]]
+    plain = [[{"role": "user", "content": "Tea."}]]
+    samples = [haystack(haystack_sessions=marked), haystack(question_id="b", haystack_sessions=plain)]
+    dataset = loaded(tmp_path, *samples, level="turn", pool=True)
+    assert [question.id for question in dataset.questions] == ["a"]
+    assert (dataset.notes, dataset.remarks[0]) == (1, "1 question without an answer in the haystack left out")
+
+
+def test_a_question_whose_answer_is_not_there_is_left_out_with_its_haystack(tmp_path: Path) -> None:
+    dataset = loaded(tmp_path, haystack(), haystack(question_id="b", answer_session_ids=[]))
+    assert (list(dataset.collections), dataset.remarks[0]) == (
+        ["a"],
+        "1 question without an answer in the haystack left out",
+    )
 
 
 def haystack(**changes: Any) -> dict[str, Any]:
@@ -63,10 +123,10 @@ def haystack(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def loaded(folder: Path, *samples: dict[str, Any], level: str | None = None) -> Any:
+def loaded(folder: Path, *samples: dict[str, Any], level: str | None = None, pool: bool = False) -> Any:
     path = folder / "own.json"
     path.write_text(json.dumps(samples))
-    return load_dataset(path, level=level)
+    return load_dataset(path, level=level, pool=pool)
 
 
 def test_what_need_not_be_there(tmp_path: Path) -> None:

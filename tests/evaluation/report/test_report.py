@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from recollect import ArgumentError
+from recollect.evaluation import Outcome, trust_of
 from recollect.evaluation.report import (
     Report,
     html_report,
@@ -38,6 +39,43 @@ def small(**changes: object) -> Report:
     old = outcome("old", {"any@5": [0.0] * 8}, ranks=[7] * 8)
     new = outcome("new", {"any@5": [1.0] * 8}, ranks=[2] * 8)
     return replace(report_of([old, new], dataset(8), resamples=200), **changes)  # type: ignore[arg-type]
+
+
+def trusted(system: str, *confidences: float) -> Outcome:
+    """An outcome of queries whose first hit is right, with these confidences."""
+    found = outcome(system, {"any@5": [1.0] * len(confidences)})
+    rankings = {
+        name: replace(ranking, confidences=(confidence,))
+        for (name, ranking), confidence in zip(found.rankings.items(), confidences, strict=True)
+    }
+    return replace(found, trust=trust_of(dataset(len(confidences)).questions, rankings, 0.4))
+
+
+def test_trust_has_a_table_and_a_reliability_diagram(tmp_path: Path) -> None:
+    systems = [
+        trusted("sure", 0.9, 0.9, 0.9, 0.9),
+        trusted("shy", 0.2, 0.6, 0.9, 0.9),
+        outcome("new", {"any@5": [1] * 4}),
+    ]
+    report = report_of(systems, dataset(4), resamples=200)
+    told = markdown_report(report)
+    assert "| sure | 0.4 | 1.000 | 0.000 | – | 0.100 | 0.100–0.100 |" in told
+    assert "| shy | 0.4 | 1.000 | 0.250 | – | 0.350 |" in told
+    trust = told[told.index("## Trust") : told.index("## Question")]
+    assert "| new |" not in trust  # its confidences are unknown
+    page = html_report(report)
+    Page(page)
+    assert "<title>confidence 0.200: 1.000 of 1 relevant</title>" in page
+    assert "sure: reliability, ECE 0.100" in page
+    drawn = {path.name for path in write_pictures(tmp_path, report)}
+    assert {"reliability-sure.svg", "reliability-shy.svg"} <= drawn
+    assert "reliability-new.svg" not in drawn
+    ET.fromstring((tmp_path / "reliability-shy.svg").read_text())  # noqa: S314 (drawn here)
+
+
+def test_without_confidences_a_report_has_no_section_on_trust() -> None:
+    assert "Trust" not in markdown_report(small())
+    assert "<h2>Trust</h2>" not in html_report(small())
 
 
 class Page(HTMLParser):

@@ -9,11 +9,19 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect import Memory
+from recollect import Memory, Note
 from recollect.errors import ArgumentError
 from recollect.evaluation import Dataset, Question, evaluate, load_dataset
 from recollect.evaluation.synthetic import STRATA, generate_questions, write_questions
 from recollect.sample import sample_notes
+
+FOREIGN = [
+    Note(content=f"Comet {name} crossed the orbit of Neptune near asteroid {name}{number}, trailing ionised plasma.")
+    for number, name in enumerate(
+        f"{first}{second}ix" for first in ("Bor", "Kel", "Tam", "Vur", "Zan") for second in "aeiou"
+    )
+]
+"""Notes about something else than the sample."""
 
 
 @pytest.fixture(scope="module")
@@ -25,31 +33,48 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 @pytest.fixture(scope="module")
 def made(memory: Memory) -> Dataset:
-    return generate_questions(memory, each=20)
+    return generate_questions(memory, each=20, foreign=FOREIGN)
 
 
 def test_every_stratum_has_its_questions(made: Dataset, memory: Memory) -> None:
     assert made.synthetic
-    assert made.strata == tuple(sorted(STRATA))
-    assert [question.strata for question in made.questions] == [(stratum,) for stratum in STRATA for _ in range(20)]
-    assert (
-        len({question.id for question in made.questions}) == len({question.text for question in made.questions}) == 60
-    )
+    assert {stratum for stratum in made.strata if ":" not in stratum} == set(STRATA)
+    assert [question.strata[0] for question in made.questions] == [stratum for stratum in STRATA for _ in range(20)]
+    assert len({question.id for question in made.questions}) == 140
     for question in made.questions:
         assert question.collection == "default"
-        assert len(question.relevant) == (2 if question.strata == ("multi-hop",) else 1)
+        counts = {"multi-hop": {2}, "temporal": {1, 2, 3, 4, 5}, "unanswerable": {0}}
+        assert len(question.relevant) in counts.get(question.strata[0], {1})
         assert all(memory.get(note) for note in question.relevant)
+        assert bool(question.asked) == (question.strata[0] == "temporal")
     assert made.remarks == (f"synthetic: made by rule from {memory.stats().store.notes['default']} notes with seed 0",)
 
 
+def test_exact_questions_are_of_every_kind(made: Dataset) -> None:
+    kinds = [question.strata[1] for question in made.questions if question.strata[0] == "exact"]
+    assert {"exact: identifier", "exact: number", "exact: name", "exact: phrase", "exact: words"} <= set(kinds)
+    assert max(kinds.count(kind) for kind in kinds) < 10
+
+
+def test_the_current_note_answers_what_a_superseded_one_says(made: Dataset, memory: Memory) -> None:
+    superseded = {
+        target.id
+        for note in memory.notes()
+        for link in note.links
+        if link.kind == "supersedes" and (target := memory.get(link.target))
+    }
+    stale = [question for question in made.questions if question.strata == ("stale",)]
+    assert all(superseded.isdisjoint(question.relevant) for question in stale)
+
+
 def test_the_same_seed_gives_the_same_questions(made: Dataset, memory: Memory) -> None:
-    assert generate_questions(memory, each=20) == made
-    other = generate_questions(memory, each=20, seed=1)
+    assert generate_questions(memory, each=20, foreign=FOREIGN) == made
+    other = generate_questions(memory, each=20, seed=1, foreign=FOREIGN)
     assert {question.text for question in other.questions} != {question.text for question in made.questions}
 
 
 def test_a_larger_set_begins_with_the_smaller(made: Dataset, memory: Memory) -> None:
-    larger = generate_questions(memory, each=25)
+    larger = generate_questions(memory, each=25, foreign=FOREIGN)
     texts = {question.text for question in larger.questions}
     assert {question.text for question in made.questions} <= texts
 
@@ -57,12 +82,12 @@ def test_a_larger_set_begins_with_the_smaller(made: Dataset, memory: Memory) -> 
 def test_words_alone_answer_what_is_exact(made: Dataset, memory: Memory) -> None:
     (outcome,) = evaluate(made, ["trovella"], memory=memory)
     figures = {stratum: outcome.values["all@5"][places].mean() for stratum, places in outcome.strata.items()}
-    assert figures["exact"] > 0.95
+    assert figures["exact: phrase"] == figures["exact: words"] == figures["exact: name"] == 1
     assert figures["multi-hop"] < 0.5 < figures["exact"]  # words alone do not find the other end
 
 
 def test_notes_that_are_connected_answer_together(made: Dataset, memory: Memory) -> None:
-    for question in made.questions[-20:]:
+    for question in made.questions[40:60]:
         one, other = question.relevant
         assert other in {near.note.id for near in memory.neighbours(one) if near.kind not in ("previous", "next")}
 
@@ -94,6 +119,17 @@ def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
         f"exact: 3 of 5 made; {rest}",
         f"paraphrase: 1 of 5 made; {rest}",
         "multi-hop: 2 of 5 made; connected notes that are left cannot be told from others by rare words",
+        "typo: 3 of 5 made; the other notes have no long word that they alone hold",
+        "temporal: 0 of 5 made; the other notes cannot be told by the month or day that they were made in",
+        "stale: 1 of 5 made; no other note was superseded that has words of its own",
+        "unanswerable: 0 of 5 made; no notes of another collection were given",
+    )
+
+
+def test_foreign_notes_that_are_in_the_memory_make_no_unanswerable_question(memory: Memory) -> None:
+    made = generate_questions(memory, each=1, foreign=memory.notes())
+    assert made.remarks[-1] == (
+        "unanswerable: 0 of 1 made; the other foreign notes have too many words in common with these"
     )
 
 
@@ -102,7 +138,7 @@ def test_connected_notes_that_cannot_be_told_apart_are_said_to_be_connected(tmp_
         memory.add("Green tea.", id="n1", links=["n2"])
         memory.add("Green tea.", id="n2")
         made = generate_questions(memory, each=1)
-    assert made.remarks[-1] == (
+    assert made.remarks[3] == (
         "multi-hop: 0 of 1 made; connected notes that are left cannot be told from others by rare words"
     )
 
@@ -111,7 +147,7 @@ def test_two_questions_with_the_same_words_are_one(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("Zephyr vermilion.", id="n1")
         made = generate_questions(memory, each=2)
-    assert [question.id for question in made.questions] == ["exact-001"]
+    assert [question.id for question in made.questions] == ["exact-001", "typo-001"]
 
 
 def test_wrong_use(memory: Memory) -> None:

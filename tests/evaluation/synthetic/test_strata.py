@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 from recollect.characters import split_words
-from recollect.evaluation.synthetic.exact import exact_question
+from recollect.evaluation.synthetic.exact import EXACT_KINDS, exact_questions
 from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
 from recollect.evaluation.synthetic.multi_hop import connected_question
 from recollect.evaluation.synthetic.paraphrase import paraphrase
-from recollect.model import Note
+from recollect.evaluation.synthetic.stale import current_notes, stale_question, successors_of
+from recollect.evaluation.synthetic.temporal import temporal_questions
+from recollect.evaluation.synthetic.typo import misspelt, typo_question
+from recollect.evaluation.synthetic.unanswerable import foreign_question, is_foreign
+from recollect.model import Link, Note
 
 SEEDS = range(40)
 
@@ -22,19 +26,31 @@ def lexicon(*contents: str) -> Lexicon:
 class TestExact:
     def test_it_is_in_the_notes_own_words_and_no_other_holds_them(self) -> None:
         held = lexicon("The vermilion van needs code EX_7 and oil.", "A van needs oil.", "The code is blue.")
-        made = {exact_question(held, 0, np.random.default_rng(seed)) for seed in SEEDS}
-        assert "EX_7" in made  # an identifier as it is written
-        assert "vermilion van needs" in made  # a phrase
-        assert any(text and "vermilion" in text and len(text.split()) == 2 for text in made)  # rare words
-        for text in made:
-            assert text is not None
+        made = [exact_questions(held, 0, np.random.default_rng(seed)) for seed in SEEDS]
+        assert {each["identifier"] for each in made} == {"EX_7"}  # as it is written
+        assert "vermilion van needs" in {each.get("phrase") for each in made}
+        assert {len(each["words"].split()) for each in made} == {2}
+        assert {next(iter(each)) for each in made} == {"identifier", "phrase", "words"}  # the order is drawn
+        for text in {text for each in made for text in each.values()}:
             assert set(content_words(text)) <= set(content_words(held.notes[0].content))
             assert held.holders(split_words(text)) == {0}
 
     @pytest.mark.parametrize("content", ["A van.", "", "the of and", "日本"])
     def test_where_there_is_nothing_of_its_own(self, content: str) -> None:
         held = lexicon(content, content, "A red van and oil.")
-        assert all(exact_question(held, 0, np.random.default_rng(seed)) is None for seed in SEEDS)
+        assert all(exact_questions(held, 0, np.random.default_rng(seed)) == {} for seed in SEEDS)
+
+    def test_each_kind_of_token(self) -> None:
+        held = lexicon("Saw Ines pay 48,500 for v2.3.1 of docs/api.md by ERR_4021.", "Other words.")
+        assert exact_questions(held, 0, np.random.default_rng(0)).keys() == set(EXACT_KINDS)
+        found = exact_questions(held, 0, np.random.default_rng(0))
+        assert [found[kind] for kind in ("identifier", "number", "name", "version", "path")] == [
+            "ERR_4021",
+            "48,500",
+            "Ines",
+            "v2.3.1",
+            "docs/api.md",
+        ]
 
 
 class TestParaphrase:
@@ -141,3 +157,138 @@ class TestMultiHop:
         assert connected_question(self.HELD, 0, [], np.random.default_rng(0)) is None
         same = lexicon("Green tea.", "Oolong.", "Green tea.", "Green tea.")
         assert connected_question(same, 0, [1], np.random.default_rng(0)) is None
+
+
+class TestTypo:
+    def test_one_slip_after_the_first_letter(self) -> None:
+        made = {misspelt("barge", np.random.default_rng(seed)) for seed in range(200)}
+        assert {"bsrge", "batge", "bagre", "brage", "brge", "bare"} <= made
+        assert "barge" not in made
+        assert all(text[0] == "b" and len(text) in (4, 5) for text in made)
+
+    def test_equal_letters_that_change_places_are_no_slip(self) -> None:
+        assert "balloon" not in {misspelt("balloon", np.random.default_rng(seed)) for seed in range(200)}
+
+    def test_words_that_the_note_alone_holds_are_misspelt(self) -> None:
+        held = lexicon("The vermilion barge leaks, 12345 über.", "Oil leaks.", "Ordinary.")
+        made = {typo_question(held, 0, np.random.default_rng(seed)) for seed in SEEDS}
+        assert {len(text.split()) for text in made if text} == {1, 2}
+        for text in made:
+            assert text is not None
+            for word in text.split():
+                assert (
+                    word[0] in "vb"
+                )  # vermilion, barge; leaks is in another note, 12345 and über are no ASCII letters
+                assert held.holders([word]) == set()
+
+    def test_a_slip_that_is_a_word_of_some_note_is_not_made(self) -> None:
+        slips = " ".join({misspelt("barge", np.random.default_rng(seed)) for seed in range(2000)})
+        held = lexicon("A barge.", slips)
+        assert {typo_question(held, 0, np.random.default_rng(seed)) for seed in SEEDS} == {None}
+
+    def test_where_no_word_is_long_and_its_own(self) -> None:
+        assert typo_question(lexicon("Oak.", "Other oaks."), 0, np.random.default_rng(0)) is None
+
+
+def dated(*rows: tuple[str, str]) -> Lexicon:
+    return Lexicon([Note(content=content, created_at=day) for day, content in rows])  # type: ignore[arg-type]
+
+
+class TestTemporal:
+    HELD = dated(
+        ("2024-03-02", "Dentist, all fine."),
+        ("2026-03-09", "Dentist, one hole."),
+        ("2026-03-09", "Painted the gate."),
+        ("2026-05-20", "Sold the barge."),
+    )
+
+    def test_months_days_and_topics(self) -> None:
+        made = [each for seed in SEEDS for each in temporal_questions(self.HELD, np.random.default_rng(seed))]
+        found = {(each.text, each.relevant) for each in made}
+        assert ("what happened in March 2024?", (0,)) in found
+        assert ("what happened in March 2026?", (1, 2)) in found
+        assert ("what happened in March?", (1, 2)) in found  # clear in May 2026
+        assert ("what happened in March?", (0,)) not in found
+        assert ("what happened on 9 March 2026?", (1, 2)) in found
+        assert ("what happened on 2026-03-09?", (1, 2)) in found
+        assert ("dentist in March 2024", (0,)) in found
+        assert {each.asked for each in made} == {"2026-05-20T00:00:00+00:00"}
+        assert {each.kind for each in made} == {"month", "day", "topic"}
+
+    def test_no_note_is_asked_about_twice(self) -> None:
+        for seed in SEEDS:
+            asked = [
+                place for each in temporal_questions(self.HELD, np.random.default_rng(seed)) for place in each.relevant
+            ]
+            assert len(asked) == len(set(asked))
+
+    def test_a_date_that_another_note_names_is_not_asked_for(self) -> None:
+        held = dated(
+            ("2026-03-09", "Gate."), ("2026-05-20", "On 9 March 2026 it rained."), ("2026-06-01", "On 2026-05-20.")
+        )
+        made = [each for seed in SEEDS for each in temporal_questions(held, np.random.default_rng(seed))]
+        assert {each.relevant for each in made} == {(2,)}
+
+    def test_a_month_or_a_day_of_many_notes_is_not_asked_for(self) -> None:
+        held = dated(*[("2026-03-09", f"note{number}") for number in range(6)], ("2026-05-20", "Barge."))
+        made = [each for seed in SEEDS for each in temporal_questions(held, np.random.default_rng(seed))]
+        assert {each.relevant for each in made} == {(6,)}
+
+    def test_notes_of_one_month_or_without_a_date_cannot_be_told_apart(self) -> None:
+        one = dated(("2026-03-09", "Gate."), ("2026-03-10", "Barge."))
+        assert list(temporal_questions(one, np.random.default_rng(0))) == []
+        undated = Lexicon([*self.HELD.notes[:1], Note(content="Barge.")])
+        assert list(temporal_questions(undated, np.random.default_rng(0))) == []
+
+
+class TestStale:
+    NOTES = (
+        Note(id="n1", content="Drinks strong coffee.", path="drinks.md"),
+        Note(id="n2", content="Drinks green tea.", links=(Link("supersedes", "drinks.md"), Link("related", "n4"))),
+        Note(id="n3", content="Drinks mate.", links=(Link("supersedes", "n2"), Link("supersedes", "gone"))),
+        Note(id="n4", content="Strong wind.", links=(Link("supersedes", "n4"),)),
+    )
+
+    def test_successors_are_found_by_id_or_path(self) -> None:
+        assert successors_of(self.NOTES) == {0: {1}, 1: {2}}
+
+    def test_the_end_of_a_chain_holds_now(self) -> None:
+        assert current_notes(0, successors_of(self.NOTES)) == ({2}, {1, 2})
+        assert current_notes(2, successors_of(self.NOTES)) == (set(), set())
+        assert current_notes(0, {0: {1, 2}, 1: {3}}) == ({2, 3}, {1, 2, 3})
+
+    def test_a_chain_of_a_thousand_notes_and_a_cycle(self) -> None:
+        assert current_notes(0, {place: {place + 1} for place in range(1000)})[0] == {1000}
+        assert current_notes(0, {0: {1}, 1: {2}, 2: {1}})[0] == set()
+
+    def test_the_words_are_those_of_the_superseded_note(self) -> None:
+        held = Lexicon(self.NOTES)
+        for seed in SEEDS:
+            text = stale_question(held, 0, {1, 2}, np.random.default_rng(seed))
+            assert text is not None
+            assert set(text.split()) <= {"drinks", "strong", "coffee"}
+            assert held.holders(text.split()) <= {0, 1, 2}
+
+    def test_words_that_an_unrelated_note_holds_too_are_not_asked(self) -> None:
+        assert stale_question(lexicon("Green tea.", "Mate.", "Green tea."), 0, {1}, np.random.default_rng(0)) is None
+
+
+class TestUnanswerable:
+    def test_a_text_is_foreign_if_no_note_holds_half_of_its_words(self) -> None:
+        held = lexicon("Green tea from Kyoto.", "A red bike.")
+        assert is_foreign(held, "lighthouse keepers sing at dusk")
+        assert is_foreign(held, "green lighthouse keepers")
+        assert not is_foreign(held, "green teas for lighthouse keepers")  # half, in another form
+        assert not is_foreign(held, "lighthouse keepers")  # too few words
+
+    def test_questions_are_made_of_another_collections_notes(self) -> None:
+        foreign = lexicon("The lighthouse keepers sing at dusk.", "Green tea from Kyoto every morning.")
+        home = lexicon("Green tea from Kyoto every single morning.")
+        made = {foreign_question(home, foreign, 0, np.random.default_rng(seed)) for seed in SEEDS}
+        assert len(made) > 3
+        assert None not in made
+        assert {foreign_question(home, foreign, 1, np.random.default_rng(seed)) for seed in SEEDS} == {None}
+
+    def test_where_the_foreign_note_says_too_little(self) -> None:
+        foreign = lexicon("one two three " * 20 + "zephyr", "Other.")
+        assert foreign_question(lexicon("Tea."), foreign, 1, np.random.default_rng(0)) is None

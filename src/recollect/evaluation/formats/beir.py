@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import ArgumentError, IngestError
-from recollect.evaluation.dataset import Collection, Dataset, Question, counted
+from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, counted
 from recollect.evaluation.formats.files import field_of, objects_in, text_of
 from recollect.evaluation.trec import read_qrels
 from recollect.ingest.moments import moment_of
@@ -27,7 +27,8 @@ def load_beir(folder: Path, *, split: str | None = None) -> Dataset:
     """Read a BEIR folder; one without ``corpus.jsonl`` holds questions to a memory that the user has.
 
     A row's ``metadata`` may hold fields of a note; what is none of them is the note's metadata. That of a query may
-    hold its ``stratum`` or ``strata``, when it was ``asked``, and whether it is ``synthetic``.
+    hold its ``stratum`` or ``strata``, when it was ``asked``, and whether it is ``synthetic``. A query without
+    judgements is left out, unless it is of the stratum ``unanswerable``.
     """
     judged = read_qrels(_judgements(folder, split))
     questions: dict[str, Question] = {}
@@ -38,7 +39,8 @@ def load_beir(folder: Path, *, split: str | None = None) -> Dataset:
         if identity in questions or identity in unjudged:
             raise IngestError(f"{place}: the _id {identity!r} was there before; each question needs its own")
         relevant = {note: grade for note, grade in judged.pop(identity, {}).items() if grade > 0}
-        if not relevant:
+        strata = _strata(about, place)
+        if not relevant and UNANSWERABLE not in strata:
             unjudged.add(identity)
             continue
         asked = str(about.get("asked") or "")
@@ -49,7 +51,7 @@ def load_beir(folder: Path, *, split: str | None = None) -> Dataset:
             text=text_of(row, "text", place),
             collection=DEFAULT_NAMESPACE,
             relevant=relevant,
-            strata=_strata(about, place),
+            strata=strata,
             asked=asked,
         )
     notes = _corpus(folder)

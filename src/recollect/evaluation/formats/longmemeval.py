@@ -1,4 +1,4 @@
-"""LongMemEval: questions to an assistant, each with its own haystack of earlier chat sessions.
+"""LongMemEval: questions to an assistant, each with its own haystack of earlier chat sessions, or all of them in one.
 
 Wu et al., LongMemEval: Benchmarking Chat Assistants on Long-Term Interactive Memory, 2024.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.errors import ArgumentError, IngestError
-from recollect.evaluation.dataset import Collection, Dataset, Question, counted
+from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, counted
 from recollect.evaluation.formats.files import field_of, text_of
 from recollect.ingest.moments import moment_of
 from recollect.model import Note
@@ -23,68 +23,95 @@ ABSTENTION = "_abs"
 """How the ids of questions end that have no answer in the haystack."""
 
 
+class _Turn(NamedTuple):
+    speaker: str
+    line: str
+    """Who said what: the text of the note."""
+    has_answer: bool | None
+    """Whether it holds the answer; ``None`` where the file does not say."""
+
+
 class _Session(NamedTuple):
     id: str
     date: datetime | None
-    turns: list[Any]
+    turns: tuple[_Turn, ...]
     answers: bool
     """Whether it holds the answer."""
 
 
-def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "session") -> Dataset:
-    """Make a dataset of LongMemEval's samples; each question has a collection of its own, and a date.
+def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "session", pool: bool = False) -> Dataset:
+    """Make a dataset of LongMemEval's samples.
 
-    At the level ``session`` a note is a session, one turn a line; at the level ``turn`` a turn, of which those that are
-    marked with ``has_answer`` are relevant. Questions to which nothing is relevant are left out.
+    Each question has a date and a collection of its own; with ``pool`` there is one collection, which holds the
+    sessions of all questions, each once. At the level ``session`` a note is a session, one turn a line, and the
+    sessions of ``answer_session_ids`` are relevant; at the level ``turn`` a note is a turn, with its session and its
+    position there, and the turns of this question's haystack that are marked with ``has_answer`` are relevant.
+
+    Questions whose id ends in ``_abs`` have no answer: nothing is relevant to them, and they are of the stratum
+    ``unanswerable``. Other questions to which nothing is relevant are left out.
     """
-    collections: dict[str, Collection] = {}
+    notes: dict[str, dict[str, Note]] = {}
+    texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     questions: list[Question] = []
-    marked, undated = False, 0
+    taken: set[str] = set()
+    marked, undated, lost = False, 0, 0
+    redated: set[str] = set()
     for number, sample in enumerate(samples, 1):
         place = f"{path}, question {number}"
         identity = text_of(sample, "question_id", place)
-        if identity in collections:
+        if identity in taken:
             raise IngestError(f"{place}: the question_id {identity!r} was there before; each question needs its own")
-        sessions = list(_sessions(sample, place))
-        if level == "turn":
-            pairs = [pair for session in sessions for pair in _turn_notes(session, place)]
-            marked = marked or any("has_answer" in turn for session in sessions for turn in session.turns)
-        else:
-            pairs = [(_session_note(session, place), session.answers) for session in sessions]
-        collections[identity] = Collection(id=identity, notes=tuple(note for note, _ in pairs))
-        relevant = {note.id: 1 for note, answers in pairs if answers}
-        if relevant:
-            kind = str(sample.get("question_type") or "")
-            strata = (kind, "abstention" if identity.endswith(ABSTENTION) else "")
-            asked = str(sample.get("question_date") or "")
-            undated += parse_question_date(asked) is None
-            questions.append(
-                Question(
-                    id=identity,
-                    text=text_of(sample, "question", place),
-                    collection=identity,
-                    relevant=relevant,
-                    strata=tuple(filter(None, strata)),
-                    asked=asked,
-                )
+        taken.add(identity)
+        collection = path.stem if pool else identity
+        stored = notes.setdefault(collection, {})
+        relevant: dict[str, int] = {}
+        for session in _sessions(sample, place, texts.setdefault(collection, {})):
+            marked = marked or any(turn.has_answer is not None for turn in session.turns)
+            for note, answers in _turn_notes(session) if level == "turn" else [_session_note(session)]:
+                if stored.setdefault(note.id, note).created_at != note.created_at:
+                    redated.add(session.id)
+                if answers:
+                    relevant[note.id] = 1
+        unanswerable = identity.endswith(ABSTENTION)
+        if not relevant and not unanswerable:
+            lost += 1
+            if not pool:
+                del notes[collection]
+            continue
+        kind = str(sample.get("question_type") or "")
+        asked = str(sample.get("question_date") or "")
+        undated += parse_question_date(asked) is None
+        questions.append(
+            Question(
+                id=identity,
+                text=text_of(sample, "question", place),
+                collection=collection,
+                relevant={} if unanswerable else relevant,
+                strata=tuple(filter(None, (kind, UNANSWERABLE if unanswerable else ""))),
+                asked=asked,
             )
+        )
     if level == "turn" and not marked:
         raise ArgumentError("level", f"must be session: no turn in {path} is marked with has_answer")
-    lost = len(collections) - len(questions)
     remarks = {
         f"{counted(lost, 'question')} without an answer in the haystack left out": lost,
         f"{counted(undated, 'question')} without a date that can be read": undated,
+        f"{counted(len(redated), 'session')} with several dates: the first counts": len(redated),
     }
     return Dataset(
-        name=f"{path.stem}, turns" if level == "turn" else path.stem,
-        collections={question.collection: collections[question.collection] for question in questions},
+        name=", ".join((path.stem, *(["pooled"] if pool else []), *(["turns"] if level == "turn" else []))),
+        collections={name: Collection(id=name, notes=tuple(stored.values())) for name, stored in notes.items()},
         questions=tuple(questions),
         remarks=tuple(remark for remark, count in remarks.items() if count),
     )
 
 
-def _sessions(sample: Any, place: str) -> Iterator[_Session]:
-    """Yield the sessions of a haystack; one that comes twice comes once, another of the same id gets one of its own."""
+def _sessions(sample: Any, place: str, texts: dict[str, list[tuple[str, ...]]]) -> Iterator[_Session]:
+    """Yield the sessions of a haystack.
+
+    ``texts`` holds what was said under each id in the collection so far: a session that says the same under the same
+    id keeps the id, one that says something else gets an id of its own.
+    """
     ids = [str(each) for each in field_of(sample, "haystack_session_ids", list, place)]
     dates = field_of(sample, "haystack_dates", list, place)
     haystack = field_of(sample, "haystack_sessions", list, place)
@@ -93,14 +120,22 @@ def _sessions(sample: Any, place: str) -> Iterator[_Session]:
             f"{place}: {len(haystack)} sessions, {len(ids)} ids and {len(dates)} dates; there must be as many of each"
         )
     answers = {str(each) for each in field_of(sample, "answer_session_ids", list, place)}
-    seen: dict[str, list[Any]] = {}
-    for identity, date, turns in zip(ids, dates, haystack, strict=True):
-        known = seen.setdefault(identity, [])
-        if turns not in known:
-            known.append(turns)
-            own = identity if len(known) == 1 else f"{identity}#{len(known)}"
-            held = field_of({"session": turns}, "session", list, place)
-            yield _Session(own, _moment(date, place), held, identity in answers)
+    for identity, date, said in zip(ids, dates, haystack, strict=True):
+        listed = field_of({"session": said}, "session", list, place)
+        turns = tuple(_turn(turn, f"{place}, session {identity}") for turn in listed)
+        lines = tuple(turn.line for turn in turns)
+        known = texts.setdefault(identity, [])
+        if lines not in known:
+            known.append(lines)
+        number = known.index(lines) + 1
+        own = identity if number == 1 else f"{identity}#{number}"
+        yield _Session(own, _moment(date, place), turns, identity in answers)
+
+
+def _turn(turn: Any, place: str) -> _Turn:
+    speaker = text_of(turn, "role", place)
+    marked = turn["has_answer"] is True if "has_answer" in turn else None
+    return _Turn(speaker, f"{speaker}: {text_of(turn, 'content', place)}", marked)
 
 
 def _moment(date: Any, place: str) -> datetime | None:
@@ -110,24 +145,21 @@ def _moment(date: Any, place: str) -> datetime | None:
         raise IngestError(f"{place}: {error}") from None
 
 
-def _session_note(session: _Session, place: str) -> Note:
-    lines = (_line(turn, f"{place}, session {session.id}") for turn in session.turns)
-    return Note(id=session.id, content="\n".join(lines), created_at=session.date)
+def _session_note(session: _Session) -> tuple[Note, bool]:
+    """Return a session as a note, with whether it holds the answer."""
+    content = "\n".join(turn.line for turn in session.turns)
+    return Note(id=session.id, content=content, created_at=session.date), session.answers
 
 
-def _turn_notes(session: _Session, place: str) -> Iterator[tuple[Note, bool]]:
+def _turn_notes(session: _Session) -> Iterator[tuple[Note, bool]]:
     """Yield the turns as notes, each with whether it holds the answer."""
-    for order, turn in enumerate(session.turns):
+    for position, turn in enumerate(session.turns):
         note = Note(
-            id=f"{session.id}:{order + 1}",
-            content=_line(turn, f"{place}, session {session.id}"),
+            id=f"{session.id}:{position + 1}",
+            content=turn.line,
             session=session.id,
-            position=order,
+            position=position,
             created_at=session.date,
-            metadata={"speaker": turn["role"]},
+            metadata={"speaker": turn.speaker},
         )
-        yield note, turn.get("has_answer") is True
-
-
-def _line(turn: Any, place: str) -> str:
-    return f"{text_of(turn, 'role', place)}: {text_of(turn, 'content', place)}"
+        yield note, turn.has_answer is True

@@ -12,6 +12,8 @@ from recollect.evaluation.report.drawing import STYLE
 from recollect.evaluation.report.markup import escaped
 from recollect.evaluation.report.pictures import Pictures, pictures
 from recollect.evaluation.report.wording import (
+    TRUST_HEADS,
+    TRUST_NOTE,
     figures,
     findings,
     fraction,
@@ -21,6 +23,7 @@ from recollect.evaluation.report.wording import (
     plain,
     rank,
     signed,
+    trust_figures,
     verdict,
 )
 from recollect.evaluation.win_loss import Answered, WinLoss
@@ -31,8 +34,8 @@ __all__ = ["html_report"]
 def html_report(report: Report) -> str:
     """Return the whole page."""
     drawn = pictures(report, styled=False)
-    sections = [_findings(report), _measures(report), _bars(drawn), _strata(report, drawn), _sweeps(report, drawn)]
-    sections += [_contests(report), _systems(report), _method(report), _figures(report)]
+    sections = [_findings(report), _measures(report), _bars(drawn), _strata(report, drawn), _trust(report, drawn)]
+    sections += [_sweeps(report, drawn), _contests(report), _systems(report), _method(report), _figures(report)]
     style = files("recollect.evaluation.report").joinpath("page.css").read_text(encoding="utf-8") + STYLE
     # A server knows a report by how it begins and ends: recollect.server.reports.
     return f"""<!doctype html>
@@ -140,6 +143,21 @@ def _strata(report: Report, drawn: Pictures) -> str:
         )
     pictured = "".join(_scroll(f"Strata of {system}", svg) for system, svg in drawn.strata.items())
     return _section("Kinds of question", f"{note}.", pictured)
+
+
+def _trust(report: Report, drawn: Pictures) -> str:
+    rows = [
+        [
+            f'<th scope="row">{escaped(outcome.system)}</th>',
+            *(f'<td class="number">{text}</td>' for text in trust_figures(outcome.trust)),
+        ]
+        for outcome in report.outcomes
+        if outcome.trust
+    ]
+    heads = ["System", *(f"{head[0].upper()}{head[1:]}" for head in TRUST_HEADS)]
+    table = _table("Trust", heads, rows, numbers=len(TRUST_HEADS))
+    pictured = f'<div class="sweeps">{"".join(drawn.reliability.values())}</div>'
+    return _section("Trust", TRUST_NOTE, table + pictured) if rows else ""
 
 
 def _sweeps(report: Report, drawn: Pictures) -> str:

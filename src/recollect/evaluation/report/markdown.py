@@ -9,6 +9,8 @@ from recollect.evaluation.dataset import counted
 from recollect.evaluation.report.content import Report
 from recollect.evaluation.report.markup import escaped_markdown
 from recollect.evaluation.report.wording import (
+    TRUST_HEADS,
+    TRUST_NOTE,
     figures,
     findings,
     fraction,
@@ -18,6 +20,7 @@ from recollect.evaluation.report.wording import (
     plain,
     rank,
     signed,
+    trust_figures,
     verdict,
 )
 
@@ -30,7 +33,7 @@ _SHOWN = 10
 def markdown_report(report: Report) -> str:
     """Return the whole text."""
     parts = [_head(report), _findings(report), _measures(report), _differences(report)]
-    parts += [_strata(report), _sweeps(report), _contests(report), _systems(report), _method(report)]
+    parts += [_strata(report), _trust(report), _sweeps(report), _contests(report), _systems(report), _method(report)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -119,6 +122,15 @@ def _marked(standing: Standing) -> str:
     if standing.difference is None:
         return value
     return f"{value} {mark(standing)} {signed(standing.difference.mean)}"
+
+
+def _trust(report: Report) -> str:
+    rows = [
+        [escaped_markdown(outcome.system), *trust_figures(outcome.trust)]
+        for outcome in report.outcomes
+        if outcome.trust
+    ]
+    return f"## Trust\n\n{TRUST_NOTE}\n\n{_table(['system', *TRUST_HEADS], rows)}" if rows else ""
 
 
 def _sweeps(report: Report) -> str:

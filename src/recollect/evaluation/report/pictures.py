@@ -11,6 +11,7 @@ from pathlib import Path
 from recollect.evaluation.comparison import ALL
 from recollect.evaluation.report.content import Report
 from recollect.evaluation.report.plots import Bar, bars, difference_map, sweep_lines, value_map
+from recollect.evaluation.report.reliability import reliability_diagram
 
 __all__ = ["Pictures", "pictures", "write_pictures"]
 
@@ -25,6 +26,8 @@ class Pictures:
     """By system, the baseline first; empty where questions are of one kind."""
     sweeps: Mapping[str, str]
     """By place and title."""
+    reliability: Mapping[str, str]
+    """By system whose confidences are known."""
 
 
 def pictures(report: Report, *, styled: bool = True) -> Pictures:
@@ -34,6 +37,11 @@ def pictures(report: Report, *, styled: bool = True) -> Pictures:
         strata=_strata(report, styled=styled) if len(report.comparison.strata) > 1 else {},
         sweeps={
             f"{place} {sweep.title}": sweep_lines(sweep, styled=styled) for place, sweep in enumerate(report.sweeps, 1)
+        },
+        reliability={
+            outcome.system: reliability_diagram(outcome.system, outcome.trust, styled=styled)
+            for outcome in report.outcomes
+            if outcome.trust
         },
     )
 
@@ -55,7 +63,8 @@ def write_pictures(folder: str | PathLike[str], report: Report) -> list[Path]:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []
-    for kind, plots in (("bars", drawn.bars), ("strata", drawn.strata), ("sweep", drawn.sweeps)):
+    kinds = {"bars": drawn.bars, "strata": drawn.strata, "sweep": drawn.sweeps, "reliability": drawn.reliability}
+    for kind, plots in kinds.items():
         for place, (name, svg) in enumerate(plots.items(), 1):
             simple = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or str(place)
             path = target / f"{kind}-{simple}.svg"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from recollect.evaluation.calibration import Trust
 from recollect.evaluation.comparison import Comparison, Standing
 from recollect.evaluation.dataset import counted
 from recollect.evaluation.report.content import Report
 
 __all__ = [
+    "TRUST_HEADS",
+    "TRUST_NOTE",
     "described",
     "figures",
     "findings",
@@ -20,8 +23,18 @@ __all__ = [
     "rank",
     "signed",
     "span",
+    "trust_figures",
     "verdict",
 ]
+
+TRUST_HEADS = ("threshold", "right first", "of these below", "unanswerable recognised", "ECE", "95 % interval")
+"""What the numbers of :func:`trust_figures` are."""
+
+TRUST_NOTE = (
+    "Right first: the first hit is relevant. Of these below: the fraction of them whose best confidence is below the "
+    "threshold. Unanswerable recognised: the fraction of queries without an answer whose best confidence is below it. "
+    "ECE: the expected calibration error of the first hit's confidence, over bins of equal mass."
+)
 
 _MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("≈", "≈")}
 """For each verdict: the mark without and with significance after correction."""
@@ -128,6 +141,23 @@ def figures(standing: Standing) -> tuple[str, str, str, str]:
         return "", "", "", ""
     adjusted = p_value(standing.adjusted)
     return signed(difference.mean), span(difference.low, difference.high), p_value(difference.p), adjusted
+
+
+def trust_figures(trust: Trust) -> tuple[str, ...]:
+    """Return the measures of trust in the order of ``TRUST_HEADS``; a dash where there is nothing to measure.
+
+    >>> from recollect.evaluation.significance import Interval
+    >>> trust_figures(Trust(threshold=0.4, queries=80, unanswerable_queries=0, right_first=0.9, bins=(),
+    ...     answered_right_first_below_threshold=0.025, unanswerable_recognised=None, ece=Interval(0.03, 0.02, 0.07)))
+    ('0.4', '0.900', '0.025', '–', '0.030', '0.020–0.070')
+    """
+    shares = trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised
+    return (
+        plain(trust.threshold),
+        *("–" if share is None else fraction(share) for share in shares),
+        fraction(trust.ece.mean),
+        f"{fraction(trust.ece.low)}–{fraction(trust.ece.high)}",
+    )
 
 
 def findings(comparison: Comparison) -> list[tuple[str, str]]:

@@ -2,5 +2,6 @@
 
 from recollect.evaluation.synthetic.folder import free_folder, write_questions
 from recollect.evaluation.synthetic.generation import STRATA, generate_questions
+from recollect.evaluation.synthetic.tokens import exact_tokens
 
-__all__ = ["STRATA", "free_folder", "generate_questions", "write_questions"]
+__all__ = ["STRATA", "exact_tokens", "free_folder", "generate_questions", "write_questions"]

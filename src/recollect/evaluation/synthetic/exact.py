@@ -1,47 +1,64 @@
-"""Questions of which words alone give the answer: identifiers, phrases and rare words of a note."""
+"""Questions of which words alone give the answer: single tokens by kind, phrases and rare words of a note."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-import regex
 
 from recollect.characters import split_words
 from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
+from recollect.evaluation.synthetic.tokens import TOKEN_KINDS, tokens_of
 from recollect.ingest import split_sentences
 
-__all__ = ["exact_question"]
+__all__ = ["EXACT_KINDS", "exact_questions", "phrases", "rare_words"]
 
-_IDENTIFIER = regex.compile(r"[\p{L}\p{N}]+(?:[._/:#@-]?[\p{L}\p{N}]+)*")
-_NAMED = regex.compile(r"\p{L}.*\p{N}|\p{N}.*\p{L}|_|\p{Ll}\p{Lu}|@")
-"""What ordinary words have not: letters with digits, an underscore, a capital in the middle, an at sign."""
+_ASKED_ALONE = tuple(kind for kind in TOKEN_KINDS if kind != "word")
+EXACT_KINDS = (*_ASKED_ALONE, "phrase", "words")
+
+_SHORTEST = 3
 _PHRASE = (3, 6)
 _WORDS = (2, 4)
 
 
-def exact_question(lexicon: Lexicon, place: int, draw: np.random.Generator) -> str | None:
-    """Return a question in a note's own words that no other note holds all of, or ``None`` where there is none.
+def exact_questions(lexicon: Lexicon, place: int, draw: np.random.Generator) -> dict[str, str]:
+    """Return questions in a note's own words that no other note holds all of, one of each kind that there is.
+
+    Kinds are single tokens (``identifier``, ``number``, ``name``, ``version``, ``path``), a ``phrase`` of three to six
+    words, and two to four rare ``words``; they come in an order that is drawn.
 
     >>> from recollect.model import Note
     >>> notes = [Note(content="Deploys fail with ERR_4021."), Note(content="Deploys fail on Mondays.")]
-    >>> exact_question(Lexicon(notes), 0, np.random.default_rng(1))
+    >>> exact_questions(Lexicon(notes), 0, np.random.default_rng(1))["identifier"]
     'ERR_4021'
     """
-    forms: list[Callable[..., Iterator[str]]] = [_identifiers, _phrases, _rare_words]
-    for form in (forms[which] for which in draw.permutation(len(forms))):
-        for text in form(lexicon, place, draw):
+    made: dict[str, str] = {}
+    for which in draw.permutation(len(EXACT_KINDS)):
+        kind = EXACT_KINDS[which]
+        for text in _candidates(kind, lexicon, place, draw):
             if lexicon.holders(split_words(text)) == {place}:
-                return str(text)
-    return None
+                made[kind] = text
+                break
+    return made
 
 
-def _identifiers(lexicon: Lexicon, place: int, draw: np.random.Generator) -> Iterator[str]:
-    found = [match[0] for match in _IDENTIFIER.finditer(lexicon.notes[place].content) if _NAMED.search(match[0])]
-    yield from (found[which] for which in draw.permutation(len(found)))
+def _candidates(kind: str, lexicon: Lexicon, place: int, draw: np.random.Generator) -> Iterator[str]:
+    if kind == "phrase":
+        return phrases(lexicon, place, draw)
+    if kind == "words":
+        return rare_words(lexicon, place, draw)
+    tokens = [token for token, found in tokens_of(lexicon.notes[place].content) if found == kind]
+    long_enough = [token for token in tokens if len(token) >= _SHORTEST]
+    return (long_enough[which] for which in draw.permutation(len(long_enough)))
 
 
-def _phrases(lexicon: Lexicon, place: int, draw: np.random.Generator) -> Iterator[str]:
+def phrases(lexicon: Lexicon, place: int, draw: np.random.Generator) -> Iterator[str]:
+    """Yield runs of three to six words of a note's sentences that hold a rare word.
+
+    >>> from recollect.model import Note
+    >>> list(phrases(Lexicon([Note(content="A vermilion barge lies there.")]), 0, np.random.default_rng(1)))
+    ['a vermilion barge lies', 'vermilion barge lies there']
+    """
     sentences = split_sentences(lexicon.notes[place].content)
     for which in draw.permutation(len(sentences)):
         words = split_words(sentences[which])
@@ -53,7 +70,13 @@ def _phrases(lexicon: Lexicon, place: int, draw: np.random.Generator) -> Iterato
                 yield " ".join(phrase)
 
 
-def _rare_words(lexicon: Lexicon, place: int, draw: np.random.Generator) -> Iterator[str]:
+def rare_words(lexicon: Lexicon, place: int, draw: np.random.Generator) -> Iterator[str]:
+    """Yield two, three and four rare words of a note.
+
+    >>> from recollect.model import Note
+    >>> sorted(next(rare_words(Lexicon([Note(content="A vermilion barge.")]), 0, np.random.default_rng(0))).split())
+    ['barge', 'vermilion']
+    """
     rare = [word for word in content_words(lexicon.notes[place].content) if lexicon.is_rare(word)]
     order = [rare[which] for which in draw.permutation(len(rare))]
     for count in range(_WORDS[0], min(_WORDS[1], len(order)) + 1):

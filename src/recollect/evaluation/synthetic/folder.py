@@ -15,8 +15,8 @@ __all__ = ["free_folder", "write_questions"]
 def write_questions(dataset: Dataset, folder: str | PathLike[str]) -> Path:
     """Write the questions and judgements of a dataset into a folder that is new or empty, and return its path.
 
-    ``queries.jsonl`` has a question a line, with its stratum and whether it is synthetic in the ``metadata``;
-    ``qrels/test.tsv`` has the judgements. :func:`~recollect.evaluation.load_dataset` reads such a folder.
+    ``queries.jsonl`` has a question a line, with its stratum, when it is asked and whether it is synthetic in the
+    ``metadata``; ``qrels/test.tsv`` has the judgements. :func:`~recollect.evaluation.load_dataset` reads such a folder.
 
     >>> import tempfile
     >>> asked = Question(id="q1", text="which tea?", collection="default", relevant={"n1": 1}, strata=("exact",))
@@ -31,7 +31,9 @@ def write_questions(dataset: Dataset, folder: str | PathLike[str]) -> Path:
         {
             "_id": question.id,
             "text": question.text,
-            "metadata": _strata(question) | {"synthetic": dataset.synthetic},
+            "metadata": _strata(question)
+            | ({"asked": question.asked} if question.asked else {})
+            | {"synthetic": dataset.synthetic},
         }
         for question in dataset.questions
     ]

@@ -10,7 +10,7 @@ from recollect.evaluation.synthetic.rewording import root
 from recollect.model import Note, embedding_text
 from recollect.query.stopwords import DUTCH, ENGLISH
 
-__all__ = ["Lexicon", "content_words"]
+__all__ = ["Lexicon", "content_words", "is_content_word"]
 
 _STOPWORDS = ENGLISH | DUTCH
 _SHORTEST = 3
@@ -22,8 +22,16 @@ def content_words(text: str) -> list[str]:
     >>> content_words("What is the tea that she likes? Green tea!")
     ['tea', 'likes', 'green']
     """
-    words = (word for word in split_words(text) if len(word) >= _SHORTEST and word not in _STOPWORDS)
-    return list(dict.fromkeys(words))
+    return list(dict.fromkeys(filter(is_content_word, split_words(text))))
+
+
+def is_content_word(word: str) -> bool:
+    """Return whether a lower-case word says what a text is about: it is no stopword and has three characters or more.
+
+    >>> is_content_word("tea"), is_content_word("the"), is_content_word("it")
+    (True, False, False)
+    """
+    return len(word) >= _SHORTEST and word not in _STOPWORDS
 
 
 class Lexicon:

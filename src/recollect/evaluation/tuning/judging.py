@@ -85,7 +85,7 @@ def open_judge(
     cache: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[SearchJudge]:
-    """Give a judge of presets for the questions of a dataset, for as long as it is needed.
+    """Give a judge of presets for the questions of a dataset that have an answer, for as long as it is needed.
 
     The collections of the dataset are put into one memory, a namespace each, once for all presets; vectors are kept in
     ``cache`` as by :func:`~recollect.evaluation.evaluate`, and each query is embedded once. Questions without notes of
@@ -102,8 +102,8 @@ def open_judge(
     """
     asked = asked_collections(dataset, memory)
     if memory is not None:
-        held = held_by(memory, namespace, dataset.questions)
-        put_here = [_Put(each, namespace, held.latest) for each in dataset.questions]
+        held = held_by(memory, namespace, dataset.answerable)
+        put_here = [_Put(each, namespace, held.latest) for each in dataset.answerable]
         yield SearchJudge(memory, put_here, measure, mode, held)
         return
     model = embedder_from(embedder)
@@ -122,4 +122,4 @@ def open_judge(
             done += len(notes)
             if progress:
                 progress(done, total, collection.id)
-        yield SearchJudge(made, [put[each.id] for each in dataset.questions], measure, mode)
+        yield SearchJudge(made, [put[each.id] for each in dataset.answerable], measure, mode)

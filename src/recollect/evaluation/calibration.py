@@ -1,0 +1,250 @@
+"""Whether confidence means something: reliability bins, expected calibration error, and measures of trust.
+
+A system is calibrated if, of the first hits that it gives a confidence of 0.8, eight in ten are relevant. A threshold
+on the best confidence then tells queries that have an answer from those that have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recollect import arguments
+from recollect.errors import ArgumentError
+from recollect.evaluation.dataset import Question
+from recollect.evaluation.outcome import Ranking
+from recollect.evaluation.significance import SIGNIFICANT, Interval
+
+__all__ = [
+    "BINS",
+    "CALIBRATION_RESAMPLES",
+    "DEFAULT_ANSWER_THRESHOLD",
+    "ReliabilityBin",
+    "Trust",
+    "calibration_error_interval",
+    "expected_calibration_error",
+    "reliability_bins",
+    "trust_of",
+]
+
+BINS = 10
+"""Into how many bins of equal mass confidences are sorted."""
+
+CALIBRATION_RESAMPLES = 2_000
+"""How often queries are resampled for the interval of the calibration error."""
+
+DEFAULT_ANSWER_THRESHOLD = 0.5
+"""The threshold of a preset that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """The queries of one bin: how many, their mean confidence, and the fraction whose first hit is relevant.
+
+    >>> ReliabilityBin(10, confidence=0.82, accuracy=0.9).count
+    10
+    """
+
+    count: int
+    confidence: float
+    accuracy: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bin as JSON-ready data.
+
+        >>> ReliabilityBin(10, 0.82, 0.9).to_dict()
+        {'count': 10, 'confidence': 0.82, 'accuracy': 0.9}
+        """
+        return {"count": self.count, "confidence": self.confidence, "accuracy": self.accuracy}
+
+
+def reliability_bins(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
+    """Return the points of a reliability diagram, in ascending order of confidence.
+
+    Queries are sorted by confidence and cut into ``bins`` parts of equal mass, whose sizes differ by one at most; there
+    are as many parts as queries if there are fewer of these. Queries of the same confidence count with the mean of
+    their labels, so that the result does not depend on their order.
+
+    >>> reliability_bins([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)[1]
+    ReliabilityBin(count=2, confidence=0.85, accuracy=0.5)
+    """
+    scores, labels = _pairs(confidences, relevant)
+    parts = min(arguments.at_least_one("bins", bins), len(scores))
+    counts, mean_confidences, accuracies = _binned(scores, labels, parts)
+    return tuple(
+        ReliabilityBin(int(count), round(float(confidence), 12), round(float(accuracy), 12))
+        for count, confidence, accuracy in zip(counts, mean_confidences, accuracies, strict=True)
+    )
+
+
+def expected_calibration_error(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> float:
+    """Return the expected calibration error over bins of equal mass.
+
+    ECE = Σ_b (n_b / N) · |accuracy_b − confidence_b|, where bin b holds n_b of N queries, ``confidence_b`` is the mean
+    confidence of their first hits and ``accuracy_b`` the fraction of these that are relevant (Naeini, Cooper and
+    Hauskrecht 2015; bins of equal mass as in Nguyen and O'Connor 2015). 0 is perfect. The estimate is biased upwards:
+    with few queries, even a calibrated system is some way off.
+
+    >>> expected_calibration_error([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)
+    0.25
+    """
+    scores, labels = _pairs(confidences, relevant)
+    return round(_error(scores, labels, arguments.at_least_one("bins", bins)), 12)
+
+
+def calibration_error_interval(
+    confidences: ArrayLike,
+    relevant: ArrayLike,
+    *,
+    bins: int = BINS,
+    resamples: int = CALIBRATION_RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """Return the expected calibration error, as ``mean``, with its 95 % percentile bootstrap interval over queries.
+
+    Queries are drawn anew with replacement, sorted into bins anew each time. The upward bias of the estimate is in the
+    interval as well: its upper end is cautious.
+
+    >>> found = calibration_error_interval([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)
+    >>> found.mean, found.low <= found.mean <= found.high
+    (0.25, True)
+    """
+    scores, labels = _pairs(confidences, relevant)
+    parts = arguments.at_least_one("bins", bins)
+    draw = np.random.default_rng(seed)
+    errors = []
+    for _ in range(arguments.at_least_one("resamples", resamples)):
+        chosen = draw.integers(len(scores), size=len(scores))
+        errors.append(_error(scores[chosen], labels[chosen], parts))
+    tail = SIGNIFICANT / 2
+    low, high = np.quantile(errors, [tail, 1 - tail])
+    return Interval(*(round(float(number), 12) for number in (_error(scores, labels, parts), low, high)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """How far a system's confidence can be trusted, over the queries of a dataset.
+
+    ``queries`` of these have an answer, ``unanswerable_queries`` have none. The best confidence of a query is the
+    highest among its hits, 0 if there is none; below ``threshold`` the system says that nothing fits.
+    :func:`trust_of` measures it.
+
+    >>> ece = Interval(0.03, 0.02, 0.07)
+    >>> Trust(threshold=0.5, queries=80, unanswerable_queries=20, right_first=0.9, bins=(), ece=ece,
+    ...     answered_right_first_below_threshold=0.02, unanswerable_recognised=0.95).to_dict()["ece_interval"]
+    [0.02, 0.07]
+    """
+
+    threshold: float
+    queries: int
+    unanswerable_queries: int
+    right_first: float
+    """The fraction of answerable queries whose first hit is relevant, as ``any@1``."""
+    answered_right_first_below_threshold: float | None
+    """Of the queries whose first hit is relevant, the fraction whose best confidence is below the threshold; ``None``
+    if there is no such query. Lower is better."""
+    unanswerable_recognised: float | None
+    """The fraction of unanswerable queries whose best confidence is below the threshold; ``None`` if there are none.
+    Higher is better."""
+    ece: Interval
+    """The expected calibration error of the first hit's confidence, with its 95 % interval; the first hit of an
+    unanswerable query is not relevant."""
+    bins: tuple[ReliabilityBin, ...]
+    """The reliability diagram behind ``ece``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the measures as JSON-ready data."""
+        return {
+            "threshold": self.threshold,
+            "right_first": self.right_first,
+            "answered_right_first_below_threshold": self.answered_right_first_below_threshold,
+            "unanswerable_recognised": self.unanswerable_recognised,
+            "ece": self.ece.mean,
+            "ece_interval": [self.ece.low, self.ece.high],
+            "queries": self.queries,
+            "unanswerable_queries": self.unanswerable_queries,
+            "reliability": [each.to_dict() for each in self.bins],
+        }
+
+
+def trust_of(
+    questions: Sequence[Question],
+    rankings: Mapping[str, Ranking],
+    threshold: float = DEFAULT_ANSWER_THRESHOLD,
+    *,
+    bins: int = BINS,
+    resamples: int = CALIBRATION_RESAMPLES,
+) -> Trust | None:
+    """Return the measures of trust of one system's rankings, or ``None`` where a ranking has no confidences.
+
+    >>> asked = [Question(id="q1", text="which tea?", collection="", relevant={"n1": 1}),
+    ...     Question(id="q2", text="who is king?", collection="", relevant={}, strata=("unanswerable",))]
+    >>> found = {"q1": Ranking(("n1", "n2"), (0.9, 0.1), 1.5, confidences=(0.8, 0.1)),
+    ...     "q2": Ranking(("n2",), (0.3,), 1.5, confidences=(0.2,))}
+    >>> trust = trust_of(asked, found, 0.5)
+    >>> trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised, trust.ece.mean
+    (1.0, 0.0, 1.0, 0.2)
+    """
+    limit = arguments.number("answer_threshold", threshold, at_least=0)
+    if limit > 1:
+        raise ArgumentError("answer_threshold", f"must be from 0 to 1, got {threshold!r}")
+    if not questions or any(rankings[question.id].confidences is None for question in questions):
+        return None
+    answerable = np.array([bool(question.relevant) for question in questions])
+    first, best, right = (
+        np.array(column)
+        for column in zip(*(_judged(question, rankings[question.id]) for question in questions), strict=True)
+    )
+    below = best < limit
+    return Trust(
+        threshold=limit,
+        queries=int(answerable.sum()),
+        unanswerable_queries=int((~answerable).sum()),
+        right_first=_share(right, answerable) or 0.0,
+        answered_right_first_below_threshold=_share(below, right),
+        unanswerable_recognised=_share(below, ~answerable),
+        ece=calibration_error_interval(first, right, bins=bins, resamples=resamples),
+        bins=reliability_bins(first, right, bins=bins),
+    )
+
+
+def _judged(question: Question, ranking: Ranking) -> tuple[float, float, bool]:
+    """Return the confidence of the first hit, the best confidence, and whether the first hit is relevant."""
+    first = ranking.confidences[0] if ranking.confidences else 0.0
+    return first, ranking.best_confidence or 0.0, bool(ranking.ids) and ranking.ids[0] in question.relevant
+
+
+def _share(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
+    return round(float(what[among].mean()), 12) if among.any() else None
+
+
+def _pairs(confidences: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scores, labels = np.asarray(confidences, dtype=np.float64), np.asarray(relevant, dtype=np.float64)
+    if scores.ndim != 1 or not len(scores):
+        raise ArgumentError("confidences", f"must be a list with one of each query, got one of shape {scores.shape}")
+    if not ((scores >= 0) & (scores <= 1)).all():
+        raise ArgumentError("confidences", "must be from 0 to 1")
+    if labels.shape != scores.shape:
+        raise ArgumentError("relevant", f"must hold a label for each of the {len(scores)} queries, got {labels.shape}")
+    return scores, labels
+
+
+def _error(scores: NDArray[np.float64], labels: NDArray[np.float64], bins: int) -> float:
+    counts, confidences, accuracies = _binned(scores, labels, min(bins, len(scores)))
+    return float(np.abs(accuracies - confidences) @ counts / len(scores))
+
+
+def _binned(
+    scores: NDArray[np.float64], labels: NDArray[np.float64], bins: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the count, the mean confidence and the accuracy of each bin."""
+    distinct, group, sizes = np.unique(scores, return_inverse=True, return_counts=True)
+    shared = np.bincount(group, weights=labels) / sizes
+    ordered, ordered_labels = np.repeat(distinct, sizes), np.repeat(shared, sizes)
+    starts = np.array([index * len(scores) // bins for index in range(bins)])
+    counts = np.diff(np.append(starts, len(scores)))
+    return counts, np.add.reduceat(ordered, starts) / counts, np.add.reduceat(ordered_labels, starts) / counts
