@@ -644,7 +644,7 @@ class TestReplaced:
         assert {hit.id: hit.superseded_by for hit in result} == {"n40": (), "n0": ("n40",)}
 
     def test_several_notes_in_force_and_a_branch_that_ends_in_a_cycle(self) -> None:
-        ends = [("a", "b"), ("b", "d"), ("a", "c"), ("c", "e"), ("e", "c"), ("b", "f")]
+        ends = [("a", "b"), ("b", "d"), ("a", "d"), ("a", "c"), ("c", "e"), ("e", "c"), ("b", "f")]
         edges = tuple(Edge(old, new, "superseded-by", "out") for old, new in ends)
         preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
         result = retrieval(Index(words={"phone": ["a", "c"]}, links=edges), preset=preset).search("phone")
