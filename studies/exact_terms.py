@@ -78,6 +78,8 @@ def _opened(source: str, embedder: Embedder | None, level: str | None) -> Iterat
 
 
 def _dataset(path: Path, level: str | None) -> Dataset:
+    if path.is_dir():
+        return load_dataset(path)
     dataset = load_dataset(path, level=level)
     pooled = len(dataset.collections) == len(dataset.questions) > 1  # LongMemEval has a haystack for each question
     return load_dataset(path, level=level, pool=True) if pooled else dataset

@@ -62,15 +62,17 @@ def test_exact_terms_are_looked_up_in_any_source(tmp_path: Path, capsys: pytest.
     with recollect.open(tmp_path / "own.db", embedder=None) as memory:
         memory.add("Sencha at 70 degrees.")
     sources = [
+        str(SAMPLES / "kitchen"),
         str(SAMPLES / "talks.json"),
         str(SAMPLES / "haystacks.json"),
         str(pages),
         str(tmp_path / "own.db"),
         "sample",
     ]
-    options = ["--embedder", "none", "--preset", "trovella", "--mode", "bm25", "--sample", "5"]
+    options = ["--embedder", "none", "--preset", "trovella", "--mode", "bm25", "--sample", "5", "--level", "turn"]
     assert exact_terms.main([*sources, *options, "--first", "0", "--ten", "0"]) == 0
     shown = capsys.readouterr().out
+    assert "| kitchen | all | 5 |" in shown
     assert "| talks | all | 10 |" in shown  # two conversations
     assert "| haystacks | all | 5 |" in shown  # pooled into one
     assert "| pages | all | 5 | 1.000 | 1.000 |" in shown  # Tea, Sencha, ERR_4021, ERR and 4021
