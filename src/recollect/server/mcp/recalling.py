@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from recollect.model import Hit
+from recollect.nesting import is_deep
 from recollect.query import parse
 from recollect.retrieval import SearchResult
 from recollect.retrieval.snippets import snippet
@@ -19,6 +21,8 @@ __all__ = ["EXPLAIN", "RECALL"]
 LONGEST_QUERY = 4096
 WHOLE_TEXT = 1500
 """How long a note may be to be told as a whole; of a longer one, the piece that fits best."""
+MAX_METADATA = 1000
+"""How long a note's metadata may be, in characters of JSON, to be part of a hit."""
 SURE = 0.3
 """From where on a hit counts as having to do with the question: 95 of 100 notes found for a foreign one are below."""
 
@@ -53,6 +57,10 @@ class Found(BaseModel):
         description="From 0 to 1, how likely the note has to do with the question; below 0.3 it is doubtful.",
     )
     created_at: str | None = None
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="The note's metadata; left out where it is longer than 1,000 characters of JSON."
+    )
     superseded_by: list[str] | None = Field(default=None, description="The ids of newer notes that replace this one.")
 
 
@@ -121,8 +129,17 @@ def _found(hit: Hit, query: str) -> Found:
         score=round(hit.score, 4),
         confidence=None if hit.confidence is None else round(hit.confidence, 3),
         created_at=told["created_at"],
+        tags=list(hit.tags) or None,
+        metadata=_short(hit.metadata),
         superseded_by=list(hit.superseded_by) or None,
     )
+
+
+def _short(metadata: dict[str, Any]) -> dict[str, Any] | None:
+    """Return metadata that does not crowd out the notes; ``None`` where there is none or too much."""
+    if not metadata or is_deep(metadata):
+        return None
+    return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA else None
 
 
 RECALL = Tool(
