@@ -40,6 +40,11 @@ def test_how_a_hit_was_found(evidence: tuple[object, ...], steps: tuple[Step, ..
     assert drawn([Hit(1, Candidate("n1", evidence=evidence, steps=steps))]) == f" 1  n1\n    {told}\n\n"
 
 
+def test_a_hit_shows_its_tags() -> None:
+    note = Candidate("n1", title="Tea", tags=("drinks", "two words"))
+    assert drawn([Hit(1, note)]) == " 1  Tea\n    n1  #drinks #two words\n\n"
+
+
 def test_a_hit_that_was_replaced_says_by_which() -> None:
     old = Candidate("n1", superseded_by=("n2", "n3", "n4"))
     shown = drawn([Hit(1, old), Hit(2, Candidate("n2", path="tea.md")), Hit(3, Candidate("n3"))])

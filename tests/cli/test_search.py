@@ -80,10 +80,17 @@ def test_hits_for_a_person(run: Run) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         assert sure == f"{memory.search('green tea')[0].confidence:.2f}"
     assert drawn == bar(float(sure))
-    assert rest == "2026-01-10  words 1  memory/tea.md"
+    assert rest == "2026-01-10  words 1  memory/tea.md  #drink #preference"
     assert snippet == "    Prefers green tea."
     assert blank == ""
     assert summary.startswith("1 of 2 · 2 by words · ")
+
+
+def test_json_hits_have_tags_and_metadata(run: Run) -> None:
+    with recollect.open("recollect.db", embedder=None) as memory:
+        memory.add("gyokuro", id="n9", tags=["drinks"], metadata={"author": "Ines"})
+    (hit,) = json.loads(run("search", "--json", "gyokuro").stdout)["hits"]
+    assert (hit["tags"], hit["metadata"]) == (["drinks"], {"author": "Ines"})
 
 
 def test_what_names_a_note_without_title_or_path(run: Run) -> None:
@@ -106,7 +113,7 @@ def test_matches_are_highlighted_on_a_terminal(run: Run, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("filled")
 def test_an_output_without_unicode_gets_no_bars() -> None:
     shown = CliRunner(charset="ascii").invoke(commands, ["search", "green tea"]).stdout
-    assert re.search(r"    0\.\d\d 2026-01-10  words 1  memory/tea\.md\n", shown)
+    assert re.search(r"    0\.\d\d 2026-01-10  words 1  memory/tea\.md  #drink #preference\n", shown)
 
 
 @pytest.mark.usefixtures("filled")

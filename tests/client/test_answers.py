@@ -15,6 +15,7 @@ from recollect.ingest import IngestReport, Problem
 def test_hits_keep_their_whole_record(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("Prefers green tea.", id="n1", path="tea.md", importance=0.9, session="s", position=1)
+        memory.update("n1", tags=["drinks"], metadata={"author": "Ines", "pages": [1, None]})
         memory.add("Green tea it was.", id="n2", links=[("supersedes", "n3")])
         memory.add("Coffee, no green tea.", id="n3")
         result = memory.search("green tea", preset="memini")

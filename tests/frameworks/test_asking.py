@@ -41,6 +41,14 @@ def test_what_is_told_of_a_hit_is_json(memory: recollect.Memory) -> None:
     assert told["confidence"] == hit.confidence
 
 
+def test_tags_and_metadata_of_the_note_are_told(memory: recollect.Memory) -> None:
+    memory.update("n1", tags=["drinks"], metadata={"author": "Ines", "pages": [1, None]})
+    (hit,) = memory.search("green", top_k=1)
+    told = metadata_of(hit)
+    assert (told["tags"], told["metadata"]) == (["drinks"], {"author": "Ines", "pages": [1, None]})
+    assert json.loads(json.dumps(told)) == told
+
+
 def test_what_is_no_memory_is_refused() -> None:
     with pytest.raises(ArgumentError, match="memory: must be a Memory, an AsyncMemory or an AsyncClient, got NoneType"):
         source(None)

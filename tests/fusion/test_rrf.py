@@ -161,8 +161,11 @@ def test_later_lists_fill_what_is_missing_and_overwrite_nothing() -> None:
         "lexical_score": 3.5,
         "vector_rank": 9,
         "vector_similarity": 0.8,
+        "tags": ("second",),
+        "metadata": {"list": 2},
     }
-    third = {"id": "a", "path": "late.md", "summary": "late", "content": "late", "importance": 0.1}
+    late = {"path": "late.md", "summary": "late", "content": "late", "importance": 0.1}
+    third = {"id": "a", **late, "tags": ("late",), "metadata": {"list": 3}}
     (found,) = reciprocal_rank_fusion([[first], [second], [third]], legs=["one", "two", "three"])
     expected = Candidate.from_mapping({**second, "title": "First", "vector_similarity": 0.5})
     for name in Candidate.__slots__:

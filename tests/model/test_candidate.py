@@ -49,6 +49,19 @@ def test_what_a_caller_passes_is_checked() -> None:
         Candidate("n", score="x")  # type: ignore[arg-type]
 
 
+def test_tags_and_metadata_are_checked() -> None:
+    found = Candidate("n", tags=["a", "b", "a"], metadata={"x": (1, 2)})  # type: ignore[arg-type]
+    assert (found.tags, found.metadata) == (("a", "b"), {"x": [1, 2]})
+    missing = Candidate("n", tags=None, metadata=None)  # type: ignore[arg-type]
+    assert (missing.tags, missing.metadata) == ((), {})
+    assert Candidate.from_mapping({"id": "n", "tags": ("a",), "metadata": {"x": 1}}).metadata == {"x": 1}
+    assert Candidate.from_mapping({"id": "n", "metadata": None}) == Candidate("n")
+    with pytest.raises(ArgumentError, match="^metadata: must be a mapping, got 5"):
+        Candidate("n", metadata=5)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="^tags: must be a list, got 5"):
+        Candidate("n", tags=5)  # type: ignore[arg-type]
+
+
 def test_relevance_is_known_after_fusion() -> None:
     assert Candidate("n").relevance is None
     assert Candidate("n", ceiling=0.5, evidence=("lexical", 1, 0.0, 0.25)).relevance == 0.5

@@ -1398,6 +1398,26 @@ class TestEntities:
 
 
 class TestCandidates:
+    def test_every_search_returns_tags_and_metadata(self, store: Store) -> None:
+        metadata = {"author": "Ines", "pages": [1, {"ä": None}], "nul": "a\0b"}
+        put(
+            store,
+            {"id": "a", "path": "tea.md", "content": "green tea", "tags": ["drinks", "two words"], "vector": [1, 0]},
+            {"id": "b", "path": "milk.md", "content": "milk", "vector": [0, 1]},
+            {"id": "a", "metadata": metadata},
+        )
+        query, vector = parse("tea milk"), np.array([1, 1], np.float32)
+        searches = (
+            store.search_text(query, 5, namespace=HOME, filters=EVERYTHING),
+            store.search_text(parse('"green tea" OR milk'), 5, namespace=HOME, filters=EVERYTHING),
+            store.search_vectors(vector, 5, namespace=HOME, filters=EVERYTHING),
+            store.candidates(["a", "b"], namespace=HOME, filters=EVERYTHING),
+            store.search_names(["tea", "milk"], 5, namespace=HOME, filters=EVERYTHING),
+        )
+        for found in searches:
+            held = {each.id: (each.tags, dict(each.metadata)) for each in found}
+            assert held == {"a": (("drinks", "two words"), metadata), "b": ((), {})}
+
     def test_they_come_in_the_order_of_the_ids(self, store: Store) -> None:
         put(store, {"id": "1", "path": "p", "content": "green tea", "title": "Tea", "session": "s", "position": 3})
         put(store, {"id": "2", "content": "black tea"}, {"id": "3", "content": "milk", "namespace": "alice"})

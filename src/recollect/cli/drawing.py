@@ -113,6 +113,7 @@ def _facts(hit: Hit, places: Mapping[str, str], *, blocks: bool, weak: bool) -> 
         hit.created_at.date().isoformat() if hit.created_at else "",
         _ways(hit),
         terminal.line(hit.path or hit.id) if hit.title else "",
+        terminal.line(" ".join(f"#{tag}" for tag in hit.tags)),
     ]
     facts.append("  ".join(part for part in told if part), "dim")
     if hit.superseded_by:

@@ -20,7 +20,7 @@ Source = Memory | AsyncMemory | AsyncClient
 """What can be asked: a memory of this process, its async twin, or one behind the HTTP API."""
 
 METADATA = (
-    "id", "path", "title", "summary", "created_at", "session", "position", "importance",
+    "id", "path", "title", "summary", "created_at", "session", "position", "importance", "tags", "metadata",
     "rank", "score", "relevance", "confidence", "rerank_score", "superseded_by",
 )  # fmt: skip
 """What is told of each hit, all of it JSON."""

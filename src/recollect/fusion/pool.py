@@ -180,6 +180,10 @@ def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
         pooled.session = other.session
     if pooled.position is None:
         pooled.position = other.position
+    if not pooled.tags:
+        pooled.tags = other.tags
+    if not pooled.metadata:
+        pooled.metadata = other.metadata
 
 
 def _is_preferred(leg: str, pooled: Candidate) -> bool:

@@ -8,13 +8,14 @@ Recollect changes one that it was given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import UTC, datetime
 from math import fsum
 from typing import Any, NamedTuple
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
+from recollect.model.metadata import NO_METADATA
 
 __all__ = ["Candidate", "Contribution", "Step"]
 
@@ -117,6 +118,9 @@ class Candidate:
     importance: float = 0.5
     session: str = ""
     position: int | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
+    """The note's own metadata; that of a store is decoded when it is first read."""
     rerank_score: float | None = None
     confidence: float | None = None
     """How sure it is, from 0 to 1, that the note has to do with the query."""
@@ -147,6 +151,8 @@ class Candidate:
             and _NUMBER.issuperset(map(type, numbers))
             and _NUMBER.issuperset(map(type, inherited))
             and _RECORD.issuperset(map(type, (self.evidence, self.steps, self.superseded_by)))
+            and self.tags == ()
+            and self.metadata is NO_METADATA  # what a caller passes is checked
             and all(date is None or (type(date) is datetime and date.tzinfo is UTC) for date in dates)
         ):
             return
@@ -206,6 +212,8 @@ class Candidate:
         copied.importance = self.importance
         copied.session = self.session
         copied.position = self.position
+        copied.tags = self.tags
+        copied.metadata = self.metadata
         copied.rerank_score = self.rerank_score
         copied.confidence = self.confidence
         copied.superseded_by = self.superseded_by
@@ -281,11 +289,20 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
     "datetime | None": arguments.instant,
     "tuple[str, ...]": arguments.names,
     "tuple[Any, ...]": arguments.record,
+    "Mapping[str, Any]": arguments.json_object,
     "tuple[Step, ...]": arguments.record,
 }
+
+
+def _default(each: Field[Any]) -> Any:
+    if each.default_factory is not MISSING:
+        return each.default_factory()
+    return None if each.default is MISSING else each.default
+
+
 _CHECKS = {
-    field.name: (_CHECKS_BY_TYPE[str(field.type)], None if field.default is MISSING else field.default)
-    for field in fields(Candidate)
-    if str(field.type) in _CHECKS_BY_TYPE
+    each.name: (_CHECKS_BY_TYPE[str(each.type)], _default(each))
+    for each in fields(Candidate)
+    if str(each.type) in _CHECKS_BY_TYPE
 }
 """For each field that a caller may set: how it is checked, and what it is when it is missing."""

@@ -84,6 +84,16 @@ class Hit:
         return self.candidate.position
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """The note's tags."""
+        return self.candidate.tags
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A copy of the note's metadata."""
+        return dict(self.candidate.metadata)
+
+    @property
     def score(self) -> float:
         """The score that the hits are ordered by."""
         return self.candidate.score
@@ -124,6 +134,8 @@ class Hit:
             "importance": found.importance,
             "session": found.session,
             "position": found.position,
+            "tags": list(found.tags),
+            "metadata": self.metadata,
             "score": found.score,
             "relevance": found.relevance,
             "confidence": found.confidence,

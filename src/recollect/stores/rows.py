@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from recollect.model import Candidate, Link, Note
+from recollect.model.metadata import stored_metadata
 from recollect.nesting import with_room
 
 __all__ = [
@@ -50,7 +51,9 @@ class NoteRow(NamedTuple):
 
 
 COLUMNS = ", ".join(NoteRow._fields)
-CANDIDATE_COLUMNS = "id, path, title, summary, content, created_at, last_accessed_at, importance, session, position"
+CANDIDATE_COLUMNS = (
+    "id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, tags, metadata"
+)
 
 
 def to_microseconds(moment: datetime) -> int:
@@ -104,7 +107,8 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
 
 def candidate_of(row: Sequence[Any]) -> Candidate:
     """Return the candidate in a row that holds :data:`CANDIDATE_COLUMNS`; what was stored was checked before."""
-    note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position = row
+    note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, *rest = row
+    tags, metadata = rest
     made = _BLANK.copy()
     made.id = note_id
     made.path = path or ""
@@ -116,6 +120,8 @@ def candidate_of(row: Sequence[Any]) -> Candidate:
     made.importance = importance
     made.session = session or ""
     made.position = position
+    made.tags = tuple(tags.split("\n")) if tags else ()
+    made.metadata = stored_metadata(metadata)
     return made
 
 

@@ -82,6 +82,18 @@ def test_a_search_is_the_librarys(client: httpx.Client, memory: Memory) -> None:
     assert short.keys().isdisjoint({"trace", "account"})
 
 
+def test_hits_have_tags_and_metadata(client: httpx.Client) -> None:
+    note = {
+        "id": "tagged",
+        "content": "Gyokuro.",
+        "tags": ["drinks"],
+        "metadata": {"author": "Ines", "pages": [1, None]},
+    }
+    assert client.post("/v1/notes", json=note).status_code == 201
+    (hit,) = client.post("/v1/search", json={"query": "gyokuro", "mode": "bm25"}).json()["hits"]
+    assert (hit["tags"], hit["metadata"]) == (["drinks"], {"author": "Ines", "pages": [1, None]})
+
+
 def test_a_search_says_what_it_went_without(client: httpx.Client) -> None:
     answer = client.post("/v1/search", json={"query": "tea", "mode": "semantic"}).json()
     assert answer["warnings"] == ["there is no embedder, so the search was by words alone; open the memory with one"]

@@ -15,7 +15,7 @@ import recollect
 from recollect.errors import StoreBusyError
 from recollect.memory import Memory
 from recollect.server.mcp.catalogue import TOOLS
-from recollect.server.mcp.recalling import WHOLE_TEXT
+from recollect.server.mcp.recalling import MAX_METADATA, WHOLE_TEXT
 from recollect.server.mcp.server import memory_server
 from recollect.server.mcp.values import BRIEF
 from recollect.server.rights import Caller, Grant, Right
@@ -69,6 +69,7 @@ class TestRecall:
                     "score": round(hit.score, 4),
                     "confidence": round(hit.confidence, 3),
                     "created_at": "2026-04-18T00:00:00Z",
+                    "tags": ["own"],
                 }
             ],
             "namespace": "tea",
@@ -84,6 +85,19 @@ class TestRecall:
         assert "excluded" not in told
         assert told["warnings"][0].startswith("NOT was read as a word")
         assert told["hits"][0]["id"] == "t1"
+
+    def test_hits_have_tags_and_short_metadata(self, memory: Memory) -> None:
+        def found(metadata: dict[str, Any]) -> dict[str, Any]:
+            memory.update("t1", tags=["drinks", "green"], metadata=metadata, namespace="tea")
+            (hit,) = answer(memory, "recall", query="green tea", top_k=1)["hits"]
+            assert hit["tags"] == ["drinks", "green"]
+            return dict(hit)
+
+        assert found({"author": "Ines", "pages": [1, 2]})["metadata"] == {"author": "Ines", "pages": [1, 2]}
+        assert "metadata" not in found({})
+        exact = MAX_METADATA - len('{"a": ""}')
+        assert "metadata" in found({"a": "x" * exact})
+        assert "metadata" not in found({"a": "x" * (exact + 1)})
 
     def test_it_says_plainly_when_nothing_was_found(self, memory: Memory) -> None:
         told = answer(memory, "recall", query="zebra")

@@ -36,6 +36,13 @@ def test_what_matched_is_marked_behind_emoji_too(visit: Opening, server: Running
     assert snippet.locator("mark").all_inner_texts() == marks
 
 
+def test_a_hit_shows_its_tags_as_chips(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    search(page, "green tea")
+    assert page.locator(".hit[data-note=sencha] .chip.tag").all_inner_texts() == ["#drink", "#preference"]
+    expect(page.locator(".hit[data-note=coffee] .chip.tag")).to_have_count(0)
+
+
 def test_the_rungs_of_the_ladder_are_shown(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     attempts = search(page, "senhca")["trace"]["attempts"]

@@ -120,6 +120,8 @@ class Hit(Told):
     importance: float = Field(description="From 0 to 1.")
     session: str = Field(description="Its session; empty if it has none.")
     position: int | None = Field(description="Its place there.")
+    tags: list[str] = Field(description="Its tags.")
+    metadata: dict[str, Any] = Field(description="Its metadata.")
     score: float = Field(description="What the hits are ordered by.")
     relevance: float | None = Field(description="The fused score on a scale from 0 to 1.")
     confidence: float | None = Field(description="How sure it is, from 0 to 1, that it has to do with the query.")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from recollect.model import Hit
+from recollect.nesting import is_deep
 from recollect.query import parse
 from recollect.retrieval import SearchResult
 from recollect.retrieval.snippets import snippet
@@ -20,6 +22,8 @@ __all__ = ["EXPLAIN", "RECALL"]
 LONGEST_QUERY = 4096
 WHOLE_TEXT = 1500
 """How long a note may be to be told as a whole; of a longer one, the piece that fits best."""
+MAX_METADATA = 1000
+"""How long a note's metadata may be, in characters of JSON, to be part of a hit."""
 
 
 class Question(Arguments):
@@ -60,6 +64,10 @@ class Found(BaseModel):
         default=None, description="True where the memory holds no answer, and this is only the best that there is."
     )
     created_at: str | None = None
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="The note's metadata; left out where it is longer than 1,000 characters of JSON."
+    )
     superseded_by: list[str] | None = Field(default=None, description="The ids of newer notes that replace this one.")
 
 
@@ -146,8 +154,17 @@ def _found(hit: Hit, result: SearchResult) -> Found:
         confidence=None if hit.confidence is None else round(hit.confidence, 3),
         weak=None if result.has_answer else True,
         created_at=told["created_at"],
+        tags=list(hit.tags) or None,
+        metadata=_short(hit.metadata),
         superseded_by=list(hit.superseded_by) or None,
     )
+
+
+def _short(metadata: dict[str, Any]) -> dict[str, Any] | None:
+    """Return metadata that does not crowd out the notes; ``None`` where there is none or too much."""
+    if not metadata or is_deep(metadata):
+        return None
+    return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA else None
 
 
 RECALL = Tool(

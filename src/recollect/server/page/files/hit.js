@@ -56,6 +56,7 @@ function facts(hit) {
     rank("vector", "meaning", hit.vector_rank, hit.vector_similarity, "cosine"),
     hit.superseded_by.length ? h("span", { class: "chip replaced" }, "replaced") : null,
     hit.session ? h("span", { class: "chip" }, `${hit.session}${hit.position === null ? "" : ` · ${hit.position}`}`) : null,
+    hit.tags.map((tag) => h("span", { class: "chip tag" }, `#${tag}`)),
     hit.created_at ? h("time", { datetime: hit.created_at }, day(hit.created_at)) : null,
   ];
 }
