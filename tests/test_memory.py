@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect import Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect import AsyncMemory, Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.embedders import EmbedderChoice, choose_embedder
-from recollect.errors import ArgumentError, EmbedderError
+from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
 from recollect.exchange import line_of
 from recollect.sample import sample_notes, sample_queries
+from tests.embedders.test_selection import without
 
 TOPICS = (("tea", "oolong", "sencha"), ("bike", "frame", "wheel"), ("dog", "leash", "bark"))
 
@@ -168,6 +169,31 @@ class TestSearching:
         assert paths(memory.search("frame", filters={"tags": ["drinks"]})) == ["tea.md"]
         assert paths(memory.search("frame", filters=Filters(created_before="2026-02-01"))) == ["bike.md"]  # type: ignore[arg-type]
         assert list(memory.search("frame", namespace="alice")) == []
+
+    def test_a_missing_model_is_told_by_searches_stats_and_doctor(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        without(monkeypatch, "onnxruntime", "wordllama")
+        with recollect.open(tmp_path / "words.db") as lexical:
+            lexical.add("Green tea.")
+            warning = lexical.embedder_warning
+            assert warning.startswith("vector search is off, because no embedding model is installed: MiniLM needs")
+            assert lexical.search("tea").warnings == [warning]
+            assert lexical.search("tea", mode="bm25").warnings == []
+            assert lexical.compare("tea", ["memini"])["memini"].warnings == [warning]
+            assert warning in lexical.stats().embedder
+            assert lexical.doctor()[-1].warning == warning
+        with recollect.open(tmp_path / "words.db", embedder=None) as lexical:
+            assert (lexical.search("tea").warnings, lexical.embedder_warning) == ([], "")
+
+    def test_secrets_can_be_screened_for_one_user_of_a_memory(self, memory: Memory) -> None:
+        careful = memory.with_secrets("refuse")
+        with pytest.raises(SecretFoundError):
+            careful.add("The card is 4111 1111 1111 1111.")
+        with pytest.raises(SecretFoundError):
+            AsyncMemory(memory).with_secrets("refuse").memory.add("The card is 4111 1111 1111 1111.")
+        stored = memory.add("The card is 4111 1111 1111 1111.")
+        assert careful.get(stored.id) == memory.get(stored.id)
 
     def test_a_result_is_represented_without_texts(self, memory: Memory) -> None:
         result = memory.search("oolong", answer_threshold=0.0)

@@ -11,6 +11,7 @@ from recollect.memory import Key, Memory, MemoryStats
 from recollect.model import Note
 from recollect.opening import open as open_memory
 from recollect.retrieval import PresetSpec, SearchResult
+from recollect.secrets import SecretsMode
 from recollect.stores.base import Finding, Neighbour, Page
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class AsyncMemory:
     async def add(self, content: str | None = None, **fields: Any) -> Note:
         """Store a note; see :meth:`Memory.add`."""
         return await _in_thread(self.memory.add, content, **fields)
+
+    def with_secrets(self, secrets: SecretsMode | None) -> AsyncMemory:
+        """Return this memory with another rule for secrets; see :meth:`Memory.with_secrets`."""
+        return AsyncMemory(self.memory.with_secrets(secrets))
 
     async def add_many(self, notes: Iterable[Note | str | Mapping[str, Any]], **options: Any) -> list[Note]:
         """Store many notes; see :meth:`Memory.add_many`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from copy import copy
 from datetime import datetime
 from itertools import islice
 from os import PathLike, fspath
@@ -109,9 +110,24 @@ class Memory:
         return self._choice.describe()
 
     @property
+    def embedder_warning(self) -> str:
+        """Why vector search is off although it was wanted, and what to install; empty where it is on, or not wanted."""
+        return self._choice.warning
+
+    @property
     def preset(self) -> Preset:
         """How it searches where nothing else is asked for."""
         return self._retrieval.preset
+
+    def with_secrets(self, secrets: SecretsMode | None) -> Memory:
+        """Return this memory with another rule for secrets: the same store, which is closed once for both.
+
+        ``secrets`` is as for :func:`recollect.open`.
+        """
+        twin = copy(self)
+        twin._secrets = secrets
+        twin._writer = NoteWriter(self._store, self._choice, secrets=secrets)
+        return twin
 
     def add(
         self,
@@ -296,6 +312,7 @@ class Memory:
             min_confidence=min_confidence,
             answer_threshold=answer_threshold,
         )
+        self._warn_if_lexical_only(result, mode, vector)
         if now is None and question_date is None:  # who asks as of another time reads nothing now
             self._accessed(result, namespace)
         return result
@@ -312,7 +329,10 @@ class Memory:
                 raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
             chosen[preset.name] = preset
         self._expire()
-        return {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
+        results = {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
+        for result in results.values():
+            self._warn_if_lexical_only(result, options.get("mode", "auto"), options.get("vector"))
+        return results
 
     def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
         """Search for each of several queries, with the options of :meth:`search`."""
@@ -424,7 +444,9 @@ class Memory:
         lacking, model = self._writer.unembedded(), self._writer.model_name()
         notes = "note has" if lacking == 1 else "notes have"
         problem = f"{lacking} {notes} no vector of {model}; reindex makes them" if lacking else ""
-        return [*found, Finding("embedder", problem, repairable=False)]
+        off = "vector search is off: open the memory with an embedder to search by meaning"
+        warning = "" if self.embedder is not None else self._choice.warning or off
+        return [*found, Finding("embedder", problem, repairable=False, warning=warning)]
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
@@ -443,6 +465,11 @@ class Memory:
         """Remove what is due before something is read. If that cannot be, no harm is done: the store keeps it back."""
         with suppress(StoreError):
             self._store.expire(clock.now(), most=EXPIRED_AT_ONCE)
+
+    def _warn_if_lexical_only(self, result: SearchResult, mode: str, vector: object) -> None:
+        """Say in the trace that there was no vector search, if one was wanted and no model is installed."""
+        if self._choice.missing and vector is None and mode != "bm25":
+            result.trace.warnings.append(self._choice.warning)
 
     def _accessed(self, result: SearchResult, namespace: str | None) -> None:
         """Remember that the notes of a result were read just now."""

@@ -24,6 +24,7 @@ from recollect.server.keys import KeyRing
 from tests.cli.conftest import Run, error_of
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+KEY = "AKIA" + "Z7QW2MNB4KXC3TRE"
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
@@ -82,6 +83,25 @@ class TestStandardInput:
         assert run("mcp", "--namespace", "tea", "--read-only").exit_code == 0
         ((_, caller),) = calls
         assert (caller.grant.namespaces, str(caller.grant.right)) == ({"tea"}, "read")
+
+    @pytest.mark.parametrize(
+        ("options", "stored"),
+        [([], "content: holds a secret"), (["--secrets", "none"], KEY), (["--secrets", "redact"], "«redacted: ")],
+    )
+    def test_secrets_are_refused_unless_allowed(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], stored: str
+    ) -> None:
+        said: list[str] = []
+
+        def remember(memory: recollect.Memory, _: Any) -> None:
+            try:
+                said.append(memory.add(f"The key is {KEY}.").content)
+            except recollect.SecretFoundError as error:
+                said.append(str(error))
+
+        monkeypatch.setattr("recollect.server.mcp.over_stdio.serve_stdio", remember)
+        assert run("mcp", *options).exit_code == 0
+        assert stored in said[0]
 
     def test_the_model_is_loaded_once_at_the_start(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = self.embedder(monkeypatch, lambda texts: [[1.0, 0.0] for _ in texts])

@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from recollect.server import KeyRing
+import recollect
+from recollect.server import KeyRing, mcp
 from recollect.server.http import serving
 from tests.cli.conftest import Run, error_of
 from tests.server.http.running import process
@@ -49,6 +50,28 @@ def test_it_says_where_it_is_and_logs_as_json(run: Run, stopped: list[httpx.Resp
     assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == ["ready", "request", "stopped"]
     assert stopped[0].json()["notes"] == {}
     assert Path("recollect.db").exists()
+
+
+@pytest.mark.parametrize(("options", "refuses"), [([], True), (["--secrets", "none"], False)])
+@pytest.mark.usefixtures("stopped")
+def test_models_may_store_no_secrets_unless_they_are_allowed(
+    run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], *, refuses: bool
+) -> None:
+    extension = mcp.mcp_extension
+    refused: list[bool] = []
+
+    def extended(memory: recollect.Memory, *given: Any) -> Any:
+        try:
+            memory.add("AKIA" + "Z7QW2MNB4KXC3TRE")
+        except recollect.SecretFoundError:
+            refused.append(True)
+        else:
+            refused.append(False)
+        return extension(memory, *given)
+
+    monkeypatch.setattr(mcp, "mcp_extension", extended)
+    assert run("serve", "--port", "0", *options).exit_code == 0
+    assert refused == [refuses]
 
 
 def test_it_shows_the_reports_of_a_folder(tmp_path: Path) -> None:

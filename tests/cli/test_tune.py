@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def test_a_gain_is_reported_and_written(run: Run) -> None:
     assert tuned.stages[0].settings["slope"] == 0.1
     found = json.loads(run("search", "code7", "--preset", "mine.toml", "--json").stdout)
     assert found["hits"][0]["id"] == "right7"
+
+
+def test_a_terminal_sees_how_far_it_has_come(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(30)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    shown = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr").stderr
+    assert "Measuring the preset to begin with" in shown
+    assert re.search(r"Trying settings .* \d+/\d+", shown)
+    assert "Reading" not in shown
+    assert run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--force", "-q").stderr == ""
 
 
 def test_as_json(run: Run) -> None:

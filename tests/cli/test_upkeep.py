@@ -14,6 +14,7 @@ import recollect
 from recollect import Memory
 from recollect.stores.base import Finding
 from tests.cli.conftest import NOTES, Run, error_of
+from tests.embedders.test_selection import without
 
 STATIC = ("--embedder", "static")
 
@@ -52,18 +53,65 @@ def test_stats_as_json_are_the_librarys(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
+def test_a_missing_model_is_a_warning_with_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "onnxruntime", "wordllama")
+    doctor = run("doctor", "--embedder", "auto")
+    assert doctor.exit_code == 0
+    line = doctor.stdout.splitlines()[-1]
+    assert line.startswith("! embedder               no embedder: vector search is off, because no embedding model is")
+    assert "pip install 'recollect[models]'" in line
+    assert "vector search is off" in run("stats", "--embedder", "auto").stdout
+
+
+COMMANDS = (
+    ["add", "More tea."],
+    ["ingest", "vault"],
+    ["import", "notes.jsonl"],
+    ["search", "tea"],
+    ["explain", "tea"],
+    ["compare", "tea"],
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.usefixtures("filled")
+def test_commands_say_once_that_vector_search_is_missing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    Path("vault").mkdir()
+    Path("vault", "tea.md").write_text("Tea at four.")
+    Path("notes.jsonl").write_text('{"content": "Tea at five."}\n')
+    assert "vector search" not in run(*command).output  # no embedder was asked for
+    without(monkeypatch, "onnxruntime", "wordllama")
+    result = run(*command, "--embedder", "auto")
+    assert result.exit_code == 0
+    assert result.output.count("vector search is off, because no embedding model is installed") == 1
+    if command[0] != "explain":  # its drawing has the warnings
+        assert result.stderr.startswith(
+            "warning: vector search is off, because no embedding model is installed: MiniLM"
+        )
+        assert result.stderr.count("\n") == 1
+    assert run(*command, "--embedder", "auto", "--quiet").stderr == ""
+
+
+@pytest.mark.usefixtures("filled")
 def test_a_healthy_memory(run: Run) -> None:
     result = run("doctor")
     assert result.exit_code == 0
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
-        ["✓", part]
-        for part in ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "embedder")
+        *(["✓", part] for part in ("file", "references", "words", "vectors", "mentions", "entities", "snapshots")),
+        ["!", "embedder"],
+        ["vector", "search"],
     ]
     assert "no embedder was asked for" in result.stdout
+    advice = "vector search is off: open the memory with an embedder to search by meaning"
+    assert result.stdout.splitlines()[-1].strip() == advice
     assert run("doctor", "-q").output == ""
     told = json.loads(run("doctor", "--json").stdout)
     assert told["healthy"] is True
-    assert told["findings"][0] == {"part": "file", "problem": "", "repairable": False, "advice": ""}
+    fine = {"part": "file", "problem": "", "repairable": False, "warning": "", "advice": ""}
+    assert told["findings"][0] == fine
+    assert told["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
 
 
 def test_what_derives_from_the_notes_is_repaired(run: Run, filled: Path) -> None:

@@ -25,7 +25,7 @@ from uuid import uuid4
 DOCS = Path(__file__).parent.parent.parent / "docs"
 _BLOCK = re.compile(r"^```(console|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-_FAILING = re.compile(r"^(error: |nothing was found |not significant: )", re.MULTILINE)
+_FAILING = re.compile(r"^(error: |nothing was found |nothing in this memory fits |not significant: )", re.MULTILINE)
 _GRACE = 10.0
 """Seconds in which what was told to stop must be gone."""
 

@@ -64,7 +64,8 @@ def test_without_anything_none_is_chosen_and_says_why(monkeypatch: pytest.Monkey
     choice = choose_embedder("auto")
     assert choice.embedder is None
     assert choice.describe() == (
-        "no embedder: MiniLM needs onnxruntime: pip install 'recollect[models]'; "
+        "no embedder: vector search is off, because no embedding model is installed: "
+        "MiniLM needs onnxruntime: pip install 'recollect[models]'; "
         "the static model needs wordllama: pip install 'recollect[models]'"
     )
 

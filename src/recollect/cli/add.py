@@ -90,6 +90,7 @@ def command(
     """
     content = _content(text, is_update=bool(identifier or fields["path"]))
     with opening.open_or_create(db, embedder, secrets) as memory:
+        opening.warn_if_lexical_only(memory)
         note = memory.add(
             content,
             id=identifier,

@@ -46,7 +46,7 @@ def command(context: click.Context, /, *, repair: bool, embedder: str, db: str, 
 
 def _advice(finding: Finding) -> str:
     if not finding.problem:
-        return ""
+        return finding.warning
     if finding.repairable:
         return "recollect doctor --repair rebuilds it"
     if finding.part == "embedder":
@@ -56,8 +56,13 @@ def _advice(finding: Finding) -> str:
 
 def _draw(findings: list[Finding], described: str) -> None:
     for finding in findings:
-        sign = terminal.styled("✗", fg="red", bold=True) if finding.problem else terminal.styled("✓", fg="green")
         told = finding.problem or (described if finding.part == "embedder" else "ok")
-        click.echo(f"{sign} {terminal.line(finding.part):<22} {terminal.line(told)}")
-        if finding.problem:
+        click.echo(f"{_sign(finding)} {terminal.line(finding.part):<22} {terminal.line(told)}")
+        if _advice(finding) and _advice(finding) not in told:
             click.echo(f"  {'':<22} {_advice(finding)}")
+
+
+def _sign(finding: Finding) -> str:
+    if finding.problem:
+        return terminal.styled("✗", fg="red", bold=True)
+    return terminal.styled("!", fg="yellow", bold=True) if finding.warning else terminal.styled("✓", fg="green")

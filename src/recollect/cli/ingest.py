@@ -48,6 +48,7 @@ def command(
     the exit code is 1 only if nothing could be read.
     """
     with opening.open_or_create(db, embedder, secrets) as memory:
+        opening.warn_if_lexical_only(memory)
         reports = [
             memory.ingest(source, prefix=prefix, adopt=adopt, namespace=namespace, progress=opening.silence_if(quiet))
             for source in sources

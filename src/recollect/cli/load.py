@@ -34,6 +34,7 @@ def command(
     what was stored before it stays.
     """
     with opening.open_or_create(db, embedder, secrets) as memory, _progress(file, quiet=quiet) as told:
+        opening.warn_if_lexical_only(memory)
         count = memory.load(file, namespace=namespace, progress=told)
     if as_json:
         terminal.print_json({"imported": count})

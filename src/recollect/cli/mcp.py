@@ -42,7 +42,7 @@ __all__ = ["command"]
 @click.option("--read-only", is_flag=True, help="Without --http: offer only the tools that change nothing.")
 @asking.preset
 @options.namespace("Without --http: the only namespace that is served; all if none is named.")
-@options.secrets
+@options.secrets_of_models
 @options.reranker
 @options.embedder
 @options.database
@@ -66,7 +66,7 @@ def command(
 
     By the Model Context Protocol: a client starts it and talks over standard input and output; with --http, clients
     reach it at http://HOST:PORT/mcp. The memory is created where it is missing, and the model is loaded once, at the
-    start.
+    start. Notes that hold a password, key or card number are refused, unless --secrets says otherwise.
     """
     _refuse_what_belongs_to_the_other(context, over_http=over_http)
     try:

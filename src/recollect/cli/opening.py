@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recollect.cli import terminal
 from recollect.errors import ArgumentError
 from recollect.stores.addresses import is_address
 
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.progress import Progress
 
-__all__ = ["free_target", "no_progress", "open_existing", "open_for_reading", "open_or_create", "silence_if"]
+__all__ = [
+    "free_target",
+    "no_progress",
+    "open_existing",
+    "open_for_reading",
+    "open_or_create",
+    "silence_if",
+    "warn_if_lexical_only",
+]
 
 
 def open_or_create(db: str, embedder: str, secrets: str = "none", **more: Any) -> Memory:
@@ -25,6 +34,12 @@ def open_or_create(db: str, embedder: str, secrets: str = "none", **more: Any) -
     ``secrets`` is as the option of that name has it, ``more`` is for :func:`recollect.open`.
     """
     return _open(db, embedder, secrets=None if secrets == "none" else secrets, **more)
+
+
+def warn_if_lexical_only(memory: Memory) -> None:
+    """Say in a line that vector search is off, if an embedder was wanted and none is installed."""
+    if memory.embedder_warning:
+        terminal.warn(memory.embedder_warning)
 
 
 def open_existing(db: str, embedder: str) -> Memory:

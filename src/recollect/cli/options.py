@@ -27,6 +27,7 @@ __all__ = [
     "quiet",
     "reranker",
     "secrets",
+    "secrets_of_models",
     "seed",
 ]
 
@@ -54,15 +55,23 @@ embedder = click.option(
     help="What turns text into vectors: auto, none, minilm, static, a folder with an ONNX model, openai:MODEL or "
     "openai:MODEL@URL.",
 )
-secrets = click.option(
-    "--secrets",
-    type=click.Choice(["none", "refuse", "redact"]),
-    default="none",
-    envvar="RECOLLECT_SECRETS",
-    show_default=True,
-    show_envvar=True,
-    help="What to do with passwords, keys and card numbers: nothing, refuse the note, or redact them.",
-)
+
+
+def _secrets(default: str) -> Callable[[F], F]:
+    return click.option(
+        "--secrets",
+        type=click.Choice(["none", "refuse", "redact"]),
+        default=default,
+        envvar="RECOLLECT_SECRETS",
+        show_default=True,
+        show_envvar=True,
+        help="What to do with passwords, keys and card numbers: nothing, refuse the note, or redact them.",
+    )
+
+
+secrets = _secrets("none")
+secrets_of_models = _secrets("refuse")
+"""The same for what language models write, who store what they are told."""
 reranker = click.option(
     "--reranker",
     metavar="SPEC",

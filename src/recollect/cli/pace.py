@@ -107,7 +107,7 @@ def _bar() -> Iterator[Callable[[Pace], None]]:
             if pace.part != shown:
                 shown = pace.part
                 bars.reset(task)
-            told = f"{pace.rate:,.0f}/s" if pace.rate else ""
+            told = f"{pace.rate:,.0f}/s" if pace.rate >= 1 else ""
             bars.update(task, description=pace.label, completed=pace.done, total=pace.total, rate=told)
 
         yield show

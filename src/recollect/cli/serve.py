@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from recollect.cli import asking, opening, options, terminal
 from recollect.cli.keys import file_of_keys
@@ -131,6 +132,7 @@ def command(
             stack.callback(spans.close)
             observers.append(spans.finished)
         memory = stack.enter_context(opening.open_or_create(db, embedder, secrets, reranker=reranker, preset=preset))
-        mcp = mcp_extension(memory, settings)
+        unsaid = click.get_current_context().get_parameter_source("secrets") is ParameterSource.DEFAULT
+        mcp = mcp_extension(memory.with_secrets("refuse") if unsaid else memory, settings)
         serve(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], listening=listening)
     log.write("stopped")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.cli import evaluating, opening, options, terminal
-from recollect.progress import Progress, shown_progress
+from recollect.cli.pace import shown_pace
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from recollect.retrieval import Preset
 
 __all__ = ["command"]
+
+_PARTS = {
+    "notes": "Storing the notes",
+    "baseline": "Measuring the preset to begin with",
+    "settings": "Trying settings",
+}
+"""What is being done, for the bar on a terminal."""
 
 
 @click.command("tune")
@@ -110,7 +118,8 @@ def _tuned(dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: s
     from recollect.evaluation.tuning import open_judge, tune  # noqa: PLC0415 (brings numpy)
 
     given = nullcontext() if dataset.notes else opening.open_for_reading(asked["db"], asked["embedder"])
-    with given as memory, _bar("Reading") as reading:
+    silent = terminal.is_quiet() or not sys.stderr.isatty()
+    with given as memory, shown_pace(_PARTS, quiet=silent) as pace:
         opened = open_judge(
             dataset,
             measure=measure,
@@ -118,20 +127,24 @@ def _tuned(dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: s
             memory=memory,
             namespace=asked["namespace"],
             cache=asked["cache"],
-            progress=reading,
+            progress=lambda done, total, _: pace(done, total, "notes"),
         )
-        with opened as judge, _bar("Tuning") as told:
+        with opened as judge:
+            pace(0, 1, "baseline")
             groups = [question.collection for question in dataset.answerable]
-            found = tune(judge, start, groups=groups, folds=folds, seed=seed, progress=told)
+            found = tune(
+                judge,
+                start,
+                groups=groups,
+                folds=folds,
+                seed=seed,
+                progress=lambda done, total, _: pace(done, total, "settings"),
+            )
     for warning in judge.warnings:
         terminal.warn(warning)
     if not found.before:
         terminal.warn("under the preset it begins with, no question found any of its notes: are they in this memory?")
     return found
-
-
-def _bar(label: str) -> AbstractContextManager[Progress]:
-    return nullcontext(opening.no_progress) if terminal.is_quiet() else shown_progress(label)
 
 
 def _about(found: Tuning, dataset: Dataset, measure: str) -> str:

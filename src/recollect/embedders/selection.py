@@ -38,11 +38,22 @@ class EmbedderChoice:
 
     embedder: Embedder | None
     reason: str
+    missing: bool = False
+    """Whether there is none because none is installed, although one was wanted."""
+
+    @property
+    def warning(self) -> str:
+        """What to do about missing vector search; empty if there is an embedder, or none was wanted.
+
+        >>> EmbedderChoice(None, "MiniLM needs onnx: pip install onnx", missing=True).warning
+        'vector search is off, because no embedding model is installed: MiniLM needs onnx: pip install onnx'
+        """
+        return f"vector search is off, because no embedding model is installed: {self.reason}" if self.missing else ""
 
     def describe(self) -> str:
         """Return what was chosen and why, in one line; nothing is loaded for it."""
         if self.embedder is None:
-            return f"no embedder: {self.reason}"
+            return f"no embedder: {self.warning or self.reason}"
         describe = getattr(self.embedder, "describe", None)
         return f"{describe() if callable(describe) else self.embedder.name}: {self.reason}"
 
@@ -117,4 +128,4 @@ def _automatic() -> EmbedderChoice:
     no_static = why_no_static()
     if no_static is None:
         return EmbedderChoice(StaticEmbedder(), no_minilm)
-    return EmbedderChoice(None, f"{no_minilm}; {no_static}")
+    return EmbedderChoice(None, f"{no_minilm}; {no_static}", missing=True)

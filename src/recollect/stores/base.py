@@ -110,6 +110,8 @@ class Finding(NamedTuple):
     """In words for a person; empty where all is well."""
     repairable: bool = True
     """Whether ``repair`` can put it right: it can rebuild what is derived from the notes."""
+    warning: str = ""
+    """What is no fault but should be known, and what to do about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ def test_every_trial_is_told_also_those_that_were_spared() -> None:
             told: list[int] = []
             ascend(START, SPACE, score, passes=passes, tried=told.append)
             assert sum(told) == passes * 5
+            assert told[0] == 1  # each value counts as soon as it was scored
 
 
 def test_a_walk_ends_where_it_falls_and_goes_both_ways() -> None:

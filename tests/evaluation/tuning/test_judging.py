@@ -156,6 +156,18 @@ def test_a_dataset_without_notes_needs_a_memory() -> None:
         pass
 
 
+def test_progress_is_told_while_the_notes_of_a_collection_are_stored(tmp_path: Path) -> None:
+    notes = tuple(Note(id=f"n{place}", content=f"code{place}") for place in range(130))
+    asked = Question(id="q1", text="code7", collection="home", relevant={"n7": 1})
+    dataset = Dataset(name="one", collections={"home": Collection(id="home", notes=notes)}, questions=(asked,))
+    told: list[int] = []
+    embedder = FunctionEmbedder(lambda texts: [[1.0, 0.5] for _ in texts], name="flat")
+    with open_judge(
+        dataset, measure="mrr", embedder=embedder, cache=tmp_path, progress=lambda done, *_: told.append(done)
+    ):
+        assert told == [64, 128, 130]
+
+
 def test_what_searches_do_without_is_told(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("green tea", id="n1")

@@ -142,6 +142,14 @@ class TestRecall:
         assert hits["t1"]["text"] == f"[Out of date: superseded by {new['id']}]\nPrefers green tea."
         assert "superseded_by" not in hits[new["id"]]
 
+    def test_a_refused_secret_says_how_to_allow_it(self, memory: Memory) -> None:
+        key = "AKIA" + "Z7QW2MNB4KXC3TRE"
+        line = error(memory.with_secrets("refuse"), "remember", content=f"The key is {key}.")
+        assert line.startswith("content: holds a secret (")
+        assert line.endswith("start it with --secrets redact, or allow secrets with --secrets none")
+        assert key not in line
+        assert answer(memory, "remember", content=f"The key is {key}.")["id"]
+
     def test_a_note_may_expire(self, memory: Memory) -> None:
         new = answer(memory, "remember", content="The kettle is at the mender's.", expires_at="2999-01-01")
         assert new["expires_at"] == "2999-01-01T00:00:00Z"

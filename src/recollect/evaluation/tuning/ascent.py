@@ -34,8 +34,8 @@ def ascend(
 ) -> Setting:
     """Return the setting that is reached from ``start`` by improving one parameter at a time, so many times over all.
 
-    Where nothing more can be improved it ends. ``tried`` is told after each parameter how many values it has, and at
-    the end those of the times that were spared.
+    Where nothing more can be improved it ends. ``tried`` is called with 1 after each value that was scored, and after
+    each parameter and at the end with the number of values that did not have to be.
 
     >>> space = [Parameter(("k",), ((0,), (1,), (2,), (3,))), Parameter(("m",), ((0,), (5,)))]
     >>> ascend(((0,), (0,)), space, lambda setting: -abs(setting[0][0] - 2) + setting[1][0])
@@ -46,13 +46,15 @@ def ascend(
     for turn in range(passes):
         before = best
         for place, parameter in enumerate(space):
-            leader, top = best, height
+            leader, top, scored = best, height, 0
             seen: set[float] = set()
             for way in _ways(parameter, best[place]) if place not in idle else ():
                 flat = 0
                 for values in way:
                     candidate = (*best[:place], values, *best[place + 1 :])
                     reached = score(candidate)
+                    scored += 1
+                    tried(1)
                     seen.add(reached)
                     flat = flat + 1 if reached == top else 0
                     if reached > top:
@@ -63,7 +65,7 @@ def ascend(
                 best, height = leader, top
             elif seen <= {height}:
                 idle.add(place)
-            tried(len(parameter.values))
+            tried(len(parameter.values) - scored)
         if best == before:
             tried((passes - 1 - turn) * sum(len(parameter.values) for parameter in space))
             break

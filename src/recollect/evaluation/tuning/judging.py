@@ -116,10 +116,14 @@ def open_judge(
     ):
         put: dict[str, _Put] = {}
         for number, (collection, questions) in enumerate(asked):
-            notes = made.add_many(dated(collection), namespace=f"collection {number}")
+            within = None if progress is None else _within(progress, done, total, collection.id)
+            notes = made.add_many(dated(collection), namespace=f"collection {number}", progress=within)
             latest = max(note.created_at or UNDATED for note in notes)
             put |= {each.id: _Put(each, f"collection {number}", latest) for each in questions}
             done += len(notes)
-            if progress:
-                progress(done, total, collection.id)
         yield SearchJudge(made, [put[each.id] for each in dataset.answerable], measure, mode)
+
+
+def _within(progress: Progress, before: int, total: int, name: str) -> Progress:
+    """Return a progress for one collection, as part of that of all."""
+    return lambda done, _total, _name: progress(before + done, total, name)

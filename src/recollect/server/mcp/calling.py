@@ -10,7 +10,7 @@ from typing import Any
 from mcp.types import CallToolResult, TextContent
 from pydantic import ValidationError
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, SecretFoundError
 from recollect.memory import Memory
 from recollect.server.cursors import Cursors
 from recollect.server.mcp.threads import Threads
@@ -20,6 +20,8 @@ from recollect.server.rights import Caller
 __all__ = ["FAULT", "call_tool", "line_of"]
 
 FAULT = "a fault in Recollect; the server's log says where"
+
+_ALLOWING = "who runs the server can start it with --secrets redact, or allow secrets with --secrets none"
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,6 +37,8 @@ async def call_tool(
         answer = await threads(lambda: tool.run(call, checked))
     except ValidationError as error:
         return _refusal(line_of(error))
+    except SecretFoundError as error:
+        return _refusal(f"{error}; {_ALLOWING}")
     except RecollectError as error:
         return _refusal(str(error))
     except Exception:  # noqa: BLE001 (a model is not helped by a traceback; whoever runs the server is)
