@@ -373,6 +373,25 @@ class TestLinks:
 
 
 class TestIngesting:
+    def test_a_section_does_not_mention_its_own_document(self, memory: Memory, tmp_path: Path) -> None:
+        prose = "Words that fill the section, so that it is long enough to become a note of its own. " * 2
+        (tmp_path / "server.md").write_text(
+            f"# Running servers\n\n{prose}\n\n## Keys\n\n{prose}\n\n## Logs\n\nSee running servers above. {prose}"
+        )
+        memory.ingest(tmp_path)
+        assert [note.title for note in memory.notes()] == [
+            "Running servers",
+            "Running servers › Keys",
+            "Running servers › Logs",
+        ]
+        mentions = {
+            note.path: [each.note.path for each in memory.neighbours(note) if each[1:3] == ("mention", "out")]
+            for note in memory.notes()
+        }
+        assert mentions == {"server.md": [], "server.md#keys": [], "server.md#logs": []}
+        memory.add("How about running servers?", path="log.md")
+        assert [each.note.path for each in memory.neighbours("log.md")] == ["server.md"]
+
     def test_a_folder_stays_in_step(self, memory: Memory, embedder: Topics, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
