@@ -150,10 +150,11 @@ def test_of_two_keys_for_one_field_the_first_counts() -> None:
     assert draft["metadata"] == {"date": "2026-03-15"}
 
 
-def test_a_file_may_be_all_front_matter() -> None:
+def test_a_file_without_text_holds_a_note_only_if_it_has_a_summary() -> None:
     [draft] = drafts("---\ntitle: Tea\nsummary: It is good.\n---\n")
     assert (draft["content"], draft["title"], draft["summary"]) == ("", "Tea", "It is good.")
     assert drafts("") == drafts("---\n---\n") == drafts("\n\n") == []
+    assert drafts("---\ntitle: Tea\ntags: [drinks]\naliases: [Cha]\n---\n\n") == []
 
 
 def test_values_that_cannot_be_used_are_reported_and_kept() -> None:

@@ -41,9 +41,9 @@ def ingest(
 
     The paths of the notes are ``prefix`` and the file's path below the folder. Files that are as they were are not
     read; notes of files that are gone from the folder are removed. A file that cannot be read is reported and skipped,
-    and the notes that it had stay. What is written is kept if the ingest is interrupted; the next goes on from there.
-    ``screen`` gets the text and the name of each file before it is read, and returns the text that is to be; an
-    ``ArgumentError`` of its own skips the file.
+    and the notes that it had stay. Files of types that are not read are counted by extension. What is written is kept
+    if the ingest is interrupted; the next goes on from there. ``screen`` gets the text and the name of each file before
+    it is read, and returns the text that is to be; an ``ArgumentError`` of its own skips the file.
 
     >>> from recollect.model import Written
     >>> class Shelf:
@@ -113,6 +113,7 @@ class _Ingestion:
             notes_unchanged=total.unchanged,
             notes_removed=total.removed + removed,
             problems=(*self._problems, *self._shelving.problems),
+            skipped=dict(self._walk.skipped.most_common()),
         )
 
     def _document(self, file: FoundFile, known: str) -> Document | None:

@@ -49,7 +49,7 @@ def read_markdown(
     created_at: datetime | None = None,
     size: int = CHUNK_SIZE,
 ) -> Contents:
-    r"""Return the notes of a Markdown file, a note for each section or piece of one.
+    r"""Return the notes of a Markdown file, a note for each section or piece of one; none if it has no text.
 
     ``name`` is the file's path below the root, ``prefix`` what its notes' paths begin with. ``created_at`` counts where
     neither the front matter nor the file's name holds a date. ``size`` is how long a note should be.
@@ -65,8 +65,8 @@ def read_markdown(
     body = text[front.end :]
     blocks, prose = outline(body)
     chunks = chunk_blocks(body, blocks, size=size)
-    if not chunks and front.entries:
-        chunks = [Chunk("", (), (), 0, 0)]  # a file may say all there is to say in its front matter
+    if not chunks and said.fields.get("summary"):
+        chunks = [Chunk("", (), (), 0, 0)]  # the front matter says what there is to say
     lead = next((block.label for block in blocks if block.kind == "heading" and block.level == 1 and block.label), "")
     title = said.fields.pop("title", "") or lead or readable(name)
     created = said.fields.pop("created_at", None) or moment_in_name(name) or created_at

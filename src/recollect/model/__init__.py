@@ -5,13 +5,26 @@ from recollect.model.document import Document, Written
 from recollect.model.edge import Edge
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
-from recollect.model.note import DEFAULT_NAMESPACE, NEVER, Draft, Link, Note, draft_of, is_over
+from recollect.model.note import (
+    DEFAULT_NAMESPACE,
+    IMPORTANCE_USE,
+    NEVER,
+    TEXT_FIELDS,
+    Draft,
+    Link,
+    Note,
+    draft_of,
+    is_blank,
+    is_over,
+)
 from recollect.model.ranked import Ranked
 from recollect.model.splitting import EmbeddingText, embedding_text, pieces
 
 __all__ = [
     "DEFAULT_NAMESPACE",
+    "IMPORTANCE_USE",
     "NEVER",
+    "TEXT_FIELDS",
     "Candidate",
     "Contribution",
     "Document",
@@ -29,6 +42,7 @@ __all__ = [
     "as_candidates",
     "draft_of",
     "embedding_text",
+    "is_blank",
     "is_over",
     "pieces",
 ]

@@ -117,7 +117,7 @@ def open_judge(
         put: dict[str, _Put] = {}
         for number, (collection, questions) in enumerate(asked):
             notes = made.add_many(dated(collection), namespace=f"collection {number}")
-            latest = max(note.created_at or UNDATED for note in notes)
+            latest = max((note.created_at or UNDATED for note in notes), default=UNDATED)
             put |= {each.id: _Put(each, f"collection {number}", latest) for each in questions}
             done += len(notes)
             if progress:
