@@ -436,6 +436,18 @@ def test_importance_counts_in_the_presets_that_its_description_names(path: Path)
 
 
 class TestIngesting:
+    @pytest.mark.parametrize("mode", ["bm25", "auto"])
+    def test_a_person_is_found_by_an_alias_and_by_a_field(self, memory: Memory, tmp_path: Path, mode: str) -> None:
+        vault = tmp_path / "vault"
+        vault.mkdir()
+        (vault / "rao.md").write_text(
+            "---\naliases: [Shiv]\nemployer: Northwind\n---\n# Shivani Rao\n\nPlays the sitar."
+        )
+        (vault / "tea.md").write_text("# Tea\n\nPrefers sencha.")
+        memory.ingest(vault)
+        assert paths(memory.search("who is Shiv?", mode=mode))[0] == "rao.md"
+        assert paths(memory.search("Northwind", mode=mode))[0] == "rao.md"
+
     def test_a_section_does_not_mention_its_own_document(self, memory: Memory, tmp_path: Path) -> None:
         prose = "Words that fill the section, so that it is long enough to become a note of its own. " * 2
         (tmp_path / "server.md").write_text(

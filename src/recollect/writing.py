@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,7 +19,9 @@ from recollect.model import (
     Draft,
     EmbeddingText,
     Note,
+    NoteName,
     Written,
+    aliases_of,
     is_blank,
     is_over,
     pieces,
@@ -113,6 +115,11 @@ class NoteWriter:
                 screened, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
             )
         )
+
+    def note_names(self, namespace: str) -> Iterator[NoteName]:
+        """Yield what the notes of a namespace are called."""
+        for note in self._store.notes(namespace=namespace):
+            yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
         """Forget documents and delete their notes."""

@@ -20,7 +20,7 @@ from recollect.ingest.formats import largest_size, read_file_text
 from recollect.ingest.moments import moment_of_timestamp
 from recollect.ingest.problems import Contents, Problem, UnreadableError
 from recollect.ingest.report import IngestReport
-from recollect.ingest.shelving import METHOD, Library, Shelving
+from recollect.ingest.shelving import METHOD, UNRESOLVED, Library, Shelving
 from recollect.ingest.walk import FoundFile, walk
 from recollect.model import DEFAULT_NAMESPACE, Document
 from recollect.progress import Progress
@@ -102,8 +102,8 @@ class _Ingestion:
             if document is None:
                 self._tick(file.name)
                 continue
-            self._shelving.add(document)
-        total = self._shelving.flush()
+            self._shelving.add(document, self._prefix)
+        total = self._shelving.finish()
         return IngestReport(
             files_read=self._shelving.count,
             files_unchanged=self._unchanged,
@@ -118,9 +118,10 @@ class _Ingestion:
 
     def _document(self, file: FoundFile, known: str) -> Document | None:
         """Return what a file holds, or ``None`` if it is as it was or cannot be read."""
-        size, changed, digest, settings = (*known.split(":"), "", "", "", "")[:4]
+        unresolved = known.startswith(f"{UNRESOLVED}:")
+        size, changed, digest, settings = (*known.removeprefix(f"{UNRESOLVED}:").split(":"), "", "", "", "")[:4]
         same_settings = settings == self._settings
-        if same_settings and (size, changed) == (str(file.size), str(file.changed)):
+        if not unresolved and same_settings and (size, changed) == (str(file.size), str(file.changed)):
             self._unchanged += 1
             return None
         try:

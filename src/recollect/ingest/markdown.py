@@ -19,6 +19,7 @@ from recollect.ingest.naming import Paths, is_one_line, readable, titled
 from recollect.ingest.outline import outline
 from recollect.ingest.plain import tidy_lines
 from recollect.ingest.problems import Contents, Problem
+from recollect.ingest.references import LINK_KINDS
 from recollect.model import Draft, Link, draft_of
 
 __all__ = ["read_markdown"]
@@ -38,7 +39,12 @@ _FIELD_OF = {
     "expires_at": "expires_at",
     "importance": "importance",
 }
-_LINK_KINDS = frozenset(("supersedes", "resolved-by", "related"))
+LONGEST_VALUE = 200
+"""How many characters a value of the front matter may have to be part of the note's text."""
+MOST_FIELDS_TEXT = 600
+"""How many characters of front matter the text of a note ends with at most."""
+_NOT_SEARCHED = frozenset(("cssclass", "cssclasses"))
+"""Keys of the front matter that say how a page looks."""
 
 
 def read_markdown(
@@ -76,7 +82,7 @@ def read_markdown(
     for position, chunk in enumerate(chunks):
         draft: Draft = {
             **said.fields,
-            "content": chunk.text,
+            "content": chunk.text if position else _with_fields(chunk.text, said.metadata),
             "path": paths.next(_below(chunk.anchor, lead)),
             "title": titled(title, _below(chunk.headings, title, lead) if position else ()),
             "tags": (*said.tags, *tags[position]),
@@ -90,6 +96,26 @@ def read_markdown(
             draft.pop("summary", None)
         drafts.append(draft_of(draft))
     return Contents(drafts, said.problems)
+
+
+def _with_fields(text: str, metadata: Mapping[str, Any]) -> str:
+    """Return the text of a file's first note with the fields of the front matter below it, so that they are searched.
+
+    Numbers, short texts and lists of these are taken, a line for each field.
+    """
+    lines: list[str] = []
+    room = MOST_FIELDS_TEXT
+    for key, value in metadata.items():
+        named = key.strip().lower()
+        shown = collapse_whitespace(", ".join(_strings(value))) if not isinstance(value, bool) else ""
+        if not shown or len(shown) > LONGEST_VALUE or named in _NOT_SEARCHED or named.replace("-", "_") in _FIELD_OF:
+            continue
+        line = f"{collapse_whitespace(key)}: {shown}"
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return "\n\n".join([text, "\n".join(lines)]) if text and lines else text
 
 
 class _Said:
@@ -106,7 +132,7 @@ class _Said:
             field = _FIELD_OF.get(plain_key.replace("-", "_"))
             if value is None:
                 continue
-            if plain_key in _LINK_KINDS:
+            if plain_key in LINK_KINDS:
                 self.links += tuple(Link(plain_key, target) for target in _targets(value))
             elif field == "tags":
                 self.tags += tuple(_tags(value))

@@ -1,7 +1,7 @@
 """The plain data that walks through the rooms."""
 
 from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
-from recollect.model.document import Document, Written
+from recollect.model.document import Document, NoteName, Written
 from recollect.model.edge import Edge
 from recollect.model.filters import Filters
 from recollect.model.hit import Hit
@@ -13,6 +13,7 @@ from recollect.model.note import (
     Draft,
     Link,
     Note,
+    aliases_of,
     draft_of,
     is_blank,
     is_over,
@@ -35,9 +36,11 @@ __all__ = [
     "Hit",
     "Link",
     "Note",
+    "NoteName",
     "Ranked",
     "Step",
     "Written",
+    "aliases_of",
     "as_candidate",
     "as_candidates",
     "draft_of",

@@ -19,6 +19,7 @@ __all__ = [
     "Draft",
     "Link",
     "Note",
+    "aliases_of",
     "draft_of",
     "is_blank",
     "is_over",
@@ -160,6 +161,20 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
         if held is not None:
             draft[name] = check(name, held)
     return draft
+
+
+def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the other names that a note's metadata lists as ``aliases`` or ``alias``: a list, or text with commas.
+
+    >>> aliases_of({"aliases": ["Shiv", "S. Rao", 7]}), aliases_of({"Alias": "Shiv, Shivi"})
+    (('Shiv', 'S. Rao'), ('Shiv', 'Shivi'))
+    """
+    found: dict[str, None] = {}
+    for key, value in metadata.items():
+        if key.strip().lower() in ("aliases", "alias"):
+            listed = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
+            found.update(dict.fromkeys(name.strip() for name in listed if isinstance(name, str) and name.strip()))
+    return tuple(found)
 
 
 def is_blank(fields: Mapping[str, Any]) -> bool:
