@@ -85,8 +85,9 @@ def _open_home(store: str | PathLike[str], embedder: Embedder | None) -> Memory:
 def dated(collection: Collection) -> list[Note]:
     """Return the notes of a collection, each with a time, without those that have no text: no search could find them.
 
-    >>> dated(Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."),)))[0].created_at.year
-    2000
+    >>> notes = Note(id="n1", content="Prefers green tea."), Note(id="n2", content=" ")
+    >>> [(note.id, note.created_at.year) for note in dated(Collection(id="home", notes=notes))]
+    [('n1', 2000)]
     """
     return [
         note if note.created_at else replace(note, created_at=UNDATED)

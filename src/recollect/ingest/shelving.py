@@ -43,7 +43,14 @@ class Library(Protocol):
 
 @runtime_checkable
 class NoteNames(Protocol):
-    """A library that can say how all of its notes are called."""
+    """A library that can say how all of its notes are called.
+
+    >>> class Names:
+    ...     def note_names(self, namespace):
+    ...         yield NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",))
+    >>> isinstance(Names(), NoteNames), isinstance({}, NoteNames)
+    (True, False)
+    """
 
     def note_names(self, namespace: str) -> Iterator[NoteName]:
         """Yield what the notes of a namespace are called."""
