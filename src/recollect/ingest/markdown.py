@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 from recollect import arguments
@@ -101,21 +102,19 @@ def read_markdown(
 def _with_fields(text: str, metadata: Mapping[str, Any]) -> str:
     """Return the text of a file's first note with the fields of the front matter below it, so that they are searched.
 
-    Numbers, short texts and lists of these are taken, a line for each field.
+    Numbers, short texts and lists of these are taken. Each value has a line with its key, also in a list, so that what
+    looks for secrets sees which key a value belongs to.
     """
     lines: list[str] = []
-    room = MOST_FIELDS_TEXT
     for key, value in metadata.items():
         named = key.strip().lower()
-        shown = collapse_whitespace(", ".join(_strings(value))) if not isinstance(value, bool) else ""
-        if not shown or len(shown) > LONGEST_VALUE or named in _NOT_SEARCHED or named.replace("-", "_") in _FIELD_OF:
+        if isinstance(value, bool) or named in _NOT_SEARCHED or named.replace("-", "_") in _FIELD_OF:
             continue
-        line = f"{collapse_whitespace(key)}: {shown}"
-        room -= len(line) + 1
-        if room < 0:
-            break
-        lines.append(line)
-    return "\n\n".join([text, "\n".join(lines)]) if text and lines else text
+        shown = (collapse_whitespace(each) for each in _strings(value))
+        lines += [f"{collapse_whitespace(key)}: {each}" for each in shown if 0 < len(each) <= LONGEST_VALUE]
+    ends = accumulate(len(line) + 1 for line in lines)
+    fitting = [line for line, end in zip(lines, ends, strict=True) if end <= MOST_FIELDS_TEXT]
+    return "\n\n".join([text, "\n".join(fitting)]) if text and fitting else text
 
 
 class _Said:
