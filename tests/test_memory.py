@@ -17,7 +17,9 @@ from recollect import AsyncMemory, Filters, Link, Memory, Note, NoteNotFoundErro
 from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
 from recollect.exchange import line_of
+from recollect.model import IMPORTANCE_USE
 from recollect.sample import sample_notes, sample_queries
+from recollect.stores import open_store
 from tests.embedders.test_selection import without
 
 TOPICS = (("tea", "oolong", "sencha"), ("bike", "frame", "wheel"), ("dog", "leash", "bark"))
@@ -403,7 +405,99 @@ class TestLinks:
         assert memory.neighbours(tea) == []
 
 
+BLANK = "must not be blank in a note without title and summary; give the note some text, or delete it"
+
+
+class TestBlankNotes:
+    @pytest.mark.parametrize("text", ["", " \n\t", "\u3000\ufeff\u200b"])
+    def test_a_note_without_text_is_refused(self, memory: Memory, text: str) -> None:
+        with pytest.raises(ArgumentError, match=f"^content: {BLANK}$"):
+            memory.add(text, tags=["tea"], title=text)
+        with pytest.raises(ArgumentError, match=rf"^notes\[1\].content: {BLANK}$"):
+            memory.add_many(["Tea.", {"content": text}])
+        assert memory.count() == 0
+
+    def test_a_title_or_a_summary_will_do(self, memory: Memory) -> None:
+        assert memory.add("", title="Tea").title == "Tea"
+        assert memory.add("", summary="Tea", path="tea.md").summary == "Tea"
+        assert memory.add(" ", path="tea.md").summary == "Tea"
+
+    def test_a_change_may_not_take_the_last_text(self, memory: Memory) -> None:
+        memory.add("Green.", path="tea.md", title="Tea")
+        assert memory.update("tea.md", content="").title == "Tea"
+        with pytest.raises(ArgumentError, match=f"^title: {BLANK}$"):
+            memory.update("tea.md", title=" ")
+        memory.update("tea.md", title="", content="Green.")
+        with pytest.raises(ArgumentError, match=f"^content: {BLANK}$"):
+            memory.add("", path="tea.md")
+        assert memory.get("tea.md").content == "Green."  # type: ignore[union-attr]
+
+    def test_a_line_without_text_is_named(self, memory: Memory) -> None:
+        lines = [line_of(Note(content="Tea."), "", None), line_of(Note(content=" "), "", None)]
+        with pytest.raises(RecollectError, match=f"^line 2: content: {BLANK}$"):
+            memory.load(lines)
+
+    def test_blank_notes_of_before_stay_usable(self, path: Path, embedder: Topics) -> None:
+        store = open_store(path)
+        store.write([{"id": "old", "path": "old.md", "content": ""}, {"id": "tea", "content": "Tea."}])
+        store.close()
+        with recollect.open(path, embedder=embedder) as memory:
+            assert memory.update("old", importance=0.9).importance == 0.9
+            memory.reindex()
+            assert [hit.id for hit in memory.search("tea", mode="bm25")] == ["tea"]
+            assert memory.search("tea").trace.warnings == []
+            assert len(list(memory.export())) == 2
+            assert not any(finding.problem for finding in memory.doctor())
+            assert memory.update("old", content="Coffee.").content == "Coffee."
+
+
+def test_importance_counts_in_the_presets_that_its_description_names(path: Path) -> None:
+    with recollect.open(path, embedder=None) as memory:
+        memory.add("Green tea.", path="tea.md", importance=0)
+
+        def scores() -> dict[str, float]:
+            return {name: result[0].score for name, result in memory.compare("tea").items()}
+
+        before = scores()
+        memory.update("tea.md", importance=1)
+        changed = {name for name, score in scores().items() if score != before[name]}
+    named = IMPORTANCE_USE.removeprefix("Used by the presets ").partition(";")[0].split(" and ")
+    assert changed == set(named) == {"memini", "weighted-graph"}
+    assert IMPORTANCE_USE.endswith("the default preset does not use it.")
+
+
 class TestIngesting:
+    @pytest.mark.parametrize("mode", ["bm25", "auto"])
+    def test_a_person_is_found_by_an_alias_and_by_a_field(self, memory: Memory, tmp_path: Path, mode: str) -> None:
+        vault = tmp_path / "vault"
+        vault.mkdir()
+        (vault / "rao.md").write_text(
+            "---\naliases: [Shiv]\nemployer: Northwind\n---\n# Shivani Rao\n\nPlays the sitar."
+        )
+        (vault / "tea.md").write_text("# Tea\n\nPrefers sencha.")
+        memory.ingest(vault)
+        assert paths(memory.search("who is Shiv?", mode=mode))[0] == "rao.md"
+        assert paths(memory.search("Northwind", mode=mode))[0] == "rao.md"
+
+    def test_a_section_does_not_mention_its_own_document(self, memory: Memory, tmp_path: Path) -> None:
+        prose = "Words that fill the section, so that it is long enough to become a note of its own. " * 2
+        (tmp_path / "server.md").write_text(
+            f"# Running servers\n\n{prose}\n\n## Keys\n\n{prose}\n\n## Logs\n\nSee running servers above. {prose}"
+        )
+        memory.ingest(tmp_path)
+        assert [note.title for note in memory.notes()] == [
+            "Running servers",
+            "Running servers › Keys",
+            "Running servers › Logs",
+        ]
+        mentions = {
+            note.path: [each.note.path for each in memory.neighbours(note) if each[1:3] == ("mention", "out")]
+            for note in memory.notes()
+        }
+        assert mentions == {"server.md": [], "server.md#keys": [], "server.md#logs": []}
+        memory.add("How about running servers?", path="log.md")
+        assert [each.note.path for each in memory.neighbours("log.md")] == ["server.md"]
+
     def test_a_folder_stays_in_step(self, memory: Memory, embedder: Topics, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
@@ -496,7 +590,10 @@ class TestPieces:
 
     @pytest.mark.parametrize("content", [" " * 2000, "\n" * 2000, "x" * 100_000, "🍵" * 5000])
     def test_any_text_can_be_embedded(self, memory: Memory, content: str) -> None:
-        note = memory.add(content)
+        memory._store.write([{"id": "n", "content": content}])  # a memory refuses what is blank
+        memory.reindex()
+        note = memory.get("n")
+        assert note is not None
         (vector,) = memory._store.vectors_of([note])[1]
         assert vector is not None
         assert len(np.atleast_2d(vector)) <= 64

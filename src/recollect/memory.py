@@ -156,7 +156,8 @@ class Memory:
         When this returns, the note is on the disk and can be found by words and by meaning. An unchanged text is not
         embedded again. ``vector`` is the note's vector, for those who embed by themselves. From ``expires_at`` on the
         note is gone; ``"never"`` keeps one for good that would have expired. ``supersedes`` names notes that this one
-        replaces: it gets a link of that kind to each, and takes their place in searches.
+        replaces: it gets a link of that kind to each, and takes their place in searches. ``importance``, from 0 to 1,
+        is used by the presets memini and weighted-graph; the default preset does not use it.
         """
         fields = {name: value for name, value in locals().items() if name not in ("self", "supersedes")}
         draft = draft_of(fields)
@@ -188,7 +189,7 @@ class Memory:
         drafts = ({**draft_of(note, argument=f"notes[{place}]"), **home} for place, note in enumerate(notes))
         with self._writer.screening() as screen:
             for batch in self._batches(drafts, whole=whole):
-                stored += self._writer.write(screen.drafts(batch, first=len(stored)))
+                stored += self._writer.write(screen.drafts(batch, first=len(stored)), first=len(stored))
                 if progress:
                     progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         return stored

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +12,20 @@ from recollect.embedders import EmbedderChoice
 from recollect.embedders.rows import unit_rows
 from recollect.errors import ArgumentError, RecollectError, RecollectWarning
 from recollect.exchange import draft_from_line
-from recollect.model import Document, Draft, EmbeddingText, Note, Written, is_over, pieces
+from recollect.model import (
+    DEFAULT_NAMESPACE,
+    TEXT_FIELDS,
+    Document,
+    Draft,
+    EmbeddingText,
+    Note,
+    NoteName,
+    Written,
+    aliases_of,
+    is_blank,
+    is_over,
+    pieces,
+)
 from recollect.secrets import Screen, SecretsMode
 from recollect.stores.base import Model, Store, VectorsMissingError, digest
 
@@ -52,18 +65,36 @@ class NoteWriter:
         """Return what the drafts of one call pass, to be left when the call ends."""
         return Screen(self._secrets)
 
-    def write(self, drafts: Sequence[Draft], *, create: bool = True) -> list[Note]:
+    def write(self, drafts: Sequence[Draft], *, create: bool = True, first: int | None = None) -> list[Note]:
         """Write drafts in one transaction.
 
-        A draft that has expired is refused: whoever writes it cannot mean that.
+        A draft that has expired is refused: whoever writes it cannot mean that. So is one that leaves its note without
+        any text; an error then says which it was, counted from ``first``.
         """
-        for draft in drafts:
+        for place, draft in enumerate(drafts):
+            self._refuse_blank(draft, "" if first is None else f"notes[{first + place}].")
             if is_over(draft):
                 raise ArgumentError(
                     "expires_at",
                     f"must lie in the future, got {draft['expires_at'].isoformat()}; leave it out, or delete the note",
                 )
         return self._write(drafts, None, create=create)
+
+    def _refuse_blank(self, draft: Draft, place: str = "") -> None:
+        """Raise an error if a draft gives a note nothing but blank text, and the note has none either."""
+        given = [name for name in TEXT_FIELDS if name in draft]
+        if not given or not is_blank(draft):
+            return
+        namespace = draft.get("namespace", DEFAULT_NAMESPACE)
+        known = [note for note in self._store.get(_names(draft), namespace=namespace) if note is not None]
+        if known:
+            stored = {name: getattr(known[0], name) for name in TEXT_FIELDS}
+            if not is_blank({**stored, **draft}):
+                return
+        raise ArgumentError(
+            f"{place}{given[0]}",
+            "must not be blank in a note without title and summary; give the note some text, or delete it",
+        )
 
     def _write(self, drafts: Sequence[Draft], model: Model | None, *, create: bool = True) -> list[Note]:
         """Write drafts; ``model`` is that of the vectors that they hold, if not the embedder's."""
@@ -84,6 +115,11 @@ class NoteWriter:
                 screened, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
             )
         )
+
+    def note_names(self, namespace: str) -> Iterator[NoteName]:
+        """Yield what the notes of a namespace are called."""
+        for note in self._store.notes(namespace=namespace):
+            yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
         """Forget documents and delete their notes."""
@@ -195,12 +231,19 @@ class NoteWriter:
         """Write lines whose vectors are of one model, or that have none; if that fails, find the line at fault."""
         drafts = [draft for _, draft, _ in lines]
         try:
+            for draft in drafts:
+                self._refuse_blank(draft)
             self._write(drafts, self._known_model(model, drafts[0]) if model else None)
         except ArgumentError as error:
             if len(lines) == 1:
                 raise RecollectError(f"line {lines[0][0]}: {error}") from None
             for line in lines:
                 self._write_lines([line], model)
+
+
+def _names(draft: Draft) -> list[str]:
+    """Return the id and the path that a draft names its note by, those that there are."""
+    return [draft[name] for name in ("id", "path") if draft.get(name)]
 
 
 def _together(rows: list[Vector]) -> Vector:

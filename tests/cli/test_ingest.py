@@ -39,6 +39,33 @@ def test_several_sources_give_one_report(run: Run) -> None:
     assert [problem["name"] for problem in told["problems"]] == ["bad.md"]
 
 
+@pytest.mark.usefixtures("vault")
+def test_files_of_other_types_are_counted_with_what_to_do(run: Run, vault: Path) -> None:
+    for name in ("a.pdf", "b.pdf", "c.docx", "d.html", "e.csv", ".hidden.pdf", "tmp.bak"):
+        (vault / name).write_text("x")
+    (vault / ".gitignore").write_text("*.bak\n")
+    result = run("ingest", "vault")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[2] == (
+        "skipped  2 .pdf, 1 .csv, 1 .docx, 1 .html; only Markdown, plain text, JSON and JSONL are read: "
+        "convert the others to Markdown or text"
+    )
+    told = json.loads(run("ingest", "vault", "vault", "--json").stdout)
+    assert told["skipped"] == {".pdf": 4, ".csv": 2, ".docx": 2, ".html": 2}
+
+
+def test_a_file_without_text_is_skipped_and_the_exit_code_stays(run: Run) -> None:
+    Path("vault").mkdir()
+    Path("vault", "card.md").write_text("---\ntitle: Card\ntags: [x]\n---\n\n")
+    result = run("ingest", "vault")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "error: card.md: is skipped: it has front matter and no text; write something below the front matter\n"
+    )
+    assert "notes  0 added" in result.stdout
+    assert run("ingest", "vault").stderr == ""
+
+
 def test_quiet_names_only_what_was_left_out(run: Run, vault: Path) -> None:
     (vault / "odd.md").write_text("---\nimportance: huge\n---\nTea.\n")
     result = run("ingest", "vault", "-q")

@@ -127,6 +127,10 @@ class TestNotes:
 
         done(server(), do)
 
+    def test_a_note_without_text_is_refused(self, server: Server) -> None:
+        with pytest.raises(ArgumentError, match="must not be blank in a note without title and summary"):
+            done(server(), lambda client: client.add(""))
+
     def test_texts_of_files(self, server: Server, memory: recollect.Memory) -> None:
         documents: list[Document] = [
             ("vault/oolong.md", "# Oolong\n\nFrom Taiwan."),

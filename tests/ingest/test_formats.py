@@ -10,7 +10,7 @@ from recollect.ingest.formats import largest_size
 @pytest.mark.parametrize(
     ("name", "text", "content"),
     [
-        ("a.md", "---\nt: u\n---\n# A", "# A"),
+        ("a.md", "---\ntags: u\n---\n# A", "# A"),
         ("A.MARKDOWN", "# A", "# A"),
         ("a.mdx", "# A", "# A"),
         ("a.txt", "A", "A"),

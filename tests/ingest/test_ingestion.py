@@ -149,7 +149,8 @@ def test_notes_that_are_gone_from_a_file_are_removed(tmp_path: Path, shelf: Shel
     write(tmp_path, "a.jsonl", '{"text": "A."}')
     assert ingest(tmp_path, shelf) == IngestReport(files_read=1, notes_unchanged=1, notes_removed=1)
     write(tmp_path, "a.jsonl", "")
-    assert ingest(tmp_path, shelf) == IngestReport(files_read=1, notes_removed=1)
+    empty = Problem("a.jsonl", None, "is skipped: it is empty", skipped=True)
+    assert ingest(tmp_path, shelf) == IngestReport(files_read=1, notes_removed=1, problems=(empty,))
 
 
 def test_one_file_removes_no_others(tmp_path: Path, shelf: Shelf) -> None:
@@ -268,8 +269,44 @@ def test_documents_are_written_in_batches(tmp_path: Path, shelf: Shelf) -> None:
 def test_empty_files_do_not_pile_up(tmp_path: Path, shelf: Shelf) -> None:
     for number in range(65):
         write(tmp_path, f"{number:03d}.md", "")
-    assert ingest(tmp_path, shelf) == IngestReport(files_read=65)
+    report = ingest(tmp_path, shelf)
+    assert (report.files_read, report.notes_added, len(report.problems)) == (65, 0, 65)
     assert [len(batch) for batch in shelf.batches] == [64, 1]
+    assert ingest(tmp_path, shelf) == IngestReport(files_unchanged=65)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("a.txt", " \n", "it is empty"),
+        ("a.md", "", "it is empty"),
+        ("a.md", "---\ntitle: Tea\n---\n\n", "it has front matter and no text; write something below the front matter"),
+        ("a.json", "[]", "it holds no notes"),
+    ],
+)
+def test_a_file_without_text_is_skipped_with_the_reason(
+    tmp_path: Path, shelf: Shelf, name: str, text: str, why: str
+) -> None:
+    write(tmp_path, name, text)
+    report = ingest(tmp_path, shelf)
+    assert report.notes_added == 0
+    assert report.problems == (Problem(name, None, f"is skipped: {why}", skipped=True),)
+
+
+def test_a_record_without_text_is_reported_by_its_line(tmp_path: Path, shelf: Shelf) -> None:
+    write(tmp_path, "a.jsonl", '{"text": "A."}\n{"text": " ", "tags": ["x"]}\n{"content": "", "title": "B"}')
+    report = ingest(tmp_path, shelf)
+    assert report.notes_added == 2
+    assert [str(problem) for problem in report.problems] == [
+        "a.jsonl, line 2: record: has no text: content, title and summary are blank"
+    ]
+
+
+def test_files_of_other_types_are_counted(tmp_path: Path, shelf: Shelf) -> None:
+    for name in ("a.md", "b.pdf", "c.csv", "d.csv"):
+        write(tmp_path, name, "Tea.")
+    assert ingest(tmp_path, shelf) == IngestReport(files_read=1, notes_added=1, skipped={".csv": 2, ".pdf": 1})
+    assert list(ingest(tmp_path, shelf).skipped) == [".csv", ".pdf"]
 
 
 def test_an_interrupted_ingest_keeps_what_was_written_and_the_next_goes_on(tmp_path: Path, shelf: Shelf) -> None:

@@ -45,7 +45,7 @@ related:
 """
     first, second = drafts(text, prefix="home/")
     assert first == {
-        "content": f"# Ines\n{LONG} #friend",
+        "content": f"# Ines\n{LONG} #friend\n\naliases: Inés\nborn: 1990-01-02",
         "path": "home/people/ines.md",
         "title": "Ines Vega",
         "summary": "Someone who likes tea.",
@@ -150,10 +150,11 @@ def test_of_two_keys_for_one_field_the_first_counts() -> None:
     assert draft["metadata"] == {"date": "2026-03-15"}
 
 
-def test_a_file_may_be_all_front_matter() -> None:
+def test_a_file_without_text_holds_a_note_only_if_it_has_a_summary() -> None:
     [draft] = drafts("---\ntitle: Tea\nsummary: It is good.\n---\n")
     assert (draft["content"], draft["title"], draft["summary"]) == ("", "Tea", "It is good.")
     assert drafts("") == drafts("---\n---\n") == drafts("\n\n") == []
+    assert drafts("---\ntitle: Tea\ntags: [drinks]\naliases: [Cha]\n---\n\n") == []
 
 
 def test_values_that_cannot_be_used_are_reported_and_kept() -> None:
@@ -224,3 +225,23 @@ def test_any_text_becomes_notes_and_nothing_is_lost(text: str) -> None:
     assert ink in body
     if not text.removeprefix("\ufeff").startswith("---"):
         assert ink == body.removeprefix("\ufeff")
+
+
+def test_fields_of_the_front_matter_are_part_of_the_first_notes_text() -> None:
+    front = "aliases: [Shiv, S. Rao]\nphone: 555 0199\nage: 41\npublish: true\ncssclasses: [wide]\nimportance: high\n"
+    long = "x" * 201
+    text = f"---\n{front}bio: {long}\nnested: {{a: b}}\nnone: ~\n---\n# Shivani\n\n{LONG}\n\n## More\n\n{LONG}"
+    first, second = read_markdown(text, "rao.md").drafts
+    assert (
+        first["content"] == f"# Shivani\n\n{LONG.rstrip()}\n\naliases: Shiv\naliases: S. Rao\nphone: 555 0199\nage: 41"
+    )
+    assert "Shiv\n" not in second["content"]
+    assert first["metadata"] == second["metadata"]
+    assert first["metadata"]["aliases"] == ["Shiv", "S. Rao"]
+
+
+def test_the_fields_in_a_notes_text_are_limited() -> None:
+    front = "".join(f"field{number}: {'y' * 190}\n" for number in range(9))
+    [draft] = drafts(f"---\n{front}---\nText.")
+    assert draft["content"].split("\n")[2:] == [f"field{number}: {'y' * 190}" for number in range(3)]
+    assert len(draft["content"]) <= len("Text.") + 2 + 600

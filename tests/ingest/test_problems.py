@@ -4,6 +4,7 @@ import pickle
 
 from recollect.ingest import IngestReport, Problem
 from recollect.ingest.problems import UnreadableError
+from recollect.ingest.report import describe_skipped
 
 
 def test_problems_name_the_place() -> None:
@@ -27,9 +28,20 @@ def test_a_report_is_json() -> None:
         notes_unchanged=6,
         notes_removed=7,
         problems=(Problem("a.md", 3, "is bad", skipped=True),),
+        skipped={".pdf": 8},
     )
     assert report.to_dict() == {
         "files": {"read": 1, "unchanged": 2, "removed": 3},
         "notes": {"added": 4, "updated": 5, "unchanged": 6, "removed": 7},
         "problems": [{"name": "a.md", "line": 3, "message": "is bad", "skipped": True}],
+        "skipped": {".pdf": 8},
     }
+
+
+def test_skipped_types_are_named_most_frequent_first_and_the_rest_summed() -> None:
+    counts = {f".{letter}": number for number, letter in enumerate("abcdefghij", 1)}
+    assert describe_skipped(counts) == (
+        "10 .j, 9 .i, 8 .h, 7 .g, 6 .f, 5 .e, 4 .d, 3 .c, 3 of other types; only Markdown, plain text, JSON and JSONL "
+        "are read: convert the others to Markdown or text"
+    )
+    assert describe_skipped({}) == ""

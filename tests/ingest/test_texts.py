@@ -53,7 +53,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(memory: Memory) -> Non
         {
             "a.png": "?",
             "n.md": "a\0b",
-            "x\u2028.md": "",
+            "x\u2028.md": "Tea.",
             "p.md": "---\n: [\n---\nTea.",
             "mine.md": "Theirs.",
             "good.md": "Good.",

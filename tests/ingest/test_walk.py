@@ -33,6 +33,23 @@ def test_what_is_hidden_or_made_by_machines_is_left_out(tmp_path: Path) -> None:
     assert names(tmp_path) == ["x/a.md"]
 
 
+def test_files_of_other_types_are_counted_by_extension(tmp_path: Path) -> None:
+    plant(
+        tmp_path,
+        "a.md",
+        "b.PDF",
+        "x/c.pdf",
+        "x/d.docx",
+        "Makefile",
+        "Minutes. Of the day",
+        ".hidden.pdf",
+        "build/e.pdf",
+    )
+    plant(tmp_path, ".gitignore", text="build/\nx/*.docx\n")
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert walk(tmp_path).skipped == {".pdf": 2, "(no extension)": 2}
+
+
 def test_a_file_says_its_size_and_when_it_was_changed(tmp_path: Path) -> None:
     plant(tmp_path, "a.md")
     os.utime(tmp_path / "a.md", ns=(5, 7_000_000_000))

@@ -218,6 +218,17 @@ class TestRedacting:
         assert careful.stats().unembedded == 0
         assert TOKEN not in stored(careful)
 
+    def test_front_matter_is_redacted_in_text_and_metadata(self, careful: Memory, tmp_path: Path) -> None:
+        vault = tmp_path / "vault"
+        vault.mkdir()
+        (vault / "a.md").write_text(
+            "---\npassword: [k3J9x2m4Pq71, Zt7vB4nW8sLq]\ndb_password: hT5rX9wQ2mKz\n---\n# A\n\nTea."
+        )
+        with pytest.warns(RecollectWarning):
+            careful.ingest(vault)
+        stored = json.dumps(careful.get("a.md").to_dict())  # type: ignore[union-attr]
+        assert not any(secret in stored for secret in ("k3J9x2m4Pq71", "Zt7vB4nW8sLq", "hT5rX9wQ2mKz"))
+
     def test_files_are_redacted_before_they_are_cut(self, careful: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
@@ -227,7 +238,7 @@ class TestRedacting:
         with pytest.warns(RecollectWarning) as caught:
             report = careful.ingest(vault)
         (told,) = {str(each.message) for each in caught}
-        assert told.endswith("stored: 2 × GitHub token, 4 × private key")
+        assert told.endswith("stored: 3 × GitHub token, 4 × private key")  # of the front matter, text and metadata
         assert report.problems == ()
         held = stored(careful)
         assert not any(line in held for line in (TOKEN, *block.splitlines()[1:-1]))

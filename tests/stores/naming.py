@@ -51,7 +51,7 @@ def mentions(notes: Mapping[str, Mapping[str, Any]], bearers: int = BEARERS) -> 
         for name in names
         if count[name] <= bearers
         for namer, note in notes.items()
-        if name not in borne[namer] and any(holds(note.get(part, ""), name) for part in ("title", "summary", "content"))
+        if name not in borne[namer] and any(holds(note.get(part, ""), name) for part in ("summary", "content"))
     }
 
 

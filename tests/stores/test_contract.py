@@ -1243,13 +1243,14 @@ class TestMentions:
             {"id": "title", "title": "Green  Tea!", "content": "x"},
             {"id": "content", "content": "She likes GREEN-TEA best."},
             {"id": "summary", "content": "x", "summary": "On green tea"},
-            {"id": "in a title", "content": "x", "title": "Why green tea"},
+            {"id": "in a title", "content": "x", "title": "Green Tea › Why green tea"},
             {"id": "apart", "content": "tea is green, and tea, green", "summary": "green", "title": "tea"},
             {"id": "another word", "content": "green teas, evergreen tea"},
         ][::order]
         for batch in [notes] if together else [[note] for note in notes]:
             put(store, *batch)
-        assert self.named(store) == {("content", "title"), ("summary", "title"), ("in a title", "title")}
+        assert self.named(store) == {("content", "title"), ("summary", "title")}
+        assert not any(finding.problem for finding in store.check())
 
     @pytest.mark.parametrize(
         ("title", "text", "named"),
@@ -1299,10 +1300,22 @@ class TestMentions:
             ("trip", "York"),
             ("trip", "New York"),
             ("trip", "New York City"),
-            ("New York", "York"),
-            ("New York City", "York"),
-            ("New York City", "New York"),
         }
+
+    def test_sections_of_one_document_do_not_mention_each_other(self, store: Store) -> None:
+        file, section = {"session": "v/page.md"}, {"session": "v/page.md", "content": "The page and its keys."}
+        put(
+            store,
+            {**file, "id": "page", "path": "v/page.md", "position": 0, "title": "The page", "content": "x"},
+            {**section, "id": "keys", "path": "v/page.md#keys", "position": 1, "title": "The page › Keys"},
+            {**section, "id": "unnamed", "position": 2},
+            {**section, "id": "elsewhere", "path": "page.md"},
+            {"id": "of none", "content": "the page"},
+        )
+        named = {("unnamed", "page"), ("elsewhere", "page"), ("of none", "page")}
+        assert self.named(store) == named
+        put(store, {"id": "keys", "session": ""})
+        assert self.named(store) == {*named, ("keys", "page")}
 
     def test_notes_of_one_title_do_not_name_each_other(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "title": "Green tea", "content": "About green tea."} for n in range(3)))

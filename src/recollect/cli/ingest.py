@@ -43,9 +43,9 @@ def command(
 ) -> None:
     """Take in files and folders.
 
-    Markdown, text, JSON and JSONL are read. What did not change since the last time is not read again, and
-    notes of files that are gone are removed. What could not be read is named on standard error; the rest goes on, and
-    the exit code is 1 only if nothing could be read.
+    Markdown, text, JSON and JSONL are read; files of other types are skipped and counted by extension. What did not
+    change since the last time is not read again, and notes of files that are gone are removed. What could not be read
+    is named on standard error; the rest goes on, and the exit code is 1 only if nothing could be read.
     """
     with opening.open_or_create(db, embedder, secrets) as memory:
         opening.warn_if_lexical_only(memory)
@@ -61,6 +61,10 @@ def command(
     else:
         for part in ("files", "notes"):
             terminal.say(f"{part}  {', '.join(f'{count} {what}' for what, count in total[part].items())}")
+        if total["skipped"]:
+            from recollect.ingest.report import describe_skipped  # noqa: PLC0415 (brings Markdown and YAML)
+
+            terminal.say(f"skipped  {describe_skipped(total['skipped'])}")
     if total["problems"] and not any(total["files"].values()):
         raise click.exceptions.Exit(1)
 
@@ -69,9 +73,10 @@ def _summed(reports: list[IngestReport]) -> dict[str, Any]:
     """Return one report of all, in the shape of each."""
     told = [report.to_dict() for report in reports]
     counts: dict[str, Any] = {}
-    for part in ("files", "notes"):
+    for part in ("files", "notes", "skipped"):
         total: Counter[str] = Counter()
         for report in told:
             total.update(report[part])
         counts[part] = dict(total)
-    return {**counts, "problems": [problem for report in told for problem in report["problems"]]}
+    problems = [problem for report in told for problem in report["problems"]]
+    return {"files": counts["files"], "notes": counts["notes"], "problems": problems, "skipped": counts["skipped"]}

@@ -96,7 +96,7 @@ def report_of(data: Mapping[str, Any]) -> IngestReport:
     """
     counts = {f"{kind}_{name}": count for kind in ("files", "notes") for name, count in data[kind].items()}
     problems = tuple(Problem(**problem) for problem in data["problems"])
-    return IngestReport(**counts, problems=problems)
+    return IngestReport(**counts, problems=problems, skipped=data.get("skipped", {}))
 
 
 def _step(data: Mapping[str, Any]) -> Step:

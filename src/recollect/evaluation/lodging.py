@@ -15,7 +15,7 @@ from recollect.embedders import Embedder
 from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Collection
 from recollect.memory import Memory
-from recollect.model import DEFAULT_NAMESPACE, Note
+from recollect.model import DEFAULT_NAMESPACE, TEXT_FIELDS, Note, is_blank
 from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.stores import open_store
@@ -83,9 +83,14 @@ def _open_home(store: str | PathLike[str], embedder: Embedder | None) -> Memory:
 
 
 def dated(collection: Collection) -> list[Note]:
-    """Return the notes of a collection, each with a time.
+    """Return the notes of a collection, each with a time, without those that have no text: no search could find them.
 
-    >>> dated(Collection(id="home", notes=(Note(id="n1", content="Prefers green tea."),)))[0].created_at.year
-    2000
+    >>> notes = Note(id="n1", content="Prefers green tea."), Note(id="n2", content=" ")
+    >>> [(note.id, note.created_at.year) for note in dated(Collection(id="home", notes=notes))]
+    [('n1', 2000)]
     """
-    return [note if note.created_at else replace(note, created_at=UNDATED) for note in collection.notes]
+    return [
+        note if note.created_at else replace(note, created_at=UNDATED)
+        for note in collection.notes
+        if not is_blank({name: getattr(note, name) for name in TEXT_FIELDS})
+    ]

@@ -9,6 +9,7 @@ from recollect.ingest.problems import Contents, Problem
 from recollect.ingest.records import read_json, read_json_lines
 from recollect.ingest.report import IngestReport
 from recollect.ingest.sentences import split_sentences
+from recollect.ingest.shelving import NoteNames
 from recollect.ingest.texts import ingest_texts
 from recollect.model import Written
 
@@ -19,6 +20,7 @@ __all__ = [
     "Contents",
     "IngestReport",
     "Library",
+    "NoteNames",
     "Problem",
     "Written",
     "chunk_text",

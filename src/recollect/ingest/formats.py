@@ -7,7 +7,7 @@ from datetime import datetime
 from recollect.ingest.chunking import CHUNK_SIZE
 from recollect.ingest.markdown import read_markdown
 from recollect.ingest.plain import read_text
-from recollect.ingest.problems import Contents, UnreadableError
+from recollect.ingest.problems import Contents, Problem, UnreadableError
 from recollect.ingest.records import read_json, read_json_lines
 
 __all__ = ["SUFFIXES", "largest_size", "read_file_text", "suffix_of"]
@@ -51,15 +51,36 @@ def read_file_text(
     created_at: datetime | None = None,
     size: int = CHUNK_SIZE,
 ) -> Contents:
-    """Return the notes that a file's text holds, read as the end of its name says.
+    r"""Return the notes that a file's text holds, read as the end of its name says.
 
     ``name`` is the file's path below the root, ``prefix`` what its notes' paths begin with, ``created_at`` when the
     notes of a text were made that says nothing about it, ``size`` how long a note should be that is part of a text.
 
+    A text that holds no note is reported, whether it is empty or has nothing but front matter without a summary.
+
     >>> [note] = read_file_text("# Tea", "tea.md").drafts
     >>> note["title"]
     'Tea'
+    >>> print(*read_file_text("---\ntags: tea\n---\n", "tea.md").problems)
+    tea.md: is skipped: it has front matter and no text; write something below the front matter
     """
+    contents = _read(text, name, prefix, created_at, size)
+    if contents.drafts or contents.problems:
+        return contents
+    return Contents([], [Problem(name, None, f"is skipped: {_why_empty(text, name)}", skipped=True)])
+
+
+def _why_empty(text: str, name: str) -> str:
+    """Return why a text holds no notes."""
+    if not text.strip():
+        return "it is empty"
+    if suffix_of(name) in _MARKDOWN:
+        return "it has front matter and no text; write something below the front matter"
+    return "it holds no notes"
+
+
+def _read(text: str, name: str, prefix: str, created_at: datetime | None, size: int) -> Contents:
+    """Return the notes of a text as its reader gives them."""
     suffix = suffix_of(name)
     if suffix in _MARKDOWN:
         return read_markdown(text, name, prefix=prefix, created_at=created_at, size=size)

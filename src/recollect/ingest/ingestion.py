@@ -20,7 +20,7 @@ from recollect.ingest.formats import largest_size, read_file_text
 from recollect.ingest.moments import moment_of_timestamp
 from recollect.ingest.problems import Contents, Problem, UnreadableError
 from recollect.ingest.report import IngestReport
-from recollect.ingest.shelving import METHOD, Library, Shelving
+from recollect.ingest.shelving import METHOD, UNRESOLVED, Library, Shelving
 from recollect.ingest.walk import FoundFile, walk
 from recollect.model import DEFAULT_NAMESPACE, Document
 from recollect.progress import Progress
@@ -41,9 +41,9 @@ def ingest(
 
     The paths of the notes are ``prefix`` and the file's path below the folder. Files that are as they were are not
     read; notes of files that are gone from the folder are removed. A file that cannot be read is reported and skipped,
-    and the notes that it had stay. What is written is kept if the ingest is interrupted; the next goes on from there.
-    ``screen`` gets the text and the name of each file before it is read, and returns the text that is to be; an
-    ``ArgumentError`` of its own skips the file.
+    and the notes that it had stay. Files of types that are not read are counted by extension. What is written is kept
+    if the ingest is interrupted; the next goes on from there. ``screen`` gets the text and the name of each file before
+    it is read, and returns the text that is to be; an ``ArgumentError`` of its own skips the file.
 
     >>> from recollect.model import Written
     >>> class Shelf:
@@ -102,8 +102,8 @@ class _Ingestion:
             if document is None:
                 self._tick(file.name)
                 continue
-            self._shelving.add(document)
-        total = self._shelving.flush()
+            self._shelving.add(document, self._prefix)
+        total = self._shelving.finish()
         return IngestReport(
             files_read=self._shelving.count,
             files_unchanged=self._unchanged,
@@ -113,13 +113,15 @@ class _Ingestion:
             notes_unchanged=total.unchanged,
             notes_removed=total.removed + removed,
             problems=(*self._problems, *self._shelving.problems),
+            skipped=dict(self._walk.skipped.most_common()),
         )
 
     def _document(self, file: FoundFile, known: str) -> Document | None:
         """Return what a file holds, or ``None`` if it is as it was or cannot be read."""
-        size, changed, digest, settings = (*known.split(":"), "", "", "", "")[:4]
+        unresolved = known.startswith(f"{UNRESOLVED}:")
+        size, changed, digest, settings = (*known.removeprefix(f"{UNRESOLVED}:").split(":"), "", "", "", "")[:4]
         same_settings = settings == self._settings
-        if same_settings and (size, changed) == (str(file.size), str(file.changed)):
+        if not unresolved and same_settings and (size, changed) == (str(file.size), str(file.changed)):
             self._unchanged += 1
             return None
         try:

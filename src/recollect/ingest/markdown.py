@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 from recollect import arguments
@@ -19,6 +20,7 @@ from recollect.ingest.naming import Paths, is_one_line, readable, titled
 from recollect.ingest.outline import outline
 from recollect.ingest.plain import tidy_lines
 from recollect.ingest.problems import Contents, Problem
+from recollect.ingest.references import LINK_KINDS
 from recollect.model import Draft, Link, draft_of
 
 __all__ = ["read_markdown"]
@@ -38,7 +40,12 @@ _FIELD_OF = {
     "expires_at": "expires_at",
     "importance": "importance",
 }
-_LINK_KINDS = frozenset(("supersedes", "resolved-by", "related"))
+LONGEST_VALUE = 200
+"""How many characters a value of the front matter may have to be part of the note's text."""
+MOST_FIELDS_TEXT = 600
+"""How many characters of front matter the text of a note ends with at most."""
+_NOT_SEARCHED = frozenset(("cssclass", "cssclasses"))
+"""Keys of the front matter that say how a page looks."""
 
 
 def read_markdown(
@@ -49,7 +56,7 @@ def read_markdown(
     created_at: datetime | None = None,
     size: int = CHUNK_SIZE,
 ) -> Contents:
-    r"""Return the notes of a Markdown file, a note for each section or piece of one.
+    r"""Return the notes of a Markdown file, a note for each section or piece of one; none if it has no text.
 
     ``name`` is the file's path below the root, ``prefix`` what its notes' paths begin with. ``created_at`` counts where
     neither the front matter nor the file's name holds a date. ``size`` is how long a note should be.
@@ -65,8 +72,8 @@ def read_markdown(
     body = text[front.end :]
     blocks, prose = outline(body)
     chunks = chunk_blocks(body, blocks, size=size)
-    if not chunks and front.entries:
-        chunks = [Chunk("", (), (), 0, 0)]  # a file may say all there is to say in its front matter
+    if not chunks and said.fields.get("summary"):
+        chunks = [Chunk("", (), (), 0, 0)]  # the front matter says what there is to say
     lead = next((block.label for block in blocks if block.kind == "heading" and block.level == 1 and block.label), "")
     title = said.fields.pop("title", "") or lead or readable(name)
     created = said.fields.pop("created_at", None) or moment_in_name(name) or created_at
@@ -76,7 +83,7 @@ def read_markdown(
     for position, chunk in enumerate(chunks):
         draft: Draft = {
             **said.fields,
-            "content": chunk.text,
+            "content": chunk.text if position else _with_fields(chunk.text, said.metadata),
             "path": paths.next(_below(chunk.anchor, lead)),
             "title": titled(title, _below(chunk.headings, title, lead) if position else ()),
             "tags": (*said.tags, *tags[position]),
@@ -90,6 +97,24 @@ def read_markdown(
             draft.pop("summary", None)
         drafts.append(draft_of(draft))
     return Contents(drafts, said.problems)
+
+
+def _with_fields(text: str, metadata: Mapping[str, Any]) -> str:
+    """Return the text of a file's first note with the fields of the front matter below it, so that they are searched.
+
+    Numbers, short texts and lists of these are taken. Each value has a line with its key, also in a list, so that what
+    looks for secrets sees which key a value belongs to.
+    """
+    lines: list[str] = []
+    for key, value in metadata.items():
+        named = key.strip().lower()
+        if isinstance(value, bool) or named in _NOT_SEARCHED or named.replace("-", "_") in _FIELD_OF:
+            continue
+        shown = (collapse_whitespace(each) for each in _strings(value))
+        lines += [f"{collapse_whitespace(key)}: {each}" for each in shown if 0 < len(each) <= LONGEST_VALUE]
+    ends = accumulate(len(line) + 1 for line in lines)
+    fitting = [line for line, end in zip(lines, ends, strict=True) if end <= MOST_FIELDS_TEXT]
+    return "\n\n".join([text, "\n".join(fitting)]) if text and fitting else text
 
 
 class _Said:
@@ -106,7 +131,7 @@ class _Said:
             field = _FIELD_OF.get(plain_key.replace("-", "_"))
             if value is None:
                 continue
-            if plain_key in _LINK_KINDS:
+            if plain_key in LINK_KINDS:
                 self.links += tuple(Link(plain_key, target) for target in _targets(value))
             elif field == "tags":
                 self.tags += tuple(_tags(value))

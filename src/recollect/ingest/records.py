@@ -12,7 +12,7 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.moments import expiry_of, moment_in_name, moment_of
 from recollect.ingest.plain import tidy_lines
 from recollect.ingest.problems import Contents, Problem, UnreadableError
-from recollect.model import Draft, Note, draft_of
+from recollect.model import Draft, Note, draft_of, is_blank
 
 __all__ = ["read_json", "read_json_lines"]
 
@@ -91,6 +91,8 @@ class _Reading:
                 raise ArgumentTypeError("record", f"must be an object in braces, got {type(record).__name__}")
             speaker = _first(record, _SPEAKER)
             draft = self._note(record, number) if speaker is None else self._turn(record, speaker[1], speaker[0])
+            if is_blank(draft):
+                raise ArgumentError("record", "has no text: content, title and summary are blank")
             self._claim(draft, number)
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from recollect.ingest.problems import Problem
 
-__all__ = ["IngestReport"]
+__all__ = ["IngestReport", "describe_skipped"]
+
+SHOWN_EXTENSIONS = 8
+"""How many extensions of skipped files a message names one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,8 @@ class IngestReport:
     """Notes of the files read that are as they were."""
     notes_removed: int = 0
     problems: tuple[Problem, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How many files of the folder are of types that are not read, by extension, the most frequent first."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
@@ -43,4 +49,20 @@ class IngestReport:
                 "removed": self.notes_removed,
             },
             "problems": [problem.to_dict() for problem in self.problems],
+            "skipped": dict(self.skipped),
         }
+
+
+def describe_skipped(counts: Mapping[str, int]) -> str:
+    """Return in one line how many files of which extensions were skipped, and what to do; nothing if there are none.
+
+    >>> describe_skipped({".pdf": 3, ".csv": 1})
+    '3 .pdf, 1 .csv; only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text'
+    """
+    if not counts:
+        return ""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = [f"{count} {extension}" for extension, count in ordered[:SHOWN_EXTENSIONS]]
+    rest = sum(count for _, count in ordered[SHOWN_EXTENSIONS:])
+    listed = ", ".join([*shown, f"{rest} of other types"] if rest else shown)
+    return f"{listed}; only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text"

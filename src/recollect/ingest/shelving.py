@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from recollect.errors import ArgumentError, IngestError
 from recollect.ingest.problems import Problem
-from recollect.model import Document, Written
+from recollect.ingest.references import NameIndex, has_references, names_of, resolve_links, unresolved_message
+from recollect.model import Document, NoteName, Written
 
-__all__ = ["METHOD", "Library", "Shelving"]
+__all__ = ["METHOD", "UNRESOLVED", "Library", "NoteNames", "Shelving"]
 
 BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 
-METHOD = "2"
+UNRESOLVED = "unresolved"
+"""Begins the fingerprint of a document that supersedes a note which is not there: it is read again each time."""
+
+METHOD = "3"
 """How texts become notes. If one gives other notes than before, this must change; all are then read anew."""
 
 
@@ -37,6 +41,22 @@ class Library(Protocol):
         ...
 
 
+@runtime_checkable
+class NoteNames(Protocol):
+    """A library that can say how all of its notes are called.
+
+    >>> class Names:
+    ...     def note_names(self, namespace):
+    ...         yield NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",))
+    >>> isinstance(Names(), NoteNames), isinstance({}, NoteNames)
+    (True, False)
+    """
+
+    def note_names(self, namespace: str) -> Iterator[NoteName]:
+        """Yield what the notes of a namespace are called."""
+        ...
+
+
 class Shelving:
     """What is waiting to be written, and what was written so far."""
 
@@ -46,14 +66,43 @@ class Shelving:
         self._namespace = namespace
         self._done = done
         self._waiting: list[Document] = []
+        self._referring: list[tuple[Document, str]] = []
+        self._names = NameIndex()
         self._written: list[Written] = []
         self.count = 0
         """How many documents were written."""
         self.problems: list[Problem] = []
-        """Those that could not be."""
+        """What was wrong: documents that could not be written, and notes to supersede that are not there."""
 
-    def add(self, document: Document) -> None:
-        """Let a document wait, until there is enough to be worth a batch."""
+    def add(self, document: Document, prefix: str = "") -> None:
+        """Let a document wait, until there is enough to be worth a batch, or, if it names other notes, until the end.
+
+        The paths of its notes begin with ``prefix``.
+        """
+        self._names.add(names_of(document.drafts))
+        if has_references(document.drafts):
+            self._referring.append((document, prefix + document.name))
+            return
+        self._put(document)
+
+    def finish(self) -> Written:
+        """Write all that is left: first what names no other notes, then what does; return what all came to."""
+        self.flush()
+        waiting, self._referring = self._referring, []
+        if isinstance(self._library, NoteNames) and any(
+            resolve_links(document.drafts, self._names, path)[1] for document, path in waiting
+        ):
+            self._names.add(self._library.note_names(self._namespace))
+        for document, path in waiting:
+            drafts, missing = resolve_links(document.drafts, self._names, path)
+            self.problems += [
+                Problem(document.name, None, unresolved_message(target), skipped=False) for target in missing
+            ]
+            fingerprint = f"{UNRESOLVED}:{document.fingerprint}" if missing else document.fingerprint
+            self._put(document._replace(drafts=drafts, fingerprint=fingerprint))
+        return self.flush()
+
+    def _put(self, document: Document) -> None:
         self._waiting.append(document)
         if _is_large(self._waiting):
             self.flush()

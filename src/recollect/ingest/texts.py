@@ -72,8 +72,8 @@ def ingest_texts(
             continue
         drafts, expired = without_expired(name, contents.drafts)
         problems += (*contents.problems, *expired)
-        shelving.add(Document(ROOT, name, fingerprint, drafts))
-    total = shelving.flush()
+        shelving.add(Document(ROOT, name, fingerprint, drafts), begun)
+    total = shelving.finish()
     return IngestReport(
         files_read=shelving.count,
         files_unchanged=unchanged,

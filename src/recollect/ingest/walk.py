@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,12 @@ __all__ = ["FoundFile", "Walk", "walk"]
 
 _LEFT_OUT = frozenset(("node_modules", "__pycache__"))
 """Folders that hold nothing anyone wrote; hidden ones, such as ``.git`` and ``.obsidian``, are left out anyway."""
+
+
+NO_EXTENSION = "(no extension)"
+"""How files without an extension are counted among those that are skipped."""
+
+_EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)
 
 
 class FoundFile(NamedTuple):
@@ -53,6 +60,8 @@ class Walk:
     problems: list[Problem] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     """Files and folders that may well hold something, but could not be looked at."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """How many files are of types that are not read, by extension; those that are hidden or ignored are not counted."""
 
     def might_hold(self, name: str) -> bool:
         """Return whether a file of this name may exist although it was not found."""
@@ -134,7 +143,10 @@ def _take(
             if not rules.ignore(f"{name}/"):
                 (linked if entry.is_symlink() else folders).append((Path(entry.path), f"{name}/", rules))
             return
-        if not suffix_of(entry.name) or rules.ignore(name):
+        if rules.ignore(name):
+            return
+        if not suffix_of(entry.name):
+            found.skipped.update([_extension(entry.name)] if entry.is_file() else [])
             return
         status = entry.stat()
     except OSError as error:
@@ -142,6 +154,11 @@ def _take(
         return
     if stat.S_ISREG(status.st_mode):
         found.files.append(FoundFile(Path(entry.path), name, status.st_size, status.st_mtime_ns))
+
+
+def _extension(name: str) -> str:
+    found = _EXTENSION.search(name)
+    return found[0].lower() if found else NO_EXTENSION
 
 
 def _leave_unseen(found: Walk, name: str, reason: str) -> None:

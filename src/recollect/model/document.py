@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from recollect.model.note import Draft
 
-__all__ = ["Document", "Written"]
+__all__ = ["Document", "NoteName", "Written"]
 
 
 class Document(NamedTuple):
@@ -25,6 +25,19 @@ class Document(NamedTuple):
     """What stands for the file's state where one asks whether it changed."""
     drafts: Sequence[Draft]
     """The notes that it holds, in their order."""
+
+
+class NoteName(NamedTuple):
+    """What a note is called: its id, its path, its title and its aliases, those that there are.
+
+    >>> NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",)).aliases
+    ('Shiv',)
+    """
+
+    id: str
+    path: str
+    title: str
+    aliases: tuple[str, ...] = ()
 
 
 class Written(NamedTuple):

@@ -8,10 +8,22 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from recollect import arguments, clock
-from recollect.characters import well_formed
+from recollect.characters import WHITESPACE, well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["DEFAULT_NAMESPACE", "NEVER", "Draft", "Link", "Note", "draft_of", "is_over"]
+__all__ = [
+    "DEFAULT_NAMESPACE",
+    "IMPORTANCE_USE",
+    "NEVER",
+    "TEXT_FIELDS",
+    "Draft",
+    "Link",
+    "Note",
+    "aliases_of",
+    "draft_of",
+    "is_blank",
+    "is_over",
+]
 
 DEFAULT_NAMESPACE = "default"
 """Where notes live that name no namespace."""
@@ -19,7 +31,16 @@ DEFAULT_NAMESPACE = "default"
 NEVER = "never"
 """When a note expires that does not: how a draft says so of one that did."""
 
+IMPORTANCE_USE = "Used by the presets memini and weighted-graph; the default preset does not use it."
+"""What ``importance`` does in searches, in the words of every interface that offers it."""
+
+TEXT_FIELDS = ("content", "title", "summary")
+"""The fields of a note that say something; a note in which all of them are blank is not stored."""
+
 LARGEST_POSITION = 2**63 - 1
+
+_INVISIBLE = WHITESPACE + "\x1c\x1d\x1e\x1f\x85\u200b\u200c\u200d"
+"""White space and characters of no width."""
 
 
 class Link(NamedTuple):
@@ -140,6 +161,29 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
         if held is not None:
             draft[name] = check(name, held)
     return draft
+
+
+def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the other names that a note's metadata lists as ``aliases`` or ``alias``: a list, or text with commas.
+
+    >>> aliases_of({"aliases": ["Shiv", "S. Rao", 7]}), aliases_of({"Alias": "Shiv, Shivi"})
+    (('Shiv', 'S. Rao'), ('Shiv', 'Shivi'))
+    """
+    found: dict[str, None] = {}
+    for key, value in metadata.items():
+        if key.strip().lower() in ("aliases", "alias"):
+            listed = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
+            found.update(dict.fromkeys(name.strip() for name in listed if isinstance(name, str) and name.strip()))
+    return tuple(found)
+
+
+def is_blank(fields: Mapping[str, Any]) -> bool:
+    r"""Return whether a note of these fields says nothing: content, title and summary are missing or blank.
+
+    >>> is_blank({"content": " \n", "tags": ("tea",)}), is_blank({"content": "", "title": "Tea"})
+    (True, False)
+    """
+    return not any(fields.get(name, "").strip(_INVISIBLE) for name in TEXT_FIELDS)
 
 
 def is_over(draft: Draft) -> bool:

@@ -15,7 +15,7 @@ BUCKETS = 2**22
 WORTH_READING = 256
 """How many notes with titles must come at once for the words of a whole namespace to be read."""
 
-_HELD, _BEGINS, _TITLE, _SEVERAL = 1, 2, 4, 8
+_HELD, _BEGINS, _TITLE = 1, 2, 4
 
 
 class KnownWords:
@@ -57,8 +57,7 @@ class KnownWords:
         """Hold these titles, which are new, their words, which some note bears, and the runs that they begin with."""
         marks = self._marks
         for title in titles:
-            place = hash(title) % BUCKETS
-            marks[place] |= _TITLE | _BEGINS | (_SEVERAL if marks[place] & _TITLE else 0)
+            marks[hash(title) % BUCKETS] |= _TITLE | _BEGINS
             words = title.split(" ")
             for word in words:
                 marks[hash(word) % BUCKETS] |= _HELD
@@ -79,14 +78,6 @@ class KnownWords:
     def may_be_title(self, title: str) -> bool:
         """Return whether this may be a title already."""
         return bool(self._marks[hash(title) % BUCKETS] & _TITLE)
-
-    def names_no_other(self, title: str) -> bool:
-        """Return whether it is certain that the words of a title hold no title but itself."""
-        first, _, second = title.partition(" ")
-        marks = self._marks
-        if " " in second or marks[hash(title) % BUCKETS] & _SEVERAL:
-            return False  # of long ones it is as quick to look
-        return not second or not (marks[hash(first) % BUCKETS] | marks[hash(second) % BUCKETS]) & _TITLE
 
     def may_begin(self, runs: Iterable[str]) -> set[str]:
         """Return the runs of words that a title may begin with."""

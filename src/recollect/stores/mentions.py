@@ -1,6 +1,9 @@
 """Which titles texts name, found by asking which runs of words are titles.
 
-A mention leads to a title, and from there to the notes that bear it. It is found by stems, as the word index reads
+A mention leads to a title, and from there to the notes that bear it. Only a note's summary and content can mention a
+title. Its own title cannot: every section of a document repeats the title of the document in its own, so that each
+would mention the first one. For the same reason sections of one document do not mention each other, whatever their
+texts say (:func:`of_one_document`). A mention is found by stems, as the word index reads
 text, and remembers whether the very words stand there: only then it counts. A title that more than :data:`MOST_NAMERS`
 notes hold by its stems says nothing, nor does one that more than :data:`MOST_BEARERS` bear.
 
@@ -28,6 +31,7 @@ __all__ = [
     "TitlesAt",
     "given_titles",
     "named_titles",
+    "of_one_document",
     "spelled",
     "stands_in",
 ]
@@ -37,7 +41,7 @@ MOST_NAMERS = 1000
 
 
 class Text(NamedTuple):
-    """What a note may name titles in."""
+    """What a note may name titles in: its summary and content; and the title that it bears."""
 
     note: int
     title: str
@@ -75,28 +79,21 @@ def given_titles(texts: Sequence[Text]) -> dict[int, list[Title]]:
 
 
 class Parts(NamedTuple):
-    """The contents, summaries and titles of notes in one row, with a break between one and the next."""
+    """The summaries and contents of notes in one row, with a break between one and the next."""
 
     stems: list[str]
     owners: list[int]
     """The place of the note that each part is of."""
 
     @classmethod
-    def of(
-        cls,
-        texts: Sequence[Text],
-        given: Mapping[int, Sequence[Title]],
-        told: KnownWords | None = None,
-    ) -> Parts:
-        """Read what may name a title: a note's own title is left out where it holds no other."""
+    def of(cls, texts: Sequence[Text]) -> Parts:
+        """Read what may name a title.
+
+        >>> Parts.of([Text(7, "Plan", "", "To Kyoto.")]).stems
+        ['to', 'kyoto']
+        """
         parts, owners = [], []
-        for place, (note, title, summary, content) in enumerate(texts):
-            if title:
-                own = given[note]
-                alone = told and len(own) == 1 and own[0].text == title and told.names_no_other(own[0].stems)
-                if not alone:
-                    parts.append(title)
-                    owners.append(place)
+        for place, (_, _, summary, content) in enumerate(texts):
             if summary:
                 parts.append(summary)
                 owners.append(place)
@@ -106,12 +103,23 @@ class Parts(NamedTuple):
 
 
 def spelled(text: Text) -> str:
-    """Return the words of a note as one line, with a space on both sides of each.
+    """Return the words of a note's summary and content as one line, with a space on both sides of each.
 
     >>> spelled(Text(7, "Kyoto", "", "Our trips.")).split(BREAK)
-    [' kyoto ', ' ', ' our trips ']
+    [' ', ' our trips ']
     """
-    return f" {' '.join(tokens.words(text[1:]))} "
+    return f" {' '.join(tokens.words([text.summary, text.content]))} "
+
+
+def of_one_document(path: str, session: str, other_path: str, other_session: str) -> bool:
+    """Return whether two notes are sections of one document: its path is their session, and begins their paths.
+
+    >>> of_one_document("page.md", "page.md", "page.md#keys", "page.md")
+    True
+    >>> of_one_document("tea.md", "shopping", "milk.md", "shopping")
+    False
+    """
+    return bool(session) and session == other_session and path.startswith(session) and other_path.startswith(session)
 
 
 def stands_in(words: str, line: str) -> int:
@@ -135,7 +143,7 @@ def named_titles(
     >>> texts = [Text(7, "Plan", "", "To Kyoto in spring.")]
     >>> given = given_titles(texts)
     >>> kyoto = {"kyoto": [(1, "kyoto")]}
-    >>> named_titles(lambda runs: (kyoto if "kyoto" in runs else {}, set()), texts, given, Parts.of(texts, given))
+    >>> named_titles(lambda runs: (kyoto if "kyoto" in runs else {}, set()), texts, given, Parts.of(texts))
     [Mention(title=1, note=7, exact=1)]
     """
     stems = parts.stems

@@ -47,6 +47,18 @@ def test_a_note_that_is_not_there(client: httpx.Client, method: str, key: str) -
     assert "in namespace 'default'" in detail
 
 
+def test_a_note_without_text_is_refused(client: httpx.Client, memory: Memory) -> None:
+    before = memory.count()
+    said = "must not be blank in a note without title and summary; give the note some text"
+    assert said in problem(client.post("/v1/notes", json={"content": " ", "tags": ["x"]}), 422, "invalid")
+    batch = {"notes": [{"content": "Tea."}, {"content": ""}]}
+    assert f"notes[1].content: {said}" in problem(client.post("/v1/notes/batch", json=batch), 422, "invalid")
+    assert said in problem(
+        client.patch("/v1/notes/n1", json={"content": "", "title": "", "summary": ""}), 422, "invalid"
+    )
+    assert memory.count() == before
+
+
 def test_a_note_may_expire_and_may_replace_others(client: httpx.Client) -> None:
     sent = {"content": "Black tea now.", "expires_at": "2999-01-01", "supersedes": ["n1"]}
     note = client.post("/v1/notes", json=sent).json()

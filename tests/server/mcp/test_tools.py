@@ -200,6 +200,10 @@ class TestWriting:
         assert {name: stored[name] for name in fields} == fields
         assert (note.tags, note.metadata) == (("a", "b"), {"age": 7})
 
+    def test_remember_refuses_a_note_without_text(self, memory: Memory) -> None:
+        told = error(memory, "remember", content=" ")
+        assert "content: must not be blank in a note without title and summary; give the note some text" in told
+
     def test_remember_takes_no_others_place(self, memory: Memory) -> None:
         line = error(memory, "remember", content="Another.", path="tea/green.md")
         assert line == "path: there is a note 'tea/green.md' already; change it with update, or name another"

@@ -118,7 +118,7 @@ def open_judge(
         for number, (collection, questions) in enumerate(asked):
             within = None if progress is None else _within(progress, done, total, collection.id)
             notes = made.add_many(dated(collection), namespace=f"collection {number}", progress=within)
-            latest = max(note.created_at or UNDATED for note in notes)
+            latest = max((note.created_at or UNDATED for note in notes), default=UNDATED)
             put |= {each.id: _Put(each, f"collection {number}", latest) for each in questions}
             done += len(notes)
         yield SearchJudge(made, [put[each.id] for each in dataset.answerable], measure, mode)

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from recollect.model import IMPORTANCE_USE
+
 __all__ = [
     "AddedNote",
     "Batch",
@@ -62,7 +64,7 @@ class NoteChanges(Asked):
     expires_at: Moment | None = Field(
         default=None, description="From when on it is forgotten; `never` keeps one for good that was to expire."
     )
-    importance: Importance | None = Field(default=None, description="From 0 to 1; 0.5 if not given.")
+    importance: Importance | None = Field(default=None, description=f"From 0 to 1; 0.5 if not given. {IMPORTANCE_USE}")
     session: Line | None = Field(default=None, description="The conversation or document that it belongs to.")
     position: Position | None = Field(default=None, description="Its place there, from 0.")
     links: list[NoteLink] | None = Field(default=None, max_length=1000, description="Links to other notes.")
@@ -208,3 +210,6 @@ class IngestedReport(Told):
     files: FileCounts = Field(description="How many texts.")
     notes: NoteCounts = Field(description="How many notes.")
     problems: list[ReadingProblem] = Field(description="What was wrong with which.")
+    skipped: dict[str, int] = Field(
+        description="Always empty: a text of a type that is not read is among the problems."
+    )

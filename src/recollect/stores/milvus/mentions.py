@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.stores.mentions import MOST_BEARERS, MOST_NAMERS, Parts, Text, named_titles
+from recollect.stores.mentions import MOST_BEARERS, MOST_NAMERS, Parts, Text, named_titles, of_one_document
 from recollect.stores.milvus.directory import Directory
 from recollect.stores.milvus.filtering import holding, within
 from recollect.stores.milvus.rows import Stored, stored_of
@@ -55,15 +55,23 @@ class Mentions:
         self._clear()
 
     def steps(self, notes: Iterable[int]) -> Iterator[Step]:
-        """Yield what the notes name, and what names them, but for titles that say nothing."""
+        """Yield what the notes name, and what names them, but for titles that say nothing and sections of one file."""
         for note in notes:
             named = (words for words in self._named.get(note, ()) if self._namers[words].get(note))
-            for other in sorted({bearer for words in named if self._tells(words) for bearer in self._bearers[words]}):
-                yield Step(note, other, "mention", "out")
+            bearers = {bearer for words in named if self._tells(words) for bearer in self._bearers[words]}
+            for other in sorted(bearers):
+                if self._apart(note, other):
+                    yield Step(note, other, "mention", "out")
             borne = (title.words for title in self._borne.get(note, ()) if self._tells(title.words))
             namers = {namer for words in borne for namer, exact in self._namers[words].items() if exact}
             for other in sorted(namers):
-                yield Step(note, other, "mention", "in")
+                if self._apart(note, other):
+                    yield Step(note, other, "mention", "in")
+
+    def _apart(self, note: int, other: int) -> bool:
+        """Return whether two notes are not sections of one document."""
+        one, two = self._directory.notes[note], self._directory.notes[other]
+        return not of_one_document(one.path, one.session, two.path, two.session)
 
     def update(self, reader: Reader) -> None:
         """Take in what changed since the last time."""
@@ -174,7 +182,7 @@ class Mentions:
                     found.setdefault(run, []).append((self._numbers[words], words))
             return found, {run for run in runs if self._beginnings[run] > 0}
 
-        for number, note, exact in named_titles(titles_at, texts, given, Parts.of(texts, given)):
+        for number, note, exact in named_titles(titles_at, texts, given, Parts.of(texts)):
             words = spelt[number]
             if words not in self._common:
                 self._namers[words][note] = exact

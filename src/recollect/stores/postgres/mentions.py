@@ -90,7 +90,7 @@ def write_mentions(
         _seek(connection, namespace, new, known, told)
     if told is not None:
         told.add_titles(title.stems for title in new.values())
-    parts = Parts.of(texts, given, told)
+    parts = Parts.of(texts)
     _write_named(connection, named_titles(partial(_titles_at, connection, namespace), texts, given, parts, told))
     return told
 
@@ -258,19 +258,19 @@ def _seek(
 
 
 def _phrase(namespace: int, title: Title) -> tuple[str, str]:
-    """Return what finds a title: as a phrase in what is no path or tag, and as words anywhere."""
+    """Return what finds a title: as a phrase in a summary or content, and as words anywhere."""
     words = [lexeme(namespace, term(stem)) for stem in title.stems.split(" ")]
     return " <-> ".join(f"{word}:A" for word in words), " & ".join(words)
 
 
 def _holds(text: Text, title: Title) -> bool:
-    return bool(stands_in(title.stems, f" {' '.join(stems(text[1:]))} "))
+    return bool(stands_in(title.stems, f" {' '.join(stems([text.summary, text.content]))} "))
 
 
 def _named_in(connection: Connection[TupleRow], namespace: int, texts: Sequence[Text]) -> list[Mention]:
     """Find the titles that texts name, without known words."""
     given = given_titles(texts)
-    return named_titles(partial(_titles_at, connection, namespace), texts, given, Parts.of(texts, given))
+    return named_titles(partial(_titles_at, connection, namespace), texts, given, Parts.of(texts))
 
 
 def _titles_at(

@@ -36,18 +36,18 @@ class Words(NamedTuple):
         """Return the text of the ``tsvector``, and whether it is whole: a long note may have more than one holds.
 
         Where it is not, it may miss phrases, and of a note of a hundred thousand different words also words. What
-        stands in the path or in a tag has no label; what stands elsewhere, where titles may be named, has the label A.
+        stands in the summary or the content, where titles may be named, has the label A; the rest has none.
 
-        >>> read_words(["tea", "Green tea", "", "", "tea"]).vector(7)[0].replace(chr(31), "~")
-        "'7~tea':1,19A,68A '7~green':18A"
+        >>> read_words(["tea", "Green tea", "Sencha", "", "tea"]).vector(7)[0].replace(chr(31), "~")
+        "'7~tea':1,19,69A '7~green':18 '7~sencha':36A"
         """
-        _, title, _, tags, content = self.fields
+        _, _, summary, tags, content = self.fields
         whole = all(len(places) <= _MOST_PLACES and places[-1] < _LAST_PLACE for places in self.places.values())
         text = " ".join(
             lexeme(namespace, word)
             + ":"
             + ",".join(
-                f"{min(place, _LAST_PLACE)}{'A' if place >= content or title <= place < tags else ''}"
+                f"{min(place, _LAST_PLACE)}{'A' if place >= content or summary <= place < tags else ''}"
                 for place in places[:_MOST_PLACES]
             )
             for word, places in self.places.items()

@@ -58,7 +58,7 @@ def write_mentions(
         _seek(connection, namespace, new, told)
     if told is not None:
         told.add_titles(title.stems for title in new.values())
-    parts = Parts.of(texts, given, told)
+    parts = Parts.of(texts)
     _write_named(connection, named_titles(partial(_titles_at, connection, namespace), texts, given, parts, told))
 
 
@@ -225,13 +225,13 @@ def _seek(
 
 def _phrase(title: Title) -> str:
     quoted = indexed(title.text).replace('"', " ").replace("\0", " ")
-    return f'{{title summary content}} : "{quoted}"'
+    return f'{{summary content}} : "{quoted}"'
 
 
 def _named_in(connection: apsw.Connection, namespace: int, texts: Sequence[Text]) -> list[Mention]:
     """Find the titles that texts name, without known words."""
     given = given_titles(texts)
-    return named_titles(partial(_titles_at, connection, namespace), texts, given, Parts.of(texts, given))
+    return named_titles(partial(_titles_at, connection, namespace), texts, given, Parts.of(texts))
 
 
 def _titles_at(

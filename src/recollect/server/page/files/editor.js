@@ -60,7 +60,7 @@ function form(main, note, held) {
       h("summary", {}, "More"),
       field("path", "Path", input("path", { value: held.path }), "Where it stands, such as memory/tea.md; no two notes share one."),
       field("summary", "Summary", h("input", { id: "note-summary", name: "summary", value: held.summary, autocomplete: "off" })),
-      field("importance", "Importance", input("importance", { type: "number", min: 0, max: 1, step: "any", value: held.importance }), "From 0 to 1."),
+      field("importance", "Importance", input("importance", { type: "number", min: 0, max: 1, step: "any", value: held.importance }), "From 0 to 1. Used by the presets memini and weighted-graph; the default preset does not use it."),
       field("session", "Session", input("session", { value: held.session }), "The conversation or document that it belongs to."),
       field("position", "Position", input("position", { type: "number", min: 0, step: 1, value: held.position ?? "" }), "Its place there, from 0."),
       field("expires_at", "Forget it from", input("expires_at", { value: held.expires_at ?? "", placeholder: "2026-12-31" }), "A date; empty keeps it for good."),
