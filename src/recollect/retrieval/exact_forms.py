@@ -4,7 +4,8 @@ The word index holds stems without accents, so that *Ines* finds every *in*, and
 therefore read once more. A word of the query is held
 
 - exactly, where the note has it as it was written, whatever the case;
-- inflected, where the note has it with other accents or another common ending, and neither is a stopword;
+- inflected, where the note has it with other accents or another common ending, or a word that begins with the same
+  five letters, and neither is a stopword;
 - by its stem only, where nothing else explains the match.
 """
 
@@ -28,6 +29,7 @@ ONE_WORD_DEPTH = 2000
 CHARACTERS = 20_000
 """How much of a note's content is read; a word that may stand further on is not called missing."""
 _SHORTEST_STEM = 3
+_LONG_BEGINNING = 5
 _ENDINGS = frozenset(
     ["", *"s es e y ies d ed ied ing ings er ers ly al ion ions ation ations ment ments".split()],
 )
@@ -41,6 +43,7 @@ class _Form(NamedTuple):
     plain: str
     stem: str
     pattern: re.Pattern[str]
+    beginning: re.Pattern[str]
 
 
 def discount_stem_only(
@@ -124,7 +127,7 @@ def _may_hold(folded: str, form: _Form) -> bool:
 
     The stemmer changes what follows the stem, and at most the stem's last letter, as from *fly* to *fli*.
     """
-    return form.stem[:-1] in folded or not folded.isascii()
+    return not folded.isascii() or (form.stem[:-1] in folded and form.beginning.search(folded) is not None)
 
 
 def _is_inflected(spelt: str, form: _Form) -> bool:
@@ -134,7 +137,8 @@ def _is_inflected(spelt: str, form: _Form) -> bool:
     shared = next((at for at, (a, b) in enumerate(zip(plain, form.plain, strict=False)) if a != b), None)
     shared = min(len(plain), len(form.plain)) if shared is None else shared
     endings = {_ending(plain, shared), _ending(form.plain, shared)}
-    return endings <= _ENDINGS and STOPWORDS.isdisjoint((plain, form.plain))
+    related = shared >= _LONG_BEGINNING or endings <= _ENDINGS
+    return related and STOPWORDS.isdisjoint((plain, form.plain))
 
 
 def _ending(word: str, shared: int) -> str:
@@ -157,7 +161,9 @@ def _forms(query: tuple[Token, ...]) -> tuple[tuple[_Form, ...], ...]:
         if token.kind == "term" and not excluded and len(written) == 1 and groups:
             word = written[0].casefold()
             pattern = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
-            groups[-1].append(_Form(word, tokens.plain(word), tokens.stem(word), pattern))
+            stem = tokens.stem(word)
+            beginning = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
+            groups[-1].append(_Form(word, tokens.plain(word), stem, pattern, beginning))
     unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
     return tuple(unique.values())
 
