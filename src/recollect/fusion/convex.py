@@ -23,11 +23,14 @@ def convex_combination(
     limit: int | None = None,
     legs: Sequence[str] | None = None,
     least: Sequence[float | None] | None = None,
+    highest: Sequence[float | None] | None = None,
 ) -> list[Candidate]:
     """Return the candidates of all lists by the weighted sum of their scores, each list's scaled to 0–1.
 
     A list's best score becomes 1 and its worst 0; with ``least``, the score that becomes 0 is given for each list
-    instead (``None``: the worst), so that the last of a list that is good throughout does not count for nothing.
+    instead (``None``: the worst), so that the last of a list that is good throughout does not count for nothing. With
+    ``highest``, the score that becomes 1 is given (``None``: the best), so that a list that has nothing good does not
+    count in full.
 
     A list whose scores are all equal gives 1 to each of its candidates; a list that lacks a candidate gives it
     nothing; a list of weight 0 still brings its candidates in. A missing weight is 1. Equal scores stay in the order
@@ -40,12 +43,12 @@ def convex_combination(
     """
     read = read_lists(lists)
     shares = read_weights(weights, len(read))
-    zeros = _read_least(least, len(read))
+    zeros, ones = _read_scores("least", least, len(read)), _read_scores("highest", highest, len(read))
     return fuse(
         read,
         [
-            _scaled(number, each, share, zero)
-            for number, (each, share, zero) in enumerate(zip(read, shares, zeros, strict=True))
+            _scaled(number, each, share, zero, one)
+            for number, (each, share, zero, one) in enumerate(zip(read, shares, zeros, ones, strict=True))
         ],
         legs=read_legs(legs, len(read)),
         ceiling=finite_ceiling([share for share, each in zip(shares, read, strict=True) if each]),
@@ -54,26 +57,29 @@ def convex_combination(
     )
 
 
-def _read_least(least: Sequence[float | None] | None, count: int) -> list[float | None]:
-    if least is None:
+def _read_scores(argument: str, scores: Sequence[float | None] | None, count: int) -> list[float | None]:
+    if scores is None:
         return [None] * count
     given = [
-        None if score is None else arguments.number(f"least[{number}]", score)
-        for number, score in enumerate(arguments.sequence("least", least))
+        None if score is None else arguments.number(f"{argument}[{number}]", score)
+        for number, score in enumerate(arguments.sequence(argument, scores))
     ]
     if len(given) != count:
-        raise ArgumentError("least", f"must hold a score or None for each list: {len(given)} for {count} lists")
+        raise ArgumentError(argument, f"must hold a score or None for each list: {len(given)} for {count} lists")
     return given
 
 
-def _scaled(number: int, candidates: Sequence[Candidate], share: float, zero: float | None) -> list[float]:
-    """Return each candidate's score scaled between the list's zero and its best, times the list's share."""
+def _scaled(
+    number: int, candidates: Sequence[Candidate], share: float, zero: float | None, one: float | None
+) -> list[float]:
+    """Return each candidate's score scaled between the list's zero and its one, times the list's share."""
     scores = [
         arguments.number(f"lists[{number}][{place}].score", candidate.score)
         for place, candidate in enumerate(candidates)
     ]
     halves = [score / 2 for score in scores]  # the span of two very large scores would overflow
     best = max(halves, default=0.0)
+    best = best if one is None else max(best, one / 2)
     worst = min(halves, default=0.0) if zero is None else zero / 2
     span = best - worst
     if span <= 0:

@@ -42,6 +42,8 @@ class Reading(NamedTuple):
     """The notes that no leg had found."""
     contexts: dict[str, Context]
     """What was read, by note."""
+    highest: float
+    """The best score before coverage: what a note with all terms of the query may have."""
 
 
 class _Words(NamedTuple):
@@ -77,12 +79,13 @@ def read_closely(
     # A word may stand where it is not looked for here, such as in a tag, or have an ending that only the index knows.
     unread = {note: candidate.score for note, candidate in own.items() if note not in scores}
     read = [_scored(own.get(note) or turns[note], score) for note, score in (unread | scores).items()]
+    highest = max((candidate.score for candidate in read), default=0.0)
     if rules.coverage:
         weights = [rarity.information(word) for word in sought(tree)]
         for candidate in read:
             share = reader.coverage(candidate, turns, beside.get(candidate.id, {}), weights)
             candidate.lexical_score = candidate.score = candidate.score * share**rules.coverage
-    return Reading(_ranked(read), newcomers, contexts)
+    return Reading(_ranked(read), newcomers, contexts, highest)
 
 
 class _Reader:

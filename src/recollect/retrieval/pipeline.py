@@ -271,6 +271,7 @@ class Retrieval:
             connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
             reading = read_closely(lists, worded.tree, rarity, connections, rules)
             walk.trace.contexts = reading.contexts
+            walk.highest = reading.highest
             lists = {"lexical": reading.lexical, "vector": self._joined(walk, lists["vector"], reading.newcomers)}
             if connections.failure:
                 walk.trace.warnings.append(f"turns were not read with those beside them: {connections.failure}")
@@ -346,7 +347,7 @@ class Retrieval:
 class _Walk:
     """One search on its way: what was asked, under which rules, and what is written down of it."""
 
-    __slots__ = ("background", "calibration", "nearest", "place", "preset", "request", "trace", "worded")
+    __slots__ = ("background", "calibration", "highest", "nearest", "place", "preset", "request", "trace", "worded")
 
     def __init__(self, preset: Preset, request: Request, place: Place, trace: Trace, calibration: Calibration) -> None:
         self.preset = preset
@@ -358,6 +359,8 @@ class _Walk:
         self.nearest = Nearest(None)
         self.background: float | None = None
         """The score of the last note that the vector leg itself found: what similarities count from."""
+        self.highest: float | None = None
+        """The best lexical score before coverage: what counts as 1, so that a poor match does not."""
 
     def fuse(self, lists: Mapping[str, Sequence[Candidate]]) -> list[Candidate]:
         """Return the lists of several legs as one, by the rules of the preset."""
@@ -366,7 +369,7 @@ class _Walk:
             lists = {**lists, "vector": discount_chunks(lists["vector"], self.background, rules.chunk_penalty)}
         if rules.score_union and self.background is not None:
             rules = rules.changed({"least": {"vector": self.background, **rules.least}})
-        return fuse(lists, rules)
+        return fuse(lists, rules, {"lexical": self.highest})
 
     @property
     def fusion(self) -> FusionRules:
@@ -384,13 +387,16 @@ _share = number_between(0, 1)
 _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
 
 
-def fuse(lists: Mapping[str, Sequence[Candidate]], rules: FusionRules) -> list[Candidate]:
-    """Return the lists of several legs as one, by the rules of a preset."""
+def fuse(
+    lists: Mapping[str, Sequence[Candidate]], rules: FusionRules, highest: Mapping[str, float | None]
+) -> list[Candidate]:
+    """Return the lists of several legs as one, by the rules of a preset; ``highest`` has what counts as 1 in a leg."""
     legs, found = list(lists), list(lists.values())
     weights = [rules.weights.get(leg, 1.0) for leg in legs]
     if rules.method == "convex":
         least = [rules.least.get(leg) for leg in legs]
-        return convex_combination(found, weights=weights, legs=legs, least=least)
+        ones = [highest.get(leg) for leg in legs]
+        return convex_combination(found, weights=weights, legs=legs, least=least, highest=ones)
     return reciprocal_rank_fusion(
         found, k=rules.k, weights=weights, rank_base=rules.rank_base, ties=rules.ties, legs=legs
     )
