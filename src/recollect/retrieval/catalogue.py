@@ -54,7 +54,7 @@ DEFAULT = Preset(
         StageRules("session", {"weight": 0.33}),
         StageRules("turns", {"speaker": 0.1, "asks": 0.2, "length": 0.1}),
         StageRules("intent", {"characters": 20_000}),
-        StageRules("temporal_boost", {"boost": 0.4, "combine": "multiply"}),
+        StageRules("time_match", {"boost": 0.5}),
         StageRules("replaced", {"factor": 0.5}),
         StageRules("duplicates"),
     ),

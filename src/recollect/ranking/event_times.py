@@ -1,0 +1,79 @@
+"""When an event was that the query counts from: "before the move", "since the offsite"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from recollect.model import Candidate
+from recollect.query import TimeInterval, dates_in_text
+from recollect.query.stopwords import ENGLISH
+
+__all__ = ["event_intervals"]
+
+_EVENT = re.compile(
+    r"\b(before|after|since|until)\s+(?:the|my|our|his|her|their|[^\W\d_]+['’]s)\s+([^?!.,;:()\"]+)", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]+")
+_MOST_WORDS = 3
+_TOGETHER = timedelta(days=7)
+"""Notes that name an event further apart than this do not tell when it was."""
+
+
+def event_intervals(query: str, candidates: Sequence[Candidate]) -> tuple[TimeInterval, ...]:
+    """Return the open intervals that ``query`` counts from events, as far as the candidates tell when those were.
+
+    The words behind "before the" and its like, up to the first stopword and three at most, name the event. A note with
+    all of them in its title, or else in its content, tells when it was: on the only day that the note's text names,
+    or else when the note was created. Where several such notes are more than a week apart, the event is passed over.
+
+    >>> notes = [Candidate("m", title="The move", content="Keys handed over on 2026-05-04."), Candidate("b")]
+    >>> [found.label for found in event_intervals("what did we buy before the move?", notes)]
+    ['the time before 2026-05-04']
+    """
+    found = []
+    for match in _EVENT.finditer(query):
+        words = _event_words(match[2])
+        times = _event_times(words, candidates) if words else []
+        if times and times[-1] - times[0] <= _TOGETHER:
+            border, end = times[0], times[-1] + timedelta(days=1)
+            text = f"{match[1]} {' '.join(words)}"
+            bounds = {"before": (None, border), "until": (None, end), "since": (border, None)}.get(
+                match[1].lower(), (end, None)
+            )
+            found.append(TimeInterval(*bounds, text, match.span()))
+    return tuple(found)
+
+
+def _event_words(text: str) -> list[str]:
+    words: list[str] = []
+    for match in _WORD.finditer(text.lower()):
+        if match[0] in ENGLISH or len(words) == _MOST_WORDS:
+            break
+        words.append(match[0])
+    return words
+
+
+def _event_times(words: Sequence[str], candidates: Sequence[Candidate]) -> list[datetime]:
+    """Return the days that notes give for an event, in order: those with its name in their title, or else all."""
+    for text_of in (_title, _content):
+        naming = (each for each in candidates if set(_WORD.findall(text_of(each).lower())).issuperset(words))
+        if times := sorted(time for each in naming if (time := _day_of(each))):
+            return times
+    return []
+
+
+def _title(candidate: Candidate) -> str:
+    return candidate.title
+
+
+def _content(candidate: Candidate) -> str:
+    return candidate.content
+
+
+def _day_of(candidate: Candidate) -> datetime | None:
+    named = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
+    days = [each.start for each in named if each.start and each.end == each.start + timedelta(days=1)]
+    moment = days[0] if len(days) == 1 else candidate.created_at
+    return moment and moment.replace(hour=0, minute=0, second=0, microsecond=0)
