@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import recollect
 from recollect import ArgumentError, Candidate
+from recollect.evaluation import evaluate, load_dataset, paired_difference
 from recollect.query import find_time_expressions
 from recollect.ranking import boost_time_matches, time_match
+from recollect.retrieval import presets
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 
@@ -32,11 +36,11 @@ def note(created: str | None, name: str = "n", score: float = 1.0, **values: Any
         ("last week", "2026-11-17", 1.0 - 1 / 3.5),
         ("yesterday", "2026-11-15", 0.5),
         ("yesterday", "2026-11-14", 0.0),
-        # open intervals decay within 15 days
+        # open intervals decay within 7 days
         ("since March", "2026-10-01", 1.0),
-        ("since March", "2026-02-23", 0.6),
+        ("since March", "2026-02-22", 0.0),
         ("before 2026", "2020-01-01", 1.0),
-        ("before 2026", "2026-01-04", 0.8),
+        ("before 2026", "2026-01-04T12:00:00Z", 0.5),
         ("before 2026", "2026-02-01", 0.0),
         ("in March or in May", "2026-05-09", 1.0),
         ("in March", None, 0.0),
@@ -107,6 +111,8 @@ def test_a_date_cannot_lift_a_note_that_has_nothing_to_do_with_the_query() -> No
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ArgumentError, match="^boost: must be at least 0, got -1"):
         boost_time_matches([], query="yesterday", now=NOW, boost=-1)
+    with pytest.raises(ArgumentError, match="^events: must be true or false, got 'no'"):
+        boost_time_matches([], query="yesterday", now=NOW, events="no")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^query: must be a string"):
         boost_time_matches([], query=None, now=NOW)  # type: ignore[arg-type]
 
@@ -130,6 +136,7 @@ def test_an_event_is_dated_by_the_note_that_it_is_the_title_of(query: str, first
     assert found == [AFTER, BEFORE]
     found = boost_time_matches([AFTER, BEFORE, MOVE], query=query, now=NOW, boost=0.5)
     assert next(each.id for each in found if each.id != "move") == first
+    assert next(each.score for each in found if each.id == "move") == 0.5  # the move is not before the move
     assert boost_time_matches([AFTER, BEFORE, MOVE], query=query, now=NOW, events=False) == [AFTER, BEFORE, MOVE]
 
 
@@ -189,3 +196,18 @@ def test_near_misses_fall_with_the_distance() -> None:
     assert values == sorted(values, reverse=True)
     assert values[0] == 1.0
     assert values[-1] == 0.0
+
+
+def test_the_stage_helps_on_the_temporal_set_and_leaves_queries_without_a_time_alone(tmp_path: Path) -> None:
+    dataset = load_dataset(Path(__file__).parents[2] / "studies" / "temporal")
+    assert len(dataset.questions) == 111
+    default = presets()["default"]
+    stages = tuple(rules for rules in default.stages if rules.stage != "time_match")
+    without, with_stage = evaluate(
+        dataset, [replace(default, name="without", stages=stages), default], embedder=None, cache=tmp_path
+    )
+    difference = paired_difference(with_stage.values["any@1"], without.values["any@1"])
+    assert difference.verdict == "better"
+    for question in dataset.questions:
+        if question.strata == ("no time",):
+            assert with_stage.rankings[question.id].ids == without.rankings[question.id].ids

@@ -39,7 +39,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
     moment = arguments.instant("now", now)
     read = text[:MAX_CHARACTERS]
     words = Words(read)
-    if TIME_WORDS.isdisjoint(words.lower) and not _DIGIT.search(read):
+    if TIME_WORDS.isdisjoint(words.lower) and not _DIGITS.search(read):
         return ()
     try:
         return _resolved(words, moment)
@@ -70,31 +70,44 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
     arguments.text("text", text)
     moment = None if reference is None else arguments.instant("reference", reference)
     read = text[:MAX_CHARACTERS]
-    if not _DIGIT.search(read):
-        return ()
     year = 2000 if moment is None else min(moment.year, 9998)  # the calendar ends with 9999
     end_of_year = datetime(year, 12, 31, tzinfo=UTC)
     found: dict[Bounds, TimeInterval] = {}
-    for mention in date_mentions(Words(read), end_of_year):
-        if moment is not None or not mention.yearless:
-            for interval in _intervals(read, mention.start, mention.end, mention.bounds):
-                found.setdefault((interval.start, interval.end), interval)
+    for offset, window in _around_digits(read):
+        for mention in date_mentions(Words(window), end_of_year):
+            if moment is not None or not mention.yearless:
+                for interval in _intervals(read, offset + mention.start, offset + mention.end, mention.bounds):
+                    found.setdefault((interval.start, interval.end), interval)
     return tuple(found.values())
+
+
+def _around_digits(text: str) -> list[tuple[int, str]]:
+    """Return the parts of a text in which digits are, each with where it begins: a date is nowhere else."""
+    windows: list[tuple[int, int]] = []
+    for match in _DIGITS.finditer(text):
+        start, end = max(0, match.start() - _WINDOW), match.end() + _WINDOW
+        if windows and start <= windows[-1][1]:
+            windows[-1] = windows[-1][0], end
+        else:
+            windows.append((start, end))
+    return [(start, text[start:end]) for start, end in windows]
+
+
+_DIGITS = re.compile(r"\d+")
+_WINDOW = 24
+"""The longest date on one side of a number, such as "of September of 2026", is shorter."""
 
 
 def _intervals(text: str, start: int, end: int, bounds: Sequence[Bounds]) -> list[TimeInterval]:
     return [TimeInterval(*each, text[start:end], (start, end)) for each in bounds]
 
 
-_DIGIT = re.compile(r"\d")
-_EXCLUDED = re.compile(r'\bNOT\s+["(]?\s*$')
+_EXCLUDED = r'\b(?-i:NOT)\s+["(]?\s*$'
 
 _RANGE = re.compile(
     r"\s*(?:and|to|until|till|through|und|bis|et|y|en|tot|a|à|[-–—])\s*(?:in\s+|the\s+)?", re.IGNORECASE
 )
-_RANGE_LEAD = re.compile(
-    r"\b(?:(?P<between>between|zwischen|entre|tussen)|from|von|de|van|desde)\s+(?:the\s+)?$", re.IGNORECASE
-)
+_RANGE_LEAD = r"\b(?:(?P<between>between|zwischen|entre|tussen)|from|von|de|van|desde)\s+(?:the\s+)?$"
 
 
 _DASHES = frozenset(("-", "–", "—"))
@@ -128,22 +141,20 @@ def _start_before(first: Mention, last: Mention) -> datetime:
     return start
 
 
-_PART = re.compile(
+_PART = (
     r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start)\s+of|anfang|début)|"
     r"(?P<middle>mid|(?:the\s+)?middle\s+of|mitte|mi)|"
-    r"(?P<late>late|(?:(?:towards?|at|by)\s+)?(?:the\s+)?end\s+of|ende|fin))(?:\s+in)?[\s-]+(?:the\s+)?$",
-    re.IGNORECASE,
+    r"(?P<late>late|(?:(?:towards?|at|by)\s+)?(?:the\s+)?end\s+of|ende|fin))(?:\s+in)?[\s-]+(?:the\s+)?$"
 )
-_BORDER = re.compile(r"\s+(?:(?P<before>before|prior\s+to)|after|following)\s+(?:the\s+)?$", re.IGNORECASE)
-_WEEK_OF = re.compile(r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$", re.IGNORECASE)
-_OPEN = re.compile(
+_BORDER = r"\s+(?:(?P<before>before|prior\s+to)|after|following)\s+(?:the\s+)?$"
+_WEEK_OF = r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"
+_OPEN = (
     r"\b(?:(?P<since>since|ever\s+since|seit|depuis|desde|sinds)|"
     r"(?P<until>until|till|up\s+to|through|by|bis|jusqu['’](?:en|à|au)|hasta|tot)|"
     r"(?P<before>before|prior\s+to|earlier\s+than|vor|avant|antes\s+de|voor)|"
-    r"(?P<after>after|later\s+than|nach|après|después\s+de|na))\s+(?:the\s+|in\s+|le\s+|el\s+|dem\s+)?$",
-    re.IGNORECASE,
+    r"(?P<after>after|later\s+than|nach|après|después\s+de|na))\s+(?:the\s+|in\s+|le\s+|el\s+|dem\s+)?$"
 )
-_FROM = re.compile(r"\bfrom\s+$", re.IGNORECASE)
+_FROM = r"\bfrom\s+$"
 _ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
 
 
@@ -169,8 +180,9 @@ def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
     return _intervals(text, mention.start, mention.end, mention.bounds)
 
 
-def _search_before(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str] | None:
-    return pattern.search(text, max(0, position - _LONGEST_LEAD), position)
+def _search_before(pattern: str, text: str, position: int) -> re.Match[str] | None:
+    """Search right before a position; the pattern is compiled when it is first needed, not when this is imported."""
+    return re.compile(pattern, re.IGNORECASE).search(text, max(0, position - _LONGEST_LEAD), position)
 
 
 _LONGEST_LEAD = 40

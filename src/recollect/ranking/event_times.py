@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from recollect.model import Candidate
 from recollect.query import TimeInterval, dates_in_text
 from recollect.query.stopwords import ENGLISH
 
-__all__ = ["event_intervals"]
+__all__ = ["EventTimes", "event_times"]
 
 _EVENT = re.compile(
     r"\b(before|after|since|until)\s+(?:the|my|our|his|her|their|[^\W\d_]+['’]s)\s+([^?!.,;:()\"]+)", re.IGNORECASE
@@ -21,7 +22,15 @@ _TOGETHER = timedelta(days=7)
 """Notes that name an event further apart than this do not tell when it was."""
 
 
-def event_intervals(query: str, candidates: Sequence[Candidate]) -> tuple[TimeInterval, ...]:
+class EventTimes(NamedTuple):
+    """The times that a query counts from events."""
+
+    intervals: tuple[TimeInterval, ...]
+    sources: frozenset[str]
+    """The ids of the notes that have an event for their title."""
+
+
+def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
     """Return the open intervals that ``query`` counts from events, as far as the candidates tell when those were.
 
     The words behind "before the" and its like, up to the first stopword and three at most, name the event. A note with
@@ -29,21 +38,25 @@ def event_intervals(query: str, candidates: Sequence[Candidate]) -> tuple[TimeIn
     or else when the note was created. Where several such notes are more than a week apart, the event is passed over.
 
     >>> notes = [Candidate("m", title="The move", content="Keys handed over on 2026-05-04."), Candidate("b")]
-    >>> [found.label for found in event_intervals("what did we buy before the move?", notes)]
-    ['the time before 2026-05-04']
+    >>> found = event_times("what did we buy before the move?", notes)
+    >>> [interval.label for interval in found.intervals], found.sources
+    (['the time before 2026-05-04'], frozenset({'m'}))
     """
-    found = []
+    found: list[TimeInterval] = []
+    sources: set[str] = set()
     for match in _EVENT.finditer(query):
         words = _event_words(match[2])
-        times = _event_times(words, candidates) if words else []
+        days = _days_of_event(words, candidates) if words else {}
+        times = sorted(days.values())
         if times and times[-1] - times[0] <= _TOGETHER:
+            sources |= {each.id for each in candidates if each.id in days and _names(each.title, words)}
             border, end = times[0], times[-1] + timedelta(days=1)
             text = f"{match[1]} {' '.join(words)}"
             bounds = {"before": (None, border), "until": (None, end), "since": (border, None)}.get(
                 match[1].lower(), (end, None)
             )
             found.append(TimeInterval(*bounds, text, match.span()))
-    return tuple(found)
+    return EventTimes(tuple(found), frozenset(sources))
 
 
 def _event_words(text: str) -> list[str]:
@@ -55,21 +68,15 @@ def _event_words(text: str) -> list[str]:
     return words
 
 
-def _event_times(words: Sequence[str], candidates: Sequence[Candidate]) -> list[datetime]:
-    """Return the days that notes give for an event, in order: those with its name in their title, or else all."""
-    for text_of in (_title, _content):
-        naming = (each for each in candidates if set(_WORD.findall(text_of(each).lower())).issuperset(words))
-        if times := sorted(time for each in naming if (time := _day_of(each))):
-            return times
-    return []
+def _days_of_event(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
+    """Return the days that notes give for an event, by id: those with its name in their title, or else all."""
+    titled = [each for each in candidates if _names(each.title, words)]
+    naming = titled or [each for each in candidates if _names(each.content, words)]
+    return {each.id: found for each in naming if (found := _day_of(each))}
 
 
-def _title(candidate: Candidate) -> str:
-    return candidate.title
-
-
-def _content(candidate: Candidate) -> str:
-    return candidate.content
+def _names(text: str, words: Sequence[str]) -> bool:
+    return set(_WORD.findall(text.lower())).issuperset(words)
 
 
 def _day_of(candidate: Candidate) -> datetime | None:

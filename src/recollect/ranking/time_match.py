@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from recollect import arguments
+from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, as_candidates
 from recollect.query import TimeInterval, dates_in_text, find_time_expressions
-from recollect.ranking.event_times import event_intervals
+from recollect.ranking.event_times import EventTimes, event_times
 from recollect.ranking.stage import Effect, clamp, rescore
 
 __all__ = ["DEFAULT_TIME_BOOST", "boost_time_matches", "time_match"]
@@ -24,6 +25,7 @@ DEFAULT_TIME_BOOST = 0.5
 _DAY = timedelta(days=1)
 _LEAST_DECAY = 2 * _DAY
 _MOST_DECAY = 15 * _DAY
+_OPEN_DECAY = 7 * _DAY
 _PARTLY = 0.5
 """What a month in the text counts for a day of it."""
 
@@ -51,14 +53,16 @@ def boost_time_matches(
     found = as_candidates("candidates", candidates)
     moment = arguments.instant("now", now)
     strength = arguments.number("boost", boost, at_least=0)
+    if not isinstance(events, bool):
+        raise ArgumentTypeError("events", f"must be true or false, got {events!r}")
     intervals = find_time_expressions(arguments.text("query", query), moment)
-    if events:
-        intervals += event_intervals(query, found)
-    if not intervals or not strength:
+    counted = event_times(query, found) if events else _NO_EVENTS
+    if not (intervals or counted.intervals) or not strength:
         return found
 
     def effects_on(candidate: Candidate) -> list[Effect]:
-        match = _best_match(candidate, intervals)
+        own = () if candidate.id in counted.sources else counted.intervals  # the move is not before the move
+        match = _best_match(candidate, (*intervals, *own))
         return [Effect(match.reason, factor=1 + strength * match.value)] if match.value else []
 
     return rescore("time match", found, effects_on)
@@ -68,7 +72,7 @@ def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float
     """Return how well a note fits any of several times, from 0 to 1.
 
     1: it was created within the interval, or its text holds a date that lies in it. A note created outside counts less
-    the further off it is: linearly down to 0 at half the interval's length, at least 2 and at most 15 days; at 15
+    the further off it is: linearly down to 0 at half the interval's length, at least 2 and at most 15 days; at 7
     days from the border of an open interval. A month in the text of which only a part is meant counts 0.5.
 
     >>> march = find_time_expressions("in March", datetime(2026, 11, 17))
@@ -86,6 +90,7 @@ class _Match(NamedTuple):
 
 
 _NO_MATCH = _Match(0.0, "")
+_NO_EVENTS = EventTimes((), frozenset())
 
 
 def _best_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> _Match:
@@ -117,7 +122,7 @@ def _by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
 def _decay(interval: TimeInterval) -> timedelta:
     """Return at which distance from an interval nothing is left."""
     if interval.start is None or interval.end is None:
-        return _MOST_DECAY
+        return _OPEN_DECAY
     return min(_MOST_DECAY, max(_LEAST_DECAY, (interval.end - interval.start) / 2))
 
 
