@@ -151,7 +151,8 @@ def test_the_day_that_a_note_names_is_the_day_of_the_event() -> None:
 @pytest.mark.parametrize(
     "candidates",
     [
-        [note("2026-05-23", "a", content="The move."), note("2026-07-23", "b", content="Another move.")],
+        [note("2026-05-23", "a", title="The move"), note("2026-07-23", "b", title="Another move")],
+        [note("2026-05-23", "a", content="The move.")],
         [note(None, "a", content="The move.")],
         [note("2026-05-23", "a", content="Nothing of it.")],
     ],
@@ -165,8 +166,8 @@ def test_an_event_of_which_the_candidates_do_not_clearly_tell_the_day_is_passed_
 
 def test_notes_of_one_week_tell_the_days_of_an_event_together() -> None:
     notes = [
-        note("2026-05-23T10:00:00Z", "a", content="The big move begins."),
-        note("2026-05-25T10:00:00Z", "b", content="The big move is done."),
+        note("2026-05-23T10:00:00Z", "a", title="The big move begins"),
+        note("2026-05-25T10:00:00Z", "b", title="The big move is done"),
         note("2026-05-30", "c"),
     ]
     found = boost_time_matches(notes, query="after the big move", now=NOW, boost=0.5)

@@ -34,8 +34,9 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
     """Return the open intervals that ``query`` counts from events, as far as the candidates tell when those were.
 
     The words behind "before the" and its like, up to the first stopword and three at most, name the event. A note with
-    all of them in its title, or else in its content, tells when it was: on the only day that the note's text names,
-    or else when the note was created. Where several such notes are more than a week apart, the event is passed over.
+    all of them in its title tells when it was: on the only day that its text names, or else when it was created. Where
+    there is none, a note with all of them in its content does so, if its text names a single day. Where several such
+    notes are more than a week apart, the event is passed over.
 
     >>> notes = [Candidate("m", title="The move", content="Keys handed over on 2026-05-04."), Candidate("b")]
     >>> found = event_times("what did we buy before the move?", notes)
@@ -72,15 +73,16 @@ def _days_of_event(words: Sequence[str], candidates: Sequence[Candidate]) -> dic
     """Return the days that notes give for an event, by id: those with its name in their title, or else all."""
     titled = [each for each in candidates if _names(each.title, words)]
     naming = titled or [each for each in candidates if _names(each.content, words)]
-    return {each.id: found for each in naming if (found := _day_of(each))}
+    days = {each.id: _named_day(each) or (each.created_at if titled else None) for each in naming}
+    return {note: found.replace(hour=0, minute=0, second=0, microsecond=0) for note, found in days.items() if found}
 
 
 def _names(text: str, words: Sequence[str]) -> bool:
     return set(_WORD.findall(text.lower())).issuperset(words)
 
 
-def _day_of(candidate: Candidate) -> datetime | None:
+def _named_day(candidate: Candidate) -> datetime | None:
+    """Return the day that a note's text names, if it is the only one."""
     named = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
     days = [each.start for each in named if each.start and each.end == each.start + timedelta(days=1)]
-    moment = days[0] if len(days) == 1 else candidate.created_at
-    return moment and moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return days[0] if len(days) == 1 else None
