@@ -30,7 +30,7 @@ def _systems() -> list[System]:
     default = presets()["default"]
 
     def boosted(name: str, **settings: Any) -> System:
-        stages = [rules for rules in default.stages if rules.stage != "temporal_boost"]
+        stages = [rules for rules in default.stages if rules.stage not in ("temporal_boost", "time_match")]
         if settings:
             stages.append(StageRules("temporal_boost", settings))
         return changed(default, name, stages=tuple(stages))

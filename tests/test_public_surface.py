@@ -30,17 +30,19 @@ SURFACE = {
     """,
     "recollect.stores": "open_store",
     "recollect.query": """
-        AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion Token TrigramIndex
-        TrigramMatch augment_with_temporal compile_fts5 date_search_tokens exclusion expand_aliases expand_temporal
-        expression jaccard normalise parse parse_question_date query_tokens render render_fts5 render_fts5_exclusion
-        sanitise slug_text strongest_term trigram_search trigrams with_dates
+        AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion TimeInterval Token
+        TrigramIndex TrigramMatch augment_with_temporal compile_fts5 date_search_tokens dates_in_text exclusion
+        expand_aliases expand_temporal expression find_time_expressions jaccard normalise parse parse_question_date
+        query_tokens render render_fts5 render_fts5_exclusion sanitise slug_text strongest_term
+        trigram_search trigrams with_dates
     """,
     "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",
     "recollect.ranking": """
-        AnchorExtractor Calibration CompositeWeights DEFAULT_TEMPORAL_BOOST Intent Loan RegexAnchorExtractor TimeAnchor
-        Unanimity add_loans calibration_of composite confidence detect_intent exact_match importance_prior
+        AnchorExtractor Calibration CompositeWeights DEFAULT_TEMPORAL_BOOST DEFAULT_TIME_BOOST Intent Loan
+        RegexAnchorExtractor TimeAnchor Unanimity add_loans boost_time_matches calibration_of composite confidence
+        detect_intent exact_match importance_prior
         intent_multiplier lift_sessions merge_reranked multiply_by_loans one_hop random_walk rerank_text
-        reweight_by_intent step_back temporal temporal_boost unanimity weigh_turns
+        reweight_by_intent step_back temporal temporal_boost time_match unanimity weigh_turns
     """,
     "recollect.retrieval": """
         Attempt Context ContextRules FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules

@@ -34,7 +34,7 @@ def test_they_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns:
         shown = run("presets", *arguments).stdout.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
         assert max(map(len, shown.splitlines())) <= columns
         assert "…" not in shown
-        assert "temporal_boost" in shown
+        assert "time_match" in shown
 
 
 def test_one_of_them_says_where_it_differs(run: Run) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recollect import Candidate
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.ranking import (
+    boost_time_matches,
     composite,
     exact_match,
     importance_prior,
@@ -31,6 +32,7 @@ STAGES: dict[str, Stage] = {
     "composite": lambda notes: composite(notes, now=NOW),
     "temporal, added": lambda notes: temporal_boost(notes, query="yesterday", now=NOW),
     "temporal, multiplied": lambda notes: temporal_boost(notes, query="yesterday", now=NOW, combine="multiply"),
+    "time match": lambda notes: boost_time_matches(notes, query="since May, before the tea", now=NOW),
     "importance": importance_prior,
     "exact": lambda notes: exact_match(notes, query="tea", bonus=0.3),
 }

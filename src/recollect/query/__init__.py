@@ -10,6 +10,8 @@ from recollect.query.fts5 import compile_fts5, render_fts5, render_fts5_exclusio
 from recollect.query.normalisation import normalise
 from recollect.query.parser import MAX_LENGTH, parse
 from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal, with_dates
+from recollect.query.time_expressions import dates_in_text, find_time_expressions
+from recollect.query.time_intervals import TimeInterval
 from recollect.query.tree import Query, Token
 from recollect.query.trigrams import TrigramIndex, TrigramMatch, jaccard, slug_text, trigram_search, trigrams
 from recollect.query.words import query_tokens, sanitise, strongest_term
@@ -25,16 +27,19 @@ __all__ = [
     "Query",
     "Renderer",
     "TemporalExpansion",
+    "TimeInterval",
     "Token",
     "TrigramIndex",
     "TrigramMatch",
     "augment_with_temporal",
     "compile_fts5",
     "date_search_tokens",
+    "dates_in_text",
     "exclusion",
     "expand_aliases",
     "expand_temporal",
     "expression",
+    "find_time_expressions",
     "jaccard",
     "normalise",
     "parse",

@@ -16,10 +16,12 @@ from recollect.ranking.replacement import step_back
 from recollect.ranking.reranking import merge_reranked, rerank_text
 from recollect.ranking.sessions import lift_sessions
 from recollect.ranking.spreading import Loan, add_loans, multiply_by_loans, one_hop, random_walk
+from recollect.ranking.time_match import DEFAULT_TIME_BOOST, boost_time_matches, time_match
 from recollect.ranking.turns import weigh_turns
 
 __all__ = [
     "DEFAULT_TEMPORAL_BOOST",
+    "DEFAULT_TIME_BOOST",
     "AnchorExtractor",
     "Calibration",
     "CompositeWeights",
@@ -29,6 +31,7 @@ __all__ = [
     "TimeAnchor",
     "Unanimity",
     "add_loans",
+    "boost_time_matches",
     "calibration_of",
     "composite",
     "confidence",
@@ -46,6 +49,7 @@ __all__ = [
     "step_back",
     "temporal",
     "temporal_boost",
+    "time_match",
     "unanimity",
     "weigh_turns",
 ]

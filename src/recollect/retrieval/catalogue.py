@@ -55,7 +55,7 @@ DEFAULT = Preset(
     stages=(
         StageRules("session", {"weight": 0.33}),
         StageRules("turns", {"speaker": 0.2, "asks": 0.1, "length": 0.1}),
-        StageRules("temporal_boost", {"boost": 0.4, "combine": "multiply"}),
+        StageRules("time_match", {"boost": 0.5}),
         StageRules("replaced", {"factor": 0.5}),
         StageRules("duplicates"),
     ),

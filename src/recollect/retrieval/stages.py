@@ -14,7 +14,9 @@ from recollect.fusion import deduplicate
 from recollect.model import Candidate
 from recollect.ranking import (
     DEFAULT_TEMPORAL_BOOST,
+    DEFAULT_TIME_BOOST,
     CompositeWeights,
+    boost_time_matches,
     composite,
     exact_match,
     importance_prior,
@@ -94,6 +96,12 @@ def _temporal_boost(
     return temporal_boost(found, query=scene.query, now=scene.now, boost=boost, combine=combine)
 
 
+def _time_match(
+    found: list[Candidate], scene: Scene, *, boost: float = DEFAULT_TIME_BOOST, events: bool = True
+) -> list[Candidate]:
+    return boost_time_matches(found, query=scene.query, now=scene.now, boost=boost, events=events)
+
+
 def _importance(found: list[Candidate], _: Scene, *, base: float = 0.7, slope: float = 0.3) -> list[Candidate]:
     return importance_prior(found, base=base, slope=slope)
 
@@ -126,6 +134,7 @@ STAGES: dict[str, Callable[..., list[Candidate]]] = {
     "composite": _composite,
     "temporal": _temporal,
     "temporal_boost": _temporal_boost,
+    "time_match": _time_match,
     "importance": _importance,
     "exact_match": _exact_match,
     "session": _session,

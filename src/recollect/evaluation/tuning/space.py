@@ -64,6 +64,7 @@ STAGE_VALUES = {
     "temporal.importance": (0.0, 0.05, 0.15, 0.3),
     "temporal.boost": (0.0, 0.1, 0.2, 0.4, 0.8),
     "temporal_boost.boost": (0.0, 0.1, 0.2, 0.4, 0.8, 1.6),
+    "time_match.boost": (0.0, 0.25, 0.5, 0.75, 1.0),
     "importance.slope": (0.0, 0.1, 0.3, 0.6),
     "exact_match.bonus": (0.0, 0.1, 0.2, 0.5, 1.0),
     "session.weight": (0.0, 0.25, 0.5, 0.75),
@@ -74,8 +75,10 @@ STAGE_VALUES = {
 }
 """The values that constants of stages are tried with, where a preset has the stage."""
 
-LEFT_ALONE = frozenset(("intent.characters", "composite.relevance", "temporal.relevance", "importance.base"))
-"""Constants that would change only speed, or the scale of all scores."""
+LEFT_ALONE = frozenset(
+    ("intent.characters", "composite.relevance", "temporal.relevance", "time_match.events", "importance.base")
+)
+"""Constants that would change only speed, the scale of all scores, or few questions."""
 
 
 def search_space(preset: Preset) -> tuple[Parameter, ...]:

@@ -1,0 +1,232 @@
+"""Times that a text names, as intervals: "last March", "two weeks ago", "since 2025", "9 October".
+
+Tables and patterns, no grammar: ``time_rules`` recognises notations and resolves them against the calendar, and what
+stands before one ("since", "late", "the week before") changes it here. English is covered broadly; German, French,
+Spanish and Dutch with their common words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from recollect import arguments
+from recollect.query.time_intervals import DAY, Bounds, TimeInterval, Unit, month, period, shifted
+from recollect.query.time_rules import Mention, Words, away, date_mentions, mentions, number_before
+from recollect.query.time_words import TIME_WORDS, UNITS
+
+__all__ = ["MAX_CHARACTERS", "dates_in_text", "find_time_expressions"]
+
+MAX_CHARACTERS = 2000
+"""How much of a text is read."""
+
+
+def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
+    """Return the times that ``text`` names, seen from ``now``, in the order in which they are written.
+
+    A month, a day of a month, a season or a quarter without a year is the latest that does not lie in the future.
+    An ambiguous date such as 10/09/2026 yields one interval for each reading.
+
+    >>> now = datetime(2026, 11, 17, tzinfo=UTC)
+    >>> [interval.label for interval in find_time_expressions("dentist last march, or in October", now)]
+    ['March 2026', 'October 2026']
+    >>> find_time_expressions("how may I march on?", now)
+    ()
+    """
+    arguments.text("text", text)
+    moment = arguments.instant("now", now)
+    read = text[:MAX_CHARACTERS]
+    words = Words(read)
+    if TIME_WORDS.isdisjoint(words.lower) and not _DIGITS.search(read):
+        return ()
+    try:
+        return _resolved(words, moment)
+    except OverflowError:  # "9999 years ago": beyond the calendar
+        return ()
+
+
+def _resolved(words: Words, now: datetime) -> tuple[TimeInterval, ...]:
+    read = words.text
+    found: list[TimeInterval] = []
+    for mention in _ranges(read, mentions(words, now)):
+        if mention.certain and not _search_before(_EXCLUDED, read, mention.start):
+            intervals = _qualified(read, mention)
+            start = intervals[0].span[0]
+            found = [other for other in found if other.span[1] <= start] + intervals  # "last weekend before April 10"
+    return tuple(found)
+
+
+def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInterval, ...]:
+    """Return the dates and months with a year that a note's text names, each once; 2,000 characters are read.
+
+    A day without a year is of the year of ``reference``, the time at which the note was written; without a reference
+    it is passed over.
+
+    >>> [found.label for found in dates_in_text("Moved on 4 May, signed in March 2026.", datetime(2026, 1, 9))]
+    ['2026-05-04', 'March 2026']
+    """
+    arguments.text("text", text)
+    moment = None if reference is None else arguments.instant("reference", reference)
+    read = text[:MAX_CHARACTERS]
+    year = 2000 if moment is None else min(moment.year, 9998)  # the calendar ends with 9999
+    end_of_year = datetime(year, 12, 31, tzinfo=UTC)
+    found: dict[Bounds, TimeInterval] = {}
+    for offset, window in _around_digits(read):
+        for mention in date_mentions(Words(window), end_of_year):
+            if moment is not None or not mention.yearless:
+                for interval in _intervals(read, offset + mention.start, offset + mention.end, mention.bounds):
+                    found.setdefault((interval.start, interval.end), interval)
+    return tuple(found.values())
+
+
+def _around_digits(text: str) -> list[tuple[int, str]]:
+    """Return the parts of a text in which digits are, each with where it begins: a date is nowhere else."""
+    windows: list[tuple[int, int]] = []
+    for match in _DIGITS.finditer(text):
+        start, end = max(0, match.start() - _WINDOW), match.end() + _WINDOW
+        if windows and start <= windows[-1][1]:
+            windows[-1] = windows[-1][0], end
+        else:
+            windows.append((start, end))
+    return [(start, text[start:end]) for start, end in windows]
+
+
+_DIGITS = re.compile(r"\d+")
+_WINDOW = 24
+"""The longest date on one side of a number, such as "of September of 2026", is shorter."""
+
+
+def _intervals(text: str, start: int, end: int, bounds: Sequence[Bounds]) -> list[TimeInterval]:
+    return [TimeInterval(*each, text[start:end], (start, end)) for each in bounds]
+
+
+_EXCLUDED = r'\b(?-i:NOT)\s+["(]?\s*$'
+
+_RANGE = re.compile(
+    r"\s*(?:and|to|until|till|through|und|bis|et|y|en|tot|a|à|[-–—])\s*(?:in\s+|the\s+)?", re.IGNORECASE
+)
+_RANGE_LEAD = r"\b(?:(?P<between>between|zwischen|entre|tussen)|from|von|de|van|desde)\s+(?:the\s+)?$"
+
+
+_DASHES = frozenset(("-", "–", "—"))
+
+
+def _ranges(text: str, found: list[Mention]) -> list[Mention]:
+    """Return the mentions with "between A and B", "from A to B" and "A–B" as one: the start of A to the end of B."""
+    joined: list[Mention] = []
+    for mention in found:
+        first = joined[-1] if joined else None
+        if first is not None:
+            gap = text[first.end : mention.start]
+            lead = _search_before(_RANGE_LEAD, text, first.start)
+            if _RANGE.fullmatch(gap) and (lead or gap.strip() in _DASHES):
+                start, end = _start_before(first, mention), mention.bounds[-1][1]
+                if start < end:
+                    begin = lead.start() if lead else first.start
+                    joined[-1] = Mention(begin, mention.end, [(start, end)], ranged=True)
+                    continue
+        joined.append(mention)
+    return joined
+
+
+def _start_before(first: Mention, last: Mention) -> datetime:
+    """Return when a range starts; a month or day without a year is the last one before the range's end."""
+    start, end = first.bounds[0][0], last.bounds[-1][0]
+    if first.yearless:
+        number, day_of_month = first.yearless
+        starts = [month(end.year - back, number)[0] + (max(day_of_month, 1) - 1) * DAY for back in (0, 1)]
+        return starts[0] if starts[0] <= end else starts[1]
+    return start
+
+
+_PART = (
+    r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start)\s+of|anfang|début)|"
+    r"(?P<middle>mid|(?:the\s+)?middle\s+of|mitte|mi)|"
+    r"(?P<late>late|(?:(?:towards?|at|by)\s+)?(?:the\s+)?end\s+of|ende|fin))(?:\s+in)?[\s-]+(?:the\s+)?$"
+)
+_BORDER = r"\s+(?:(?P<before>before|prior\s+to)|after|following)\s+(?:the\s+)?$"
+_WEEK_OF = r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"
+_OPEN = (
+    r"\b(?:(?P<since>since|ever\s+since|seit|depuis|desde|sinds)|"
+    r"(?P<until>until|till|up\s+to|through|by|bis|jusqu['’](?:en|à|au)|hasta|tot)|"
+    r"(?P<before>before|prior\s+to|earlier\s+than|vor|avant|antes\s+de|voor)|"
+    r"(?P<after>after|later\s+than|nach|après|después\s+de|na))\s+(?:the\s+|in\s+|le\s+|el\s+|dem\s+)?$"
+)
+_FROM = r"\bfrom\s+$"
+_ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
+
+
+def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
+    """Return a mention as the words before it change it: a part of it, a distance to it, or an open interval."""
+    if mention.ranged:
+        return _intervals(text, mention.start, mention.end, mention.bounds)
+    part = _search_before(_PART, text, mention.start)
+    if part:
+        mention = replace(mention, start=part.start(), bounds=[_third(*bounds, part) for bounds in mention.bounds])
+    border = _search_before(_BORDER, text, mention.start)
+    distant = _at_distance(text, border, mention) if border else []
+    if distant:
+        return distant
+    for pattern, change in ((_WEEK_OF, _week_of), (_OPEN, _opened)):
+        match = _search_before(pattern, text, mention.start)
+        if match:
+            bounds = [change(match, *each) for each in mention.bounds]
+            return _intervals(text, match.start(), mention.end, bounds)
+    onwards = _ONWARDS.match(text, mention.end) if _search_before(_FROM, text, mention.start) else None
+    if onwards:
+        return _intervals(text, mention.start, onwards.end(), [(start, None) for start, _ in mention.bounds])
+    return _intervals(text, mention.start, mention.end, mention.bounds)
+
+
+def _search_before(pattern: str, text: str, position: int) -> re.Match[str] | None:
+    """Search right before a position; the pattern is compiled when it is first needed, not when this is imported."""
+    return re.compile(pattern, re.IGNORECASE).search(text, max(0, position - _LONGEST_LEAD), position)
+
+
+_LONGEST_LEAD = 40
+
+
+def _third(start: datetime, end: datetime, part: re.Match[str]) -> tuple[datetime, datetime]:
+    """Return the first, the middle or the last third of an interval."""
+    third = (end - start) // 3
+    if part["early"]:
+        return start, start + third
+    return (start + third, end - third) if part["middle"] else (end - third, end)
+
+
+def _at_distance(text: str, border: re.Match[str], mention: Mention) -> list[TimeInterval]:
+    """Return "the week before" a day or "two weeks after" it, as an interval."""
+    offset = max(0, border.start() - _LONGEST_LEAD)
+    words = Words(text[offset : border.start()])
+    index = len(words.lower) - 1
+    unit = UNITS.get(words.at(index))
+    first, number = number_before(words, index)
+    if unit is None or (number is None and words.before(index) not in ("the", "last")):
+        return []
+    begin = offset + words.spans[first if number else index - 1][0]
+    bounds = [_beside(*each, unit, number, before=bool(border["before"])) for each in mention.bounds]
+    return _intervals(text, begin, mention.end, bounds)
+
+
+def _beside(start: datetime, end: datetime, unit: Unit, number: tuple[int, int] | None, *, before: bool) -> Bounds:
+    last = end - DAY
+    if unit == "weekend":
+        saturday = start - ((start.weekday() + 1) % 7 + 1) * DAY if before else last + (5 - last.weekday()) % 7 * DAY
+        return saturday, saturday + 2 * DAY
+    if number is None:
+        return (shifted(start, unit, -1), start) if before else (end, shifted(end, unit, 1))
+    return away(start, unit, number, -1) if before else away(last, unit, number, 1)
+
+
+def _week_of(match: re.Match[str], start: datetime, _: datetime) -> Bounds:
+    return period("week" if match["unit"].lower() == "week" else "weekend", start)
+
+
+def _opened(match: re.Match[str], start: datetime, end: datetime) -> Bounds:
+    if match["since"]:
+        return start, None
+    if match["until"]:
+        return None, end
+    return (None, start) if match["before"] else (end, None)

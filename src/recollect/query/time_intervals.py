@@ -1,0 +1,138 @@
+"""Half-open intervals of time in UTC, and the calendar arithmetic that makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
+
+from recollect.query.dates import MONTHS, rolled
+
+__all__ = ["DAY", "Bounds", "TimeInterval", "Unit", "day", "last_weekday", "month", "period", "season", "shifted"]
+
+DAY = timedelta(days=1)
+
+Bounds: TypeAlias = tuple[datetime | None, datetime | None]
+"""Start and end of an interval; ``None`` where it is open."""
+
+Unit: TypeAlias = Literal["day", "week", "weekend", "month", "quarter", "year"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeInterval:
+    """The time from ``start`` up to, but without, ``end``, both in UTC; ``None`` where it is open.
+
+    >>> TimeInterval(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)).label
+    'March 2026'
+    """
+
+    start: datetime | None
+    end: datetime | None
+    text: str = ""
+    """What was written."""
+    span: tuple[int, int] = (0, 0)
+    """Where it was written: the offsets of its first character and of the one behind its last."""
+
+    def contains(self, moment: datetime) -> bool:
+        """Return whether a moment lies within the interval."""
+        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
+
+    def distance(self, moment: datetime) -> timedelta:
+        """Return how far a moment is from the interval; nothing within it."""
+        if self.start is not None and moment < self.start:
+            return self.start - moment
+        return moment - self.end if self.end is not None and moment >= self.end else timedelta()
+
+    def overlaps(self, other: TimeInterval) -> bool:
+        """Return whether the intervals have a moment in common."""
+        return (self.start is None or other.end is None or self.start < other.end) and (
+            other.start is None or self.end is None or other.start < self.end
+        )
+
+    def covers(self, other: TimeInterval) -> bool:
+        """Return whether all of another interval lies within this one."""
+        from_start = self.start is None or (other.start is not None and self.start <= other.start)
+        return from_start and (self.end is None or (other.end is not None and other.end <= self.end))
+
+    @property
+    def label(self) -> str:
+        """The interval in words: a year, a month, a day, or where it begins and ends, both days included."""
+        start, end = self.start, self.end
+        if start is None or end is None:
+            if start is not None:
+                return f"the time since {start.date()}"
+            return "any time" if end is None else f"the time before {end.date()}"
+        if end - start == DAY and start == day(start)[0]:
+            return str(start.date())
+        if start.day == end.day == 1 and start.hour == end.hour == 0:
+            months = 12 * (end.year - start.year) + end.month - start.month
+            if months == 1:
+                return f"{MONTHS[start.month - 1]} {start.year}"
+            if months == 12 and start.month == 1:
+                return str(start.year)
+        return f"{start.date()} to {(end - timedelta(microseconds=1)).date()}"
+
+
+def day(moment: datetime) -> tuple[datetime, datetime]:
+    """Return the bounds of the day that a moment lies in."""
+    start = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+    return start, start + DAY
+
+
+def month(year: int, number: int, count: int = 1) -> tuple[datetime, datetime]:
+    """Return the bounds of ``count`` months from a month on; numbers outside of 1 to 12 roll over.
+
+    >>> [str(bound.date()) for bound in month(2026, 13)]
+    ['2027-01-01', '2027-02-01']
+    """
+    return rolled(year, number, 1), rolled(year, number + count, 1)
+
+
+def season(year: int, first_month: int) -> tuple[datetime, datetime]:
+    """Return the bounds of the season of three months that begins with a month."""
+    return month(year, first_month, 3)
+
+
+def period(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, datetime]:
+    """Return the bounds of the calendar period that a moment lies in, or of the one so many periods later.
+
+    Weeks begin on Monday, as in ISO 8601; the weekend is Saturday and Sunday of the moment's week.
+
+    >>> [str(bound.date()) for bound in period("week", datetime(2026, 11, 17, tzinfo=UTC), -1)]
+    ['2026-11-09', '2026-11-16']
+    """
+    today = day(moment)[0]
+    if unit == "day":
+        return today + offset * DAY, today + (offset + 1) * DAY
+    if unit in ("week", "weekend"):
+        monday = today + (7 * offset - today.weekday()) * DAY
+        return (monday if unit == "week" else monday + 5 * DAY), monday + 7 * DAY
+    if unit == "month":
+        return month(today.year, today.month + offset)
+    if unit == "quarter":
+        return month(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * offset, 3)
+    return month(today.year + offset, 1, 12)
+
+
+def shifted(moment: datetime, unit: Unit, count: int) -> datetime:
+    """Return midnight of the day that lies ``count`` units later; a day that a month lacks becomes its last.
+
+    >>> shifted(datetime(2026, 3, 31, tzinfo=UTC), "month", -1).date().isoformat()
+    '2026-02-28'
+    """
+    today = day(moment)[0]
+    if unit in ("day", "week", "weekend"):
+        return today + count * (1 if unit == "day" else 7) * DAY
+    months = count * {"month": 1, "quarter": 3, "year": 12}[unit]
+    start, end = month(today.year, today.month + months)
+    return min(start + (today.day - 1) * DAY, end - DAY)
+
+
+def last_weekday(moment: datetime, weekday: int) -> datetime:
+    """Return midnight of the last such day before a moment's own; Monday is 0.
+
+    >>> last_weekday(datetime(2026, 11, 17, tzinfo=UTC), 1).date().isoformat()
+    '2026-11-10'
+    """
+    today = day(moment)[0]
+    return today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY

@@ -1,0 +1,544 @@
+"""The notations of times, and what they mean on the calendar.
+
+Dates in digits are found by patterns. Everything else hangs on a word that stands in the tables of ``time_words``: a
+month, a weekday, a season, a unit or a phrase; its rule looks at the words beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from recollect.query.time_intervals import DAY, Unit, day, last_weekday, month, period, season, shifted
+from recollect.query.time_words import (
+    AGO,
+    AGO_BEFORE,
+    CERTAIN_MONTHS,
+    LONGEST_PHRASE,
+    MONTH_LEADS,
+    MONTH_NUMBERS,
+    NUMBERS,
+    ORDINALS,
+    PAST,
+    PAST_BEHIND,
+    PHRASE_STARTS,
+    PHRASES,
+    RELATIVE,
+    SEASON_LEADS,
+    SEASON_STARTS,
+    UNITS,
+    WEEKDAY_LEADS,
+    WEEKDAY_NUMBERS,
+    WEEKS_OF_MONTH,
+    YEAR_LEADS,
+)
+
+__all__ = ["Mention", "Words", "away", "date_mentions", "mentions", "number_before", "number_range", "tolerance_of"]
+
+
+@dataclass(slots=True)
+class Mention:
+    """A time as it was written, and what it means."""
+
+    start: int
+    """Where it begins in the text."""
+    end: int
+    bounds: list[tuple[datetime, datetime]]
+    yearless: tuple[int, int] | None = None
+    """Month and first day (0: the whole month), where the year was left to be understood."""
+    certain: bool = True
+    """Whether it is a time by itself; otherwise only as one end of a range."""
+    ranged: bool = False
+    """Whether it has both a start and an end of its own."""
+
+
+class Words:
+    """The words and numbers of a text, in lower case, and where they stand."""
+
+    __slots__ = ("lower", "spans", "text")
+
+    def __init__(self, text: str) -> None:
+        """Cut a text into runs of letters and runs of digits."""
+        self.text = text
+        matches = list(_WORD.finditer(text))
+        self.lower = [match[0].lower() for match in matches]
+        self.spans = [match.span() for match in matches]
+
+    def at(self, index: int) -> str:
+        """Return a word in lower case; none where there is no such place."""
+        return self.lower[index] if 0 <= index < len(self.lower) else ""
+
+    def written(self, index: int) -> str:
+        """Return a word as it was written."""
+        start, end = self.spans[index]
+        return self.text[start:end]
+
+    def gap(self, index: int) -> str:
+        """Return what stands between a word and the next; at the end of the text, what follows."""
+        end = self.spans[index][1]
+        return self.text[end : self.spans[index + 1][0]] if index + 1 < len(self.spans) else self.text[end:]
+
+    def spaced(self, index: int) -> bool:
+        """Return whether nothing but a space stands between a word and the next."""
+        return 0 <= index < len(self.spans) - 1 and self.gap(index).isspace()
+
+    def before(self, index: int) -> str:
+        """Return the word before one, if nothing but a space stands between them."""
+        return self.lower[index - 1] if index and self.spaced(index - 1) else ""
+
+    def two_before(self, index: int) -> str:
+        """Return the two words before one."""
+        first = self.before(index - 1) if index else ""
+        return f"{first} {self.before(index)}" if first else ""
+
+    def ends_clause(self, index: int) -> bool:
+        """Return whether a word is the last of its sentence or clause."""
+        gap = self.gap(index).lstrip()
+        return gap[:1] in _CLAUSE_ENDS if gap else index == len(self.spans) - 1
+
+
+_WORD = re.compile(r"\d+|[^\W\d_]+")
+_CLAUSE_ENDS = frozenset("?.!,;:)")
+
+
+def mentions(words: Words, now: datetime) -> list[Mention]:
+    """Return the times that a text names, in the order of the text; where two overlap, what the earlier rule finds."""
+    found = _Claims(_numeric_dates(words))
+    for find in (_weeks_of_months, _named_dates, _quarters, _counted, _phrases, _weekdays, _seasons, _months, _years):
+        found.add(find(words, now))
+    return sorted(found.mentions, key=lambda mention: mention.start)
+
+
+def date_mentions(words: Words, now: datetime) -> list[Mention]:
+    """Return only the days, and the months with a year, that a text names."""
+    return sorted(_numeric_dates(words) + _named_dates(words, now), key=lambda mention: mention.start)
+
+
+class _Claims:
+    """Mentions that do not overlap."""
+
+    def __init__(self, first: list[Mention]) -> None:
+        self.mentions = first
+
+    def add(self, found: Iterable[Mention]) -> None:
+        for each in found:
+            if all(each.end <= other.start or other.end <= each.start for other in self.mentions):
+                self.mentions.append(each)
+
+
+# Dates in digits
+
+_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
+_YEAR_FIRST = re.compile(rf"(?<![\w./-]){_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)")
+_DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_YEAR}(?!\.\d)")
+_SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_YEAR}(?![-/]\d)")
+_YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
+
+
+def _numeric_dates(words: Words) -> list[Mention]:
+    """Return dates in digits; of 10/09/2026 both readings, unless only one is a date."""
+    found = []
+    for pattern in (_YEAR_FIRST, _DOTTED, _SLASHED):
+        for match in pattern.finditer(words.text):
+            pairs = {(int(match["month"]), int(match["day"]))}
+            if pattern is _SLASHED:
+                pairs |= {(second, first) for first, second in pairs}
+            days = [each for pair in sorted(pairs) for each in _days(int(match["year"]), *pair)]
+            if days:
+                found.append(Mention(*match.span(), days))
+    return found + [
+        Mention(*match.span(), [month(int(match["year"]), int(match["month"]))])
+        for match in _YEAR_AND_MONTH.finditer(words.text)
+    ]
+
+
+def _days(year: int, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
+    """Return the bounds of a month of a year, or of days of it; none where there are no such days."""
+    if not 1 <= number <= 12:
+        return []
+    start, end = month(year, number)
+    if not first:
+        return [(start, end)]
+    bounds = start + (first - 1) * DAY, start + (last or first) * DAY
+    return [bounds] if start <= bounds[0] < bounds[1] <= end else []
+
+
+def _latest(now: datetime, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
+    """Return the bounds of a month, or of days of it, in the latest year in which it has begun; or nothing."""
+    years = range(now.year, max(0, now.year - 9), -1)  # 29 February may be eight years ago
+    found = (bounds for year in years for bounds in _days(year, number, first, last) if bounds[0] <= now)
+    return [bounds for bounds in [next(found, None)] if bounds]
+
+
+# Days of months, and months with a year
+
+
+def _named_dates(words: Words, now: datetime) -> list[Mention]:
+    found = []
+    for index in _indexes(words, MONTH_NUMBERS):
+        mention = _day_before(words, index, now) or _day_behind(words, index, now) or _with_year(words, index)
+        if mention:
+            found.append(mention)
+    return found
+
+
+def _indexes(words: Words, table: Iterable[str]) -> list[int]:
+    known = table if isinstance(table, (dict, frozenset)) else frozenset(table)
+    return [index for index, word in enumerate(words.lower) if word in known]
+
+
+def _year_behind(words: Words, index: int) -> int:
+    """Return where a year stands behind a word, which "of" or a comma may part from it; 0 if there is none."""
+    place = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
+    if place >= len(words.spans) or not _JOINED.fullmatch(words.gap(index)):
+        return 0
+    return place if _is_year(words, place) else 0
+
+
+_JOINED = re.compile(r"\.?,?\s*")
+
+
+def _is_year(words: Words, index: int) -> bool:
+    word = words.at(index)
+    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20") and not words.gap(index)[:1].isalpha()
+
+
+def _is_day(words: Words, index: int) -> bool:
+    word = words.at(index)
+    return 0 < len(word) <= 2 and word.isdecimal() and 1 <= int(word) <= 31
+
+
+def _day_before(words: Words, index: int, now: datetime) -> Mention | None:
+    """Read "9 October", "the 9th of October 2026"."""
+    place = index - 1
+    if words.at(place) in ("of", "de"):
+        place -= 1
+    ordinal = words.at(place) in ORDINALS and place > 0 and not words.gap(place - 1)
+    place -= ordinal
+    if not _is_day(words, place) or not _DAY_GAP.fullmatch(words.gap(index - 1)):
+        return None
+    start = words.spans[place][0]
+    if words.text[max(0, start - 1) : start] in _PART_OF_NUMBER:
+        return None
+    stated = ordinal or place != index - 1 or words.before(place) in _DAY_LEADS
+    return _dated(words, (place, index), index, int(words.at(place)), 0, now, stated=stated)
+
+
+_DAY_GAP = re.compile(r"\.?\s+")
+_PART_OF_NUMBER = frozenset(".,:/$€£-#")
+_DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
+
+
+def _day_behind(words: Words, index: int, now: datetime) -> Mention | None:
+    """Read "October 9", "Oct 9th, 2026", "October 9-12"."""
+    place = index + 2 if words.at(index + 1) == "the" else index + 1
+    if not _is_day(words, place) or not _DAY_GAP.fullmatch(words.gap(index)):
+        return None
+    ordinal = words.at(place + 1) in ORDINALS and not words.gap(place)
+    last, until = place + ordinal, 0
+    if words.gap(last).strip() in ("-", "–") and _is_day(words, last + 1):
+        last, until = last + 1, int(words.at(last + 1))
+    if not _year_behind(words, last) and (_GOES_ON.match(words.gap(last)) or words.at(last + 1) in _COUNTED):
+        return None  # a time, a price, "May 4 people"
+    stated = ordinal or words.before(index) in _DAY_LEADS
+    return _dated(words, (index, last), index, int(words.at(place)), until, now, stated=stated)
+
+
+_GOES_ON = re.compile(r"[:%€$/]|[.,](?=\S)")
+_COUNTED = frozenset((*UNITS, "people", "persons", "times", "am", "pm", "hours", "minutes", "miles", "km", "percent"))
+
+
+def _dated(
+    words: Words, places: tuple[int, int], index: int, first: int, until: int, now: datetime, *, stated: bool
+) -> Mention | None:
+    """Return the day of a month, in the year behind it or in the latest that fits."""
+    number = MONTH_NUMBERS[words.at(index)]
+    start, last = places
+    year = _year_behind(words, last)
+    if year:
+        bounds = _days(int(words.at(year)), number, first, until)
+    elif words.written(index) in _VERBS and not stated:
+        return None  # "4 may be enough", "march 5 miles"
+    else:
+        bounds = _latest(now, number, first, until)
+    span = words.spans[start][0], words.spans[year or last][1]
+    return Mention(*span, bounds, None if year else (number, first)) if bounds else None
+
+
+_VERBS = frozenset(("may", "mar", "march"))
+
+
+def _with_year(words: Words, index: int) -> Mention | None:
+    """Read "March 2025"; Mars 2020 is a rover, French months are written small."""
+    year = _year_behind(words, index)
+    if not year or words.written(index) == "Mars":
+        return None
+    bounds = _days(int(words.at(year)), MONTH_NUMBERS[words.at(index)])
+    return Mention(words.spans[index][0], words.spans[year][1], bounds)
+
+
+# Quarters, numbers of units, phrases
+
+_QUARTER = re.compile(
+    r"\b(?:(?P<before>(?:19|20)\d\d)\s*[-/]?\s*)?(?:Q(?P<quarter>[1-4])\b|(?P<word>1st|2nd|3rd|4th|first|second|third|fourth)"
+    r"\s+quarter\b)(?:\s*[-/]?\s*(?:(?:of|in)\s+)?(?P<year>(?:19|20)\d\d)\b)?"
+)
+
+
+def _quarters(words: Words, now: datetime) -> Iterator[Mention]:
+    for match in _QUARTER.finditer(words.text):
+        number = int(match["quarter"]) if match["quarter"] else WEEKS_OF_MONTH[match["word"]] + 1
+        year = match["year"] or match["before"]
+        bounds = month(int(year) if year else now.year, 3 * number - 2, 3)
+        if not year and bounds[0] > now:
+            bounds = month(now.year - 1, 3 * number - 2, 3)
+        yield Mention(*match.span(), [bounds])
+
+
+def _counted(words: Words, now: datetime) -> Iterator[Mention]:
+    """Yield "two weeks ago", "the past two weeks", "in the past month"."""
+    for index in _indexes(words, UNITS):
+        mention = _distance(words, index, UNITS[words.at(index)], now)
+        if mention:
+            yield mention
+
+
+def _distance(words: Words, index: int, unit: Unit, now: datetime) -> Mention | None:
+    first, number = number_before(words, index)
+    lead = words.before(first)
+    start, end = words.spans[first][0], words.spans[index][1]
+    behind = words.at(index + 1) if words.spaced(index) else ""
+    if number is None:
+        within, _, article = words.two_before(index - 1).partition(" ")
+        rolling = lead == "past" or (lead in PAST and article == "the" and within in _WITHIN)
+        if not rolling or unit == "weekend":
+            return None
+        return Mention(words.spans[index - 1][0], end, [_up_to_now(now, unit, 1)])
+    if behind in AGO:
+        return Mention(start, words.spans[index + 1][1], [away(now, unit, number, -1)])
+    if lead in AGO_BEFORE or (lead == "a" and words.two_before(first - 1) == "il y"):
+        before = first - (1 if lead in AGO_BEFORE else 3)
+        return Mention(words.spans[before][0], end, [away(now, unit, number, -1)])
+    if behind == "from" and words.at(index + 2) in ("now", "today"):
+        return Mention(start, words.spans[index + 2][1], [away(now, unit, number, 1)])
+    return Mention(words.spans[first - 1][0], end, [_up_to_now(now, unit, number[1])]) if lead in PAST else None
+
+
+_WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
+
+
+def number_before(words: Words, index: int) -> tuple[int, tuple[int, int] | None]:
+    """Return where a number before a word begins, and its least and greatest value."""
+    for length in (3, 2, 1):
+        first = index - length
+        if first >= 0 and all(words.spaced(place) for place in range(first, index)):
+            text = " ".join(words.lower[first:index])
+            known = number_range(text)
+            if known and not (text.isdigit() and words.text[max(0, words.spans[first][0] - 1)] in ".,"):
+                return first, known
+    return index, None
+
+
+def number_range(text: str) -> tuple[int, int] | None:
+    """Return the least and the greatest number that digits or words may stand for.
+
+    >>> number_range("two"), number_range("a few"), number_range("many")
+    ((2, 2), (2, 5), None)
+    """
+    if text.isdecimal():
+        return (int(text), int(text)) if len(text) <= 4 else None
+    return NUMBERS.get(text)
+
+
+def away(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) -> tuple[datetime, datetime]:
+    """Return the day that is so far away, and some days around it, more of them the further it is."""
+    least, most = number
+    tolerance = tolerance_of(unit, most)
+    first, last = sorted(shifted(moment, unit, direction * count) for count in (least, most))
+    return first - tolerance, last + DAY + tolerance
+
+
+def tolerance_of(unit: Unit, count: int) -> timedelta:
+    """Return how far off a distance of so many units may be meant, on either side.
+
+    >>> tolerance_of("day", 2).days, tolerance_of("week", 2).days, tolerance_of("month", 3).days
+    (0, 4, 16)
+    """
+    if unit == "day":
+        return (0 if count <= 2 else max(1, round(0.15 * count))) * DAY
+    first, more, limit = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}.get(unit, (3, 1, 10))
+    return min(limit, first + more * (count - 1)) * DAY
+
+
+def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetime]:
+    return shifted(now, unit, -count), day(now)[1]
+
+
+def _weeks_of_months(words: Words, now: datetime) -> Iterator[Mention]:
+    """Yield "the second week of March"."""
+    for index in _indexes(words, ("week",)):
+        name, which = index + 2, WEEKS_OF_MONTH.get(words.before(index))
+        number = MONTH_NUMBERS.get(words.at(name)) if words.at(index + 1) in ("of", "in") else None
+        if which is not None and number is not None:
+            year = _year_behind(words, name)
+            start, end = (_days(int(words.at(year)), number) if year else _latest(now, number))[0]
+            week = (end - 7 * DAY, end) if which < 0 else (start + 7 * which * DAY, start + 7 * (which + 1) * DAY)
+            yield Mention(words.spans[index - 1][0], words.spans[year or name][1], [week])
+
+
+def _phrases(words: Words, now: datetime) -> Iterator[Mention]:
+    """Yield "yesterday", "last week", "la semana pasada", "recently" and their like."""
+    index = 0
+    while index < len(words.lower):
+        longest = min(LONGEST_PHRASE, len(words.lower) - index) if words.lower[index] in PHRASE_STARTS else 0
+        length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in PHRASES), 0)
+        last = index + length - 1
+        joined = all(words.gap(place) in _PHRASE_GAPS for place in range(index, last))
+        if length and joined and words.before(index) != "most":  # "most recently" compares
+            meaning = PHRASES[" ".join(words.lower[index : last + 1])]
+            part = words.before(index)
+            yield Mention(
+                words.spans[index - 1 if part in _PARTS else index][0],
+                words.spans[last][1],
+                [_phrase_bounds(meaning, part, now)],
+            )
+        index += max(length, 1)
+
+
+_PARTS = frozenset(("earlier", "later"))
+_PHRASE_GAPS = frozenset((" ", "-", "'", "’"))
+
+
+def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[datetime, datetime]:
+    unit, offset = meaning
+    today = day(now)
+    if unit == "days":  # so many days up to today
+        return today[0] - offset * DAY, today[1]
+    if unit == "the weekend":
+        return period("weekend", now, 0 if now.weekday() >= 5 else -1)
+    start, end = period(unit, now, offset)  # type: ignore[arg-type]
+    if part == "earlier":
+        return start, today[1]
+    return (today[0], end) if part == "later" else (start, end)
+
+
+# Weekdays, seasons, months and years
+
+
+def _relative(words: Words, index: int) -> tuple[int, str]:
+    """Return where "last", "this" or "next" before a word begins, and which of them it is: the English one."""
+    for length, text in ((2, words.two_before(index)), (1, words.before(index))):
+        if text in RELATIVE:
+            return index - length, text
+        if text in PAST:
+            return index - length, "last"
+    if words.spaced(index) and words.at(index + 1) in PAST_BEHIND:
+        return index, "last"
+    return index, ""
+
+
+def _weekdays(words: Words, now: datetime) -> Iterator[Mention]:
+    """Yield weekdays: the last one before today, or by "this" and "next" that of this week and of the next."""
+    for index in _indexes(words, WEEKDAY_NUMBERS):
+        weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.written(index)
+        first, relative = _relative(words, index)
+        last = index + (words.at(index + 1) in PAST_BEHIND)
+        stated = bool(relative) or words.before(index) in WEEKDAY_LEADS
+        alone = words.ends_clause(last) and (relative or name[0].isupper()) and words.before(index) not in _RECURRING
+        if not alone and (not stated or len(name) <= 4):
+            continue  # "the Monday meeting", "the sun sets"
+        if not relative and words.at(index + 1) in _PLURAL:
+            continue  # "on Saturday mornings"
+        if RELATIVE.get(relative, -1) < 0:
+            bounds = day(last_weekday(now, weekday))
+        elif "coming" in relative:
+            bounds = day(last_weekday(now, weekday) + (14 if now.weekday() == weekday else 7) * DAY)
+        else:
+            bounds = day(period("week", now, RELATIVE[relative])[0] + weekday * DAY)
+        yield Mention(words.spans[first][0], words.spans[last][1], [bounds])
+
+
+_RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
+_PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
+
+
+def _seasons(words: Words, now: datetime) -> Iterator[Mention]:
+    """Yield seasons; winter 2025 may be either end of that year, so that it has two readings."""
+    for index in _indexes(words, SEASON_STARTS):
+        start = SEASON_STARTS[words.at(index)]
+        first, relative = _relative(words, index)
+        year = _year_behind(words, index)
+        last = year or index + (words.at(index + 1) in PAST_BEHIND)
+        if year:
+            both = _SECOND_YEAR.match(words.text, words.spans[year][1])
+            years = (
+                (int(words.at(year)) - 1, int(words.at(year))) if start == 12 and not both else (int(words.at(year)),)
+            )
+            bounds = [season(each, start) for each in years]
+        elif relative:
+            bounds = [_yearly(now, lambda each, start=start: season(each, start), relative)]  # type: ignore[misc]
+        else:
+            lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
+            follows = words.text[words.spans[index][1] :]
+            if (lead not in SEASON_LEADS and words.before(index) not in SEASON_LEADS) or _NO_SEASON.match(follows):
+                continue  # "fall off a bike", "in Spring Boot"
+            this = season(now.year, start)
+            bounds = [this if this[0] <= now else season(now.year - 1, start)]
+        yield Mention(words.spans[first][0], words.spans[last][1], bounds)
+
+
+_SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
+_NO_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
+
+
+def _yearly(
+    now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], relative: str
+) -> tuple[datetime, datetime]:
+    """Return what is there once a year: the last that is over, that of this year, or the next to begin."""
+    years = [in_year(now.year + offset) for offset in range(-2, 3)]
+    offset = RELATIVE[relative]
+    if offset < 0:
+        return max(bounds for bounds in years if bounds[1] <= now)
+    return years[2] if offset == 0 else min(bounds for bounds in years if bounds[0] > now)
+
+
+def _months(words: Words, now: datetime) -> Iterator[Mention]:
+    """Yield months without a year: by "last" or "next", else the latest that has begun."""
+    for index in _indexes(words, MONTH_NUMBERS):
+        number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
+        first, relative = _relative(words, index)
+        start, end = words.spans[index]
+        if relative and not (relative == "this" and name in _VERBS):  # "this may take a while"
+            bounds = [_yearly(now, lambda year, number=number: month(year, number), relative)]  # type: ignore[misc]
+            yield Mention(words.spans[first][0], end, bounds)
+            continue
+        lead = words.before(index)
+        person = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by"))
+        stated = (
+            lead in MONTH_LEADS or words.two_before(index) in MONTH_LEADS or words.text[:start].lower().endswith("mid-")
+        )
+        certain = words.at(index) in CERTAIN_MONTHS or (stated and not person)
+        if certain or name[0].isupper() or lead in ("between", "and", "from", "to"):
+            # "May and June went home" names no time; "between May and June" does.
+            yield Mention(start, end, _latest(now, number), (number, 0), certain=certain)
+
+
+_POSSESSIVE = re.compile(r"['’]s\b")
+
+
+def _years(words: Words, _: datetime) -> Iterator[Mention]:
+    for index in range(len(words.lower)):
+        if _is_year(words, index):
+            start, end = words.spans[index]
+            around = words.text[max(0, start - 1) : start], words.text[end : end + 1]
+            if around[0] in _PART_OF_YEAR or around[1] in _PART_OF_YEAR or _DECIMAL.match(words.text, end):
+                continue
+            lead, leads = words.before(index), words.two_before(index)
+            certain = lead in YEAR_LEADS or leads in YEAR_LEADS or (lead in ("of", "for") and words.ends_clause(index))
+            yield Mention(start, end, [month(int(words.at(index)), 1, 12)], certain=certain)
+
+
+_PART_OF_YEAR = frozenset("/:#$€£%_")
+_DECIMAL = re.compile(r"[.,]\d")

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import ArgumentError, Candidate
+from recollect.evaluation import evaluate, load_dataset, paired_difference
+from recollect.query import find_time_expressions
+from recollect.ranking import boost_time_matches, time_match
+from recollect.retrieval import presets
+
+NOW = datetime(2026, 11, 17, tzinfo=UTC)
+
+
+def note(created: str | None, name: str = "n", score: float = 1.0, **values: Any) -> Candidate:
+    return Candidate(name, score=score, created_at=created, **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("query", "created", "expected"),
+    [
+        # March has 31 days: nothing is left 15 days before and behind it
+        ("in March", "2026-03-01", 1.0),
+        ("in March", "2026-03-31T23:59:59Z", 1.0),
+        ("in March", "2026-04-04", 0.8),
+        ("in March", "2026-02-26", 0.8),
+        ("in March", "2026-04-16", 0.0),
+        ("in March", "2025-03-14", 0.0),
+        # a week decays within three and a half days, a day within two
+        ("last week", "2026-11-16", 1.0 - 0 / 3.5),
+        ("last week", "2026-11-17", 1.0 - 1 / 3.5),
+        ("yesterday", "2026-11-15", 0.5),
+        ("yesterday", "2026-11-14", 0.0),
+        # open intervals decay within 7 days
+        ("since March", "2026-10-01", 1.0),
+        ("since March", "2026-02-22", 0.0),
+        ("before 2026", "2020-01-01", 1.0),
+        ("before 2026", "2026-01-04T12:00:00Z", 0.5),
+        ("before 2026", "2026-02-01", 0.0),
+        ("in March or in May", "2026-05-09", 1.0),
+        ("in March", None, 0.0),
+    ],
+)
+def test_creation_within_the_interval_counts_fully_and_near_it_less(
+    query: str, created: str | None, expected: float
+) -> None:
+    intervals = find_time_expressions(query, NOW)
+    assert time_match(note(created), intervals) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("in March", "Signed on 2026-03-09.", 1.0),
+        ("in March", "Signed in March 2026.", 1.0),
+        ("on 9 March", "Signed in March 2026.", 0.5),
+        ("in March", "Signed on 2026-04-01.", 0.0),
+        ("in March", "Signed on March 9.", 1.0),
+        ("since March", "Due on 2026-05-01.", 1.0),
+        ("in March", "Nothing of the kind.", 0.0),
+    ],
+)
+def test_a_date_in_the_text_counts_like_the_date_of_creation(query: str, text: str, expected: float) -> None:
+    intervals = find_time_expressions(query, NOW)
+    assert time_match(note("2026-06-01", content=text), intervals) == expected
+    assert time_match(note("2026-06-01", title=text), intervals) == expected
+
+
+def test_the_factor_is_bounded_by_the_boost_and_the_reason_says_why() -> None:
+    notes = [
+        note("2026-04-20", "april", 0.5),
+        note("2026-03-14", "march", 0.4),
+        note("2026-04-01T12:00:00Z", "soon", 0.3),
+        note("2026-04-02", "next", 0.2),
+        note("2026-07-01", "text", 0.1, content="Paid on 2026-03-02."),
+        note("2026-04-04", "days", 0.01),
+    ]
+    found = boost_time_matches(notes, query="dentist last march", now=NOW, boost=0.5)
+    assert {each.id: (round(each.score, 6), each.steps[0].reason) for each in found} == {
+        "march": (0.6, "created 2026-03-14, within March 2026"),
+        "april": (0.5, "no rule of this stage applies"),
+        "soon": (round(0.3 * (1 + 0.5 * (1 - 0.5 / 15)), 6), "created 2026-04-01, less than a day from March 2026"),
+        "next": (round(0.2 * (1 + 0.5 * (1 - 1 / 15)), 6), "created 2026-04-02, a day from March 2026"),
+        "text": (0.15, "its text names 2026-03-02, within March 2026"),
+        "days": (0.014, "created 2026-04-04, 3 days from March 2026"),
+    }
+
+
+def test_a_part_of_a_month_that_the_text_names_is_said() -> None:
+    (found,) = boost_time_matches([note(None, content="In March 2026.")], query="on 9 March", now=NOW, boost=0.5)
+    assert found.score == 1.25
+    assert found.steps[0].reason == "its text names March 2026, which includes 2026-03-09"
+
+
+@pytest.mark.parametrize("options", [{"query": "green tea"}, {"query": "yesterday", "boost": 0}])
+def test_without_a_time_or_a_boost_the_list_stays_as_it_was(options: dict[str, Any]) -> None:
+    notes = [note("2026-11-16", "a", 0.1), note(None, "b", 0.5)]
+    assert boost_time_matches(notes, now=NOW, **options) == notes
+
+
+def test_a_date_cannot_lift_a_note_that_has_nothing_to_do_with_the_query() -> None:
+    notes = [note("2026-01-01", "relevant", 0.5), note("2026-11-16", "dated", 0.01)]
+    assert boost_time_matches(notes, query="yesterday", now=NOW)[0].id == "relevant"
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ArgumentError, match="^boost: must be at least 0, got -1"):
+        boost_time_matches([], query="yesterday", now=NOW, boost=-1)
+    with pytest.raises(ArgumentError, match="^events: must be true or false, got 'no'"):
+        boost_time_matches([], query="yesterday", now=NOW, events="no")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="^query: must be a string"):
+        boost_time_matches([], query=None, now=NOW)  # type: ignore[arg-type]
+
+
+MOVE = note("2026-05-23", "move", 0.5, title="The move", content="Moved in, the piano needed six people.")
+BEFORE = note("2026-04-25", "before", 0.4, content="Bought forty boxes.")
+AFTER = note("2026-08-06", "after", 0.4, content="Bought curtain rails.")
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("what did we buy before the move?", "before"),
+        ("what did we buy until our move", "before"),
+        ("what did we buy after the move?", "after"),
+        ("what did we buy since Lena's move", "after"),
+    ],
+)
+def test_an_event_is_dated_by_the_note_that_it_is_the_title_of(query: str, first: str) -> None:
+    found = boost_time_matches([AFTER, BEFORE], query=query, now=NOW)
+    assert found == [AFTER, BEFORE]
+    found = boost_time_matches([AFTER, BEFORE, MOVE], query=query, now=NOW, boost=0.5)
+    assert next(each.id for each in found if each.id != "move") == first
+    assert next(each.score for each in found if each.id == "move") == 0.5  # the move is not before the move
+    assert boost_time_matches([AFTER, BEFORE, MOVE], query=query, now=NOW, events=False) == [AFTER, BEFORE, MOVE]
+
+
+def test_the_day_that_a_note_names_is_the_day_of_the_event() -> None:
+    plan = note("2026-01-09", "plan", content="The offsite is on 2026-06-10.")
+    early, late = note("2026-04-01", "early"), note("2026-09-01", "late")
+    found = boost_time_matches([early, late, plan], query="since the offsite in Lisbon", now=NOW, boost=0.5)
+    assert {each.id: each.score for each in found} == {"late": 1.5, "plan": 1.5, "early": 1.0}
+    assert found[0].steps[0].reason == "created 2026-09-01, within the time since 2026-06-10"
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        [note("2026-05-23", "a", title="The move"), note("2026-07-23", "b", title="Another move")],
+        [note("2026-05-23", "a", content="The move.")],
+        [note(None, "a", content="The move.")],
+        [note("2026-05-23", "a", content="Nothing of it.")],
+    ],
+)
+def test_an_event_of_which_the_candidates_do_not_clearly_tell_the_day_is_passed_over(
+    candidates: list[Candidate],
+) -> None:
+    assert boost_time_matches(candidates, query="before the move", now=NOW) == candidates
+    assert boost_time_matches(candidates, query="before the and after the", now=NOW) == candidates
+
+
+def test_notes_of_one_week_tell_the_days_of_an_event_together() -> None:
+    notes = [
+        note("2026-05-23T10:00:00Z", "a", title="The big move begins"),
+        note("2026-05-25T10:00:00Z", "b", title="The big move is done"),
+        note("2026-05-30", "c"),
+    ]
+    found = boost_time_matches(notes, query="after the big move", now=NOW, boost=0.5)
+    assert found[0].steps[0].reason == "created 2026-05-30, within the time since 2026-05-26"
+    assert found[0].steps[0].factor == 1.5
+
+
+def test_a_search_in_the_default_preset_uses_the_question_date(tmp_path: Any) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        for month in (1, 3, 5):
+            memory.add(f"Dentist: visit {month}.", path=f"{month}.md", created_at=f"2026-0{month}-10")
+        for query, asked, first in (
+            ("dentist last march", "2026-11-17", "3.md"),
+            ("dentist two months ago", "2026-07-10", "5.md"),
+            ("dentist last month", "2026-02-27", "1.md"),
+        ):
+            (hit, *_) = memory.search(query, question_date=asked)
+            assert hit.path == first
+            assert any(step.stage == "time match" and step.factor > 1 for step in hit.candidate.steps)
+        assert memory.search("dentist", now=NOW).hits[0].candidate.steps[-1].stage != "time match"
+
+
+def test_near_misses_fall_with_the_distance() -> None:
+    intervals = find_time_expressions("in March", NOW)
+    end = datetime(2026, 4, 1, tzinfo=UTC)
+    values = [time_match(Candidate("n", created_at=end + timedelta(days=days)), intervals) for days in range(20)]
+    assert values == sorted(values, reverse=True)
+    assert values[0] == 1.0
+    assert values[-1] == 0.0
+
+
+def test_the_stage_helps_on_the_temporal_set_and_leaves_queries_without_a_time_alone(tmp_path: Path) -> None:
+    dataset = load_dataset(Path(__file__).parents[2] / "studies" / "temporal")
+    assert len(dataset.questions) == 111
+    default = presets()["default"]
+    stages = tuple(rules for rules in default.stages if rules.stage != "time_match")
+    without, with_stage = evaluate(
+        dataset, [replace(default, name="without", stages=stages), default], embedder=None, cache=tmp_path
+    )
+    difference = paired_difference(with_stage.values["any@1"], without.values["any@1"])
+    assert difference.verdict == "better"
+    for question in dataset.questions:
+        if question.strata == ("no time",):
+            assert with_stage.rankings[question.id].ids == without.rankings[question.id].ids
