@@ -11,7 +11,7 @@ import recollect
 from recollect import Candidate, Memory
 from recollect.query import expand_aliases, parse
 from recollect.retrieval import recomputed_score
-from recollect.retrieval.exact_forms import CHARACTERS, discount_stem_only, has_unsafe_stem
+from recollect.retrieval.exact_forms import CHARACTERS, discount_stem_only, is_one_word
 
 
 def note(name: str, content: str, score: float, **fields: str) -> Candidate:
@@ -99,12 +99,22 @@ def test_a_weight_of_one_changes_nothing() -> None:
     assert scores("Ines", note("a", "in", 4.0), weight=1.0) == {"a": 4.0}
 
 
-def test_stems_that_a_stopword_shares() -> None:
-    assert [has_unsafe_stem(parse(query)) for query in ("Ines", "buses", "Ines kubernetes", "bus", "")] == [
+def test_of_several_words_only_unsafe_stems_are_looked_at() -> None:
+    assert scores("busy dentist", note("a", "the dentist's business", 4.0)) == {"a": 4.0}
+    assert scores("busy", note("a", "the dentist's business", 4.0)) == {"a": 2.0}
+
+
+def test_a_score_that_is_given_is_the_highest_without_the_word_as_written() -> None:
+    found, _ = discount_stem_only([note("a", "two mugs", 4.0), note("b", "a mug", 3.0)], parse("mug"), 0.5, highest=0.2)
+    assert {each.id: each.score for each in found} == {"a": 0.2, "b": 3.0}
+
+
+def test_which_queries_have_one_word() -> None:
+    assert [is_one_word(parse(query)) for query in ("Ines", "who is Ines?", "green tea", '"Ines"', "")] == [
+        True,
         True,
         False,
         False,
-        True,
         False,
     ]
 

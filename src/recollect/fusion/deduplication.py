@@ -49,7 +49,7 @@ def deduplicate(
 
 def _beginning(content: str) -> str:
     """Return the first words of a text; texts that are the same begin with the same."""
-    return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 3)[:3]).lower()
+    return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 12)[:12]).lower()
 
 
 def _recorded(candidate: Candidate, before: int, after: int, copies: Sequence[str]) -> Candidate:

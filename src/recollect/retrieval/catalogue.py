@@ -40,7 +40,7 @@ DEFAULT = Preset(
         least={"lexical": 0.0},
         by_strength=True,
         score_union=True,
-        chunk_penalty=0.15,
+        chunk_penalty=0.2,
     ),
     context=ContextRules(on=True, coverage=1.0),
     graph=GraphRules(
@@ -54,7 +54,7 @@ DEFAULT = Preset(
     ),
     stages=(
         StageRules("session", {"weight": 0.33}),
-        StageRules("turns", {"speaker": 0.2, "asks": 0.1, "length": 0.1}),
+        StageRules("turns", {"speaker": 0.3, "asks": 0.1, "length": 0.1}),
         StageRules("time_match", {"boost": 0.5}),
         StageRules("replaced", {"factor": 0.5}),
         StageRules("duplicates"),

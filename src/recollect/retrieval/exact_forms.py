@@ -51,31 +51,31 @@ def discount_stem_only(
 ) -> tuple[list[Candidate], Mapping[str, StemOnly]]:
     """Return lexical candidates with the matches by stem only discounted, best first, and what was discounted.
 
-    Of the words of the query that a note holds, those that it holds exactly or inflected count 1, those that it holds
-    by their stem only ``weight``; the note's score is multiplied by the mean. Where the query has one word, a note that
-    does not hold it exactly has at most ``weight`` times the lowest score of those that do, or at most ``highest``
-    where that is given. Phrases and prefixes are left alone, and so are words with punctuation inside. Each text is
-    read once, as far as :data:`CHARACTERS`.
+    A word that a note holds by its stem only counts ``weight``, all others 1, and the note's score is multiplied by the
+    mean over the query. Where the query has one word, a note that does not hold it exactly has at most ``weight`` times
+    the lowest score of those that do, or at most ``highest`` where that is given. Of several words only those are
+    looked at whose stem is a stopword or next to nothing: to read every text for each word takes longer than to search.
+    Phrases, prefixes and words with punctuation inside are left alone. Each text is read as far as :data:`CHARACTERS`.
 
     >>> from recollect.query import parse
     >>> notes = [Candidate("a", content="in town, in May", score=2.0), Candidate("b", content="Ines", score=1.0)]
     >>> [(note.id, note.score) for note in discount_stem_only(notes, parse("Ines"), 0.5)[0]]
     [('b', 1.0), ('a', 0.5)]
     """
-    words = _forms(tree.tokens)
+    every = _forms(tree.tokens)
+    words = every if len(every) == 1 else [group for group in every if any(map(_is_unsafe, group))]
     if weight >= 1 or not words:
         return list(candidates), {}
     read = [(candidate, *_read(candidate, words)) for candidate in candidates]
-    if len(words) == 1 and highest is None:
+    if len(every) == 1 and highest is None:
         lowest = min((candidate.score for candidate, exact, *_ in read if exact), default=None)
         highest = None if lowest is None else weight * lowest
     discounted: dict[str, StemOnly] = {}
     scored = []
-    for candidate, exact, inflected, by_stem in read:
-        held = len(exact) + len(inflected) + len(by_stem)
+    for candidate, _, inflected, by_stem in read:
         score = candidate.score
         if by_stem:
-            score *= (held - (1 - weight) * len(by_stem)) / held
+            score *= 1 - (1 - weight) * len(by_stem) / len(every)
         if highest is not None and (inflected or by_stem):
             score = min(score, highest)
         if score != candidate.score:
@@ -96,10 +96,16 @@ def is_one_word(tree: Query) -> bool:
     return len(_forms(tree.tokens)) == 1
 
 
+def _is_unsafe(form: _Form) -> bool:
+    """Return whether a word shares its stem with a stopword, or has next to none, as *Ines* has *in*."""
+    return form.stem != form.plain and (form.stem in STOPWORDS or len(form.stem) < _SHORTEST_STEM)
+
+
 def _read(candidate: Candidate, words: Sequence[Sequence[_Form]]) -> tuple[list[str], list[str], list[str]]:
     """Return which words a note holds exactly, which inflected, and which by their stem only, as they were written."""
     texts = (candidate.title, candidate.summary, candidate.path, candidate.content[:CHARACTERS])
-    text = normalise("\n".join(texts))
+    text = "\n".join(texts)
+    text = text if text.isascii() else normalise(text)
     folded = text.casefold()
     exact: list[str] = []
     others: list[Sequence[_Form]] = []
