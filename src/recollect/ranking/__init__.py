@@ -7,7 +7,7 @@ the stage did to it and why.
 from recollect.ranking.agreement import Unanimity, unanimity
 from recollect.ranking.anchors import AnchorExtractor, RegexAnchorExtractor, TimeAnchor
 from recollect.ranking.blend import CompositeWeights, composite
-from recollect.ranking.certainty import Calibration, calibration_of, confidence
+from recollect.ranking.certainty import Calibration, ConfidenceEvidence, calibration_of, confidence
 from recollect.ranking.exactness import exact_match
 from recollect.ranking.importance import importance_prior
 from recollect.ranking.intent import Intent, detect_intent, intent_multiplier, reweight_by_intent
@@ -25,6 +25,7 @@ __all__ = [
     "AnchorExtractor",
     "Calibration",
     "CompositeWeights",
+    "ConfidenceEvidence",
     "Intent",
     "Loan",
     "RegexAnchorExtractor",

@@ -61,7 +61,7 @@ DEFAULT = Preset(
     ),
     rerank=RerankRules(characters=1000),
     candidate_k=200,
-    answer_threshold=0.5,
+    answer_threshold=0.25,
 )
 
 JEFFS_BRAIN = Preset(

@@ -12,13 +12,14 @@ from recollect import arguments
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.model import Candidate, Filters
-from recollect.query import AliasTable, Query
+from recollect.query import AliasTable, Query, find_time_expressions
 from recollect.query.dates import QuestionDate
 from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
 from recollect.retrieval.chunk_penalty import discount_chunks
 from recollect.retrieval.chunks import Chunks, NamedChunks
+from recollect.retrieval.confidence import ConfidenceScorer
 from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.context import read_closely
 from recollect.retrieval.deadlines import Workers
@@ -27,7 +28,6 @@ from recollect.retrieval.failures import told
 from recollect.retrieval.focus import focused
 from recollect.retrieval.graph import explore, lend
 from recollect.retrieval.inheritance import inherit_confidence
-from recollect.retrieval.judgement import Judge
 from recollect.retrieval.lexical import LexicalLeg, Worded
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.rarity import Rarity, rarity_of
@@ -153,9 +153,9 @@ class Retrieval:
         lists = self._complete(walk, self._legs(walk, vector, retry=not skip_retry_ladder))
         lists = self._in_context(walk, lists)
         fused = self._ranked(walk, lists)
-        judge = Judge(walk.worded, lists["vector"], walk.calibration)
+        scorer = self._confidence_scorer(walk, fused)
         if lowest > 0:
-            sure = judge.above(lowest, fused, walk.trace)
+            sure = scorer.above(lowest, fused, walk.trace)
             walk.trace.below_min_confidence = len(fused) - len(sure)
             fused = sure
         second_stage = SecondStage(self._reranker, chosen.rerank, self._rerank_workers, self._reranker_timeout)
@@ -167,12 +167,27 @@ class Retrieval:
             top_n=read_by_reranker,
             legs=(lists["lexical"], lists["vector"]),
         )
-        hits = tuple(judge.hit(rank, candidate) for rank, candidate in enumerate(final[:wanted], start=1))
+        hits = tuple(scorer.hit(rank, candidate) for rank, candidate in enumerate(final[:wanted], start=1))
         superseded = [candidate for candidate in final if candidate.superseded_by]
-        hits = inherit_confidence(hits, superseded, lambda candidate: judge.hit(0, candidate).confidence)
+        hits = inherit_confidence(hits, superseded, lambda candidate: scorer.hit(0, candidate).confidence)
+        walk.trace.evidence = {hit.id: scorer.evidence(hit.candidate) for hit in hits}
         walk.trace.results = [hit.candidate for hit in hits]
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
         return SearchResult(query, hits, walk.trace)
+
+    def _confidence_scorer(self, walk: _Walk, ranked: Sequence[Candidate]) -> ConfidenceScorer:
+        """Return what computes the confidence of the candidates of a search."""
+        request = walk.request
+        names_times = any(stage.stage == "time_match" for stage in walk.preset.stages)
+        return ConfidenceScorer(
+            walk.worded,
+            ranked,
+            walk.calibration,
+            rarity=walk.rarity or self._rarity(walk, walk.worded.tree),
+            background=walk.background,
+            intervals=find_time_expressions(request.query, request.now) if names_times else (),
+            compares_scores=walk.preset.fusion.method == "convex",
+        )
 
     def _legs(self, walk: _Walk, vector: Any, *, retry: bool) -> dict[str, list[Candidate]]:
         """Run the legs that the mode asks for and return their lists by name; the query is embedded meanwhile."""
@@ -266,7 +281,7 @@ class Retrieval:
         if not rules.on or walk.trace.mode == "semantic" or worded.by_name or worded.tree.has_operators:
             return lists
         started = perf_counter()
-        rarity = self._rarity(walk, worded.tree)
+        rarity = walk.rarity = self._rarity(walk, worded.tree)
         if rarity is not None:
             connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
             reading = read_closely(lists, worded.tree, rarity, connections, rules)
@@ -347,7 +362,18 @@ class Retrieval:
 class _Walk:
     """One search on its way: what was asked, under which rules, and what is written down of it."""
 
-    __slots__ = ("background", "calibration", "highest", "nearest", "place", "preset", "request", "trace", "worded")
+    __slots__ = (
+        "background",
+        "calibration",
+        "highest",
+        "nearest",
+        "place",
+        "preset",
+        "rarity",
+        "request",
+        "trace",
+        "worded",
+    )
 
     def __init__(self, preset: Preset, request: Request, place: Place, trace: Trace, calibration: Calibration) -> None:
         self.preset = preset
@@ -359,6 +385,8 @@ class _Walk:
         self.nearest = Nearest(None)
         self.background: float | None = None
         """The score of the last note that the vector leg itself found: what similarities count from."""
+        self.rarity: Rarity | None = None
+        """How rare the words are that the lexical leg looked for, once that is known."""
         self.highest: float | None = None
         """The best lexical score before coverage: what counts as 1, so that a poor match does not."""
 

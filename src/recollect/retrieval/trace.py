@@ -12,7 +12,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from recollect.model import Candidate
-from recollect.ranking import Loan
+from recollect.ranking import ConfidenceEvidence, Loan
 
 __all__ = ["Attempt", "Context", "StageRun", "StemOnly", "Trace", "recomputed_score"]
 
@@ -137,6 +137,8 @@ class Trace:
     graph_count: int = 0
     """How many notes connections led to."""
     graph_skipped_reason: str = ""
+    evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
+    """What the confidence of each result rests on, by its id."""
     loans: Mapping[str, Sequence[Loan]] = field(default_factory=dict)
     """What connected notes lent to each note, by its id."""
     stages: list[StageRun] = field(default_factory=list)
@@ -213,6 +215,7 @@ class Trace:
         optional = {
             "rerankScore": found.rerank_score,
             "context": self.contexts[found.id].to_dict() if found.id in self.contexts else None,
+            "evidence": self.evidence[found.id].to_dict() if found.id in self.evidence else None,
             "stemOnly": self.stem_only[found.id].to_dict() if found.id in self.stem_only else None,
             "supersededBy": list(found.superseded_by) or None,
             "inheritedRelevance": found.inherited_relevance,

@@ -1,0 +1,116 @@
+"""The confidence of each hit, and which candidates ``min_confidence`` leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from recollect.model import Candidate, Hit
+from recollect.query import Query, TimeInterval
+from recollect.ranking import Calibration, ConfidenceEvidence, Loan, confidence, time_match
+from recollect.retrieval.lexical import Worded
+from recollect.retrieval.matching import occurrences, sought
+from recollect.retrieval.rarity import Rarity
+from recollect.retrieval.snippets import snippet
+from recollect.retrieval.trace import Trace
+
+__all__ = ["ConfidenceScorer"]
+
+_NAMING = ("title", "summary", "path")
+
+
+class ConfidenceScorer:
+    """Computes the confidence of the candidates of one search."""
+
+    def __init__(
+        self,
+        lexical: Worded,
+        ranked: Sequence[Candidate],
+        calibration: Calibration,
+        *,
+        rarity: Rarity | None,
+        background: float | None,
+        intervals: Sequence[TimeInterval] = (),
+        compares_scores: bool = True,
+    ) -> None:
+        """Keep what is known of the search.
+
+        ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
+        for which none is known. Where scores are made of ranks alone, so that their distances mean nothing
+        (``compares_scores`` is false), the margin is that of an average first hit.
+        """
+        self._lexical = lexical
+        self._calibration = calibration
+        self._background = background
+        self._intervals = intervals
+        self._weights = _term_weights(lexical.tree, rarity)
+        self._compares_scores = compares_scores
+        scores = sorted((candidate.score for candidate in ranked), reverse=True)[:2]
+        self._best, self._second = (*scores, 0.0, 0.0)[:2]
+
+    def above(self, minimum: float, candidates: Sequence[Candidate], trace: Trace) -> list[Candidate]:
+        """Return the candidates of enough confidence, and those that such led to, or were read with."""
+        kept = {
+            candidate.id
+            for candidate in candidates
+            if confidence(self.evidence(candidate), self._calibration) >= minimum
+        }
+        led_to = kept | {note for note, lent in trace.loans.items() if any(_leads(loan, kept) for loan in lent)}
+        led_to |= {note for note, context in trace.contexts.items() if not kept.isdisjoint(context.beside)}
+        led_to |= {heir for candidate in candidates if candidate.id in led_to for heir in candidate.superseded_by}
+        return [candidate for candidate in candidates if candidate.id in led_to]
+
+    def hit(self, rank: int, candidate: Candidate) -> Hit:
+        """Return a candidate as a hit: with its confidence and the piece of its text that fits the query."""
+        shown = snippet(candidate.content, self._lexical.tree)
+        scored = candidate.copy()
+        scored.confidence = confidence(self.evidence(candidate, held=shown.words), self._calibration)
+        if not shown.highlights:  # then its summary may say it
+            summed = snippet(candidate.summary, self._lexical.tree)
+            shown = summed if summed.highlights else shown
+        if scored.snippet:  # a leg's own
+            return Hit(rank, scored)
+        scored.snippet = shown.text
+        return Hit(rank, scored, shown.highlights)
+
+    def evidence(self, candidate: Candidate, *, held: Iterable[int] | None = None) -> ConfidenceEvidence:
+        """Return what the confidence in a candidate rests on; ``held`` are terms that its content is known to hold."""
+        similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
+        return ConfidenceEvidence(
+            similarity,
+            self._coverage(candidate, held),
+            self._margin(candidate),
+            time_match(candidate, self._intervals) if self._intervals else 0.0,
+        )
+
+    def _coverage(self, candidate: Candidate, held: Iterable[int] | None) -> float:
+        """Return the share of the query's term weights that a note holds."""
+        fields = _NAMING if held is not None else (*_NAMING, "content")
+        terms = set(held or ())
+        for name in fields:
+            if text := getattr(candidate, name):
+                terms.update(occurrences(text, self._lexical.tree))
+        share = sum(self._weights[term] for term in terms) / sum(self._weights) if self._weights else 0.0
+        if self._lexical.by_name and candidate.lexical_score is not None:
+            share = max(share, candidate.lexical_score)  # how alike the names are spelt
+        return share
+
+    def _margin(self, candidate: Candidate) -> float:
+        """Return how far a candidate's score is from the best other one, as a share of the highest possible score."""
+        if not self._compares_scores:
+            return AVERAGE_MARGIN
+        other = self._second if candidate.score >= self._best else self._best
+        return (candidate.score - other) / (candidate.ceiling or max(self._best, candidate.score) or 1.0)
+
+
+AVERAGE_MARGIN = 0.13
+"""The mean margin of the first hits that the calibrations were fitted on."""
+
+
+def _term_weights(tree: Query, rarity: Rarity | None) -> list[float]:
+    """Return the weight of each term of a query: its inverse document frequency, or 1 where that is not known."""
+    return [1.0 if rarity is None else rarity.information(term) for term in sought(tree)]
+
+
+def _leads(loan: Loan, kept: set[str]) -> bool:
+    """Return whether score was lent by a note that is kept; a walk comes from all, a session from no one."""
+    return bool(kept) if loan.kind == "walk" else loan.kind != "session" and loan.source in kept
