@@ -113,7 +113,8 @@ class TestSearching:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
         new, old = (next(hit for hit in result if hit.id == name) for name in ("b", "a"))
-        assert new.confidence == old.confidence == before["a"].confidence
+        assert new.confidence == pytest.approx(before["a"].confidence, abs=0.05)  # the margin may change a little
+        assert (old.confidence or 0.0) < (new.confidence or 0.0)
         assert new.relevance is not None
         assert new.relevance >= (old.relevance or 0.0) > 0.5
         told = result.trace.to_dict()["results"][new.rank - 1]
@@ -121,7 +122,7 @@ class TestSearching:
         assert told["inheritedRelevance"] == new.relevance
         assert "that of a note it supersedes" in result.explain()
         (alone,) = memory.search("wifi called Amsel", mode=mode, top_k=1)  # the old one is not even shown
-        assert (alone.id, alone.confidence) == ("b", old.confidence)
+        assert (alone.id, alone.confidence) == ("b", new.confidence)
 
     def test_a_new_note_that_fits_better_keeps_its_own_confidence(self, memory: Memory, mode: str) -> None:
         memory.add("The wifi called Amsel is called Drossel.", id="b", supersedes="a")

@@ -183,10 +183,11 @@ class TestFocus:
         assert embedder.texts == ["When did Ada move?"]
         assert result.warnings == ["how rare the query's words are is not known: disk gone"]
 
-    def test_nothing_is_counted_where_nothing_is_embedded(self) -> None:
+    def test_counts_that_fail_cost_a_warning_and_no_hit_where_nothing_is_embedded(self) -> None:
         index = KnowingIndex(words={"ada OR move": ["a"]}, counts=OSError("disk gone"))
         result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("When did Ada move?", mode="bm25")
-        assert (ids(result), result.warnings, result.trace.embedded_query) == (["a"], [], "")
+        assert (ids(result), result.trace.embedded_query) == (["a"], "")
+        assert result.warnings == ["how rare the query's words are is not known: disk gone"]
 
     def test_a_preset_may_leave_none_out(self) -> None:
         index = KnowingIndex(counts={"Ada": 90})
@@ -798,7 +799,7 @@ class TestMinConfidence:
         index = Index(words={"green OR tea": ["b"]}, notes={"b": Candidate("b", content="green")})
         names = ("default", "jeffs-brain", "trovella", "memini", "weighted-graph")
         used = [retrieval(index, preset=name).search("green tea").answer_threshold for name in names]
-        assert used == [0.5, 0.0, 0.0, 0.0, 0.0]
+        assert used == [0.25, 0.0, 0.0, 0.0, 0.0]
         assert not retrieval(index, preset=replace(PLAIN, answer_threshold=0.99)).search("green tea").has_answer
         with pytest.raises(ArgumentError, match="answer_threshold: must be at most 1, got 2"):
             retrieval(index).search("tea", answer_threshold=2)
@@ -1121,4 +1122,4 @@ class TestTrigramChunks:
     def test_names_that_are_spelt_alike_are_as_sure_as_they_are_alike(self) -> None:
         (hit,) = retrieval(BareIndex(Index()), preset="jeffs-brain", trigram_chunks=self.CHUNKS).search("kubernetes")
         (typo,) = retrieval(BareIndex(Index()), preset="jeffs-brain", trigram_chunks=self.CHUNKS).search("kubarnetes")
-        assert (hit.confidence or 0) > (typo.confidence or 0) > 0.5
+        assert (hit.confidence or 0) > (typo.confidence or 0) > 0.25

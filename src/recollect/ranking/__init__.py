@@ -8,7 +8,7 @@ from recollect.ranking.agreement import Unanimity, unanimity
 from recollect.ranking.anchors import AnchorExtractor, RegexAnchorExtractor, TimeAnchor
 from recollect.ranking.blend import CompositeWeights, composite
 from recollect.ranking.certainty import Calibration, ConfidenceEvidence, calibration_of, confidence
-from recollect.ranking.exactness import exact_match
+from recollect.ranking.exactness import exact_match, lift_exact_term
 from recollect.ranking.importance import importance_prior
 from recollect.ranking.intent import Intent, detect_intent, intent_multiplier, reweight_by_intent
 from recollect.ranking.proximity import DEFAULT_TEMPORAL_BOOST, temporal, temporal_boost
@@ -40,6 +40,7 @@ __all__ = [
     "exact_match",
     "importance_prior",
     "intent_multiplier",
+    "lift_exact_term",
     "lift_sessions",
     "merge_reranked",
     "multiply_by_loans",

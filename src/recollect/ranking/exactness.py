@@ -1,4 +1,8 @@
-"""The exact-match bonus: a note that holds the query word for word should not lose to near misses."""
+"""Exact matches: a note that holds the query word for word should not lose to near misses.
+
+:func:`exact_match` multiplies the scores of such notes, :func:`lift_exact_term` puts them first where the query is a
+single term.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,11 @@ from recollect.characters import WHITESPACE, compose, split_words
 from recollect.model import Candidate, as_candidates
 from recollect.ranking.stage import Effect, rescore
 
-__all__ = ["exact_match"]
+__all__ = ["exact_match", "lift_exact_term"]
 
 _PIECE = re.compile(rf'"[^"]*"?|[^{WHITESPACE}"]+')
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
+_AROUND = " \t\n\"'?!.,;:()[]{}<>"
 _FIELDS = ("title", "path", "summary", "content")
 
 
@@ -49,6 +54,62 @@ def exact_match(
         return []
 
     return rescore("exact match", found, effects_on)
+
+
+def lift_exact_term(
+    candidates: Iterable[Candidate | Mapping[str, Any]],
+    *,
+    query: str,
+    most: int = 10,
+    lead: float = 0.25,
+) -> list[Candidate]:
+    """Return ``candidates`` with those first that hold the query as written, where it is a single term.
+
+    Who types a booking code, a version or a name looks for the notes that hold it. All of them gain the same, so much
+    that the last of them is ``lead`` of the highest possible score above every other note; their own order stays. Case
+    does not count; a part of a longer word or number is no match. Where more than ``most`` candidates hold the term, or
+    none does, or the query has several terms, the list stays as it was.
+
+    >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
+    >>> [(note.id, round(note.score, 2)) for note in lift_exact_term(notes, query="bzh-20931")]
+    [('b', 1.12), ('a', 0.9)]
+    """
+    found = as_candidates("candidates", candidates)
+    highest = arguments.count("most", most)
+    share = arguments.number("lead", lead, at_least=0)
+    pattern = _term_pattern(arguments.text("query", query))
+    if pattern is None:
+        return found
+    holding = {candidate.id for candidate in found if any(pattern.search(text) for text in _texts(candidate))}
+    if not 0 < len(holding) <= highest or len(holding) == len(found):
+        return found
+    others = max(candidate.score for candidate in found if candidate.id not in holding)
+    lowest = min(candidate.score for candidate in found if candidate.id in holding)
+    gain = others - lowest + share * (found[0].ceiling or others)
+    if gain <= 0:
+        return found
+    return rescore(
+        "exact term",
+        found,
+        lambda candidate: (
+            [Effect("holds the query's only term as written", addend=gain)] if candidate.id in holding else []
+        ),
+    )
+
+
+def _term_pattern(query: str) -> re.Pattern[str] | None:
+    """Return what finds the only term of a query as written; ``None`` for an operator, a prefix, or several terms."""
+    term = query.strip(_AROUND)
+    if not term or "*" in query or term in _OPERATORS or len(term.split()) > 1:
+        return None
+    if not any(letter.isalnum() for letter in term):
+        return None
+    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(compose(term).casefold())}(?!\w)(?![.,]\d)")
+
+
+def _texts(candidate: Candidate) -> Iterable[str]:
+    fields = (*(getattr(candidate, field) for field in _FIELDS), *candidate.tags)
+    return (compose(text).casefold() for text in fields if text)
 
 
 def _needles(query: str) -> list[str]:

@@ -72,6 +72,13 @@ class ConfidenceScorer:
         scored.snippet = shown.text
         return Hit(rank, scored, shown.highlights)
 
+    def undemoted(self, candidate: Candidate) -> float:
+        """Return the confidence that a superseded candidate would have if nothing superseded it."""
+        demotions = (step.score_before for step in candidate.steps if step.stage == "replaced")
+        former = candidate.copy()
+        former.score = next(demotions, candidate.score)
+        return confidence(self.evidence(former), self._calibration)
+
     def evidence(self, candidate: Candidate, *, held: Iterable[int] | None = None) -> ConfidenceEvidence:
         """Return what the confidence in a candidate rests on; ``held`` are terms that its content is known to hold."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity

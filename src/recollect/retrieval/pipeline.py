@@ -12,7 +12,7 @@ from recollect import arguments
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.model import Candidate, Filters
-from recollect.query import AliasTable, Query, find_time_expressions
+from recollect.query import AliasTable, Query, Token, find_time_expressions
 from recollect.query.dates import QuestionDate
 from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
@@ -169,7 +169,7 @@ class Retrieval:
         )
         hits = tuple(scorer.hit(rank, candidate) for rank, candidate in enumerate(final[:wanted], start=1))
         superseded = [candidate for candidate in final if candidate.superseded_by]
-        hits = inherit_confidence(hits, superseded, lambda candidate: scorer.hit(0, candidate).confidence)
+        hits = inherit_confidence(hits, superseded, scorer.undemoted)
         walk.trace.evidence = {hit.id: scorer.evidence(hit.candidate) for hit in hits}
         walk.trace.results = [hit.candidate for hit in hits]
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
@@ -183,7 +183,7 @@ class Retrieval:
             walk.worded,
             ranked,
             walk.calibration,
-            rarity=walk.rarity or self._rarity(walk, walk.worded.tree),
+            rarity=self._rarity(walk, walk.worded.tree),
             background=walk.background,
             intervals=find_time_expressions(request.query, request.now) if names_times else (),
             compares_scores=walk.preset.fusion.method == "convex",
@@ -243,11 +243,13 @@ class Retrieval:
 
     def _rarity(self, walk: _Walk, tree: Query) -> Rarity | None:
         """Return how rare the words of a query are, unless the index cannot tell."""
-        try:
-            return rarity_of(tree, self._index, walk.place.namespace)
-        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            walk.trace.warnings.append(f"how rare the query's words are is not known: {told(error)}")
-            return None
+        if tree.tokens not in walk.rarities:
+            try:
+                walk.rarities[tree.tokens] = rarity_of(tree, self._index, walk.place.namespace)
+            except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+                walk.rarities[tree.tokens] = None
+                walk.trace.warnings.append(f"how rare the query's words are is not known: {told(error)}")
+        return walk.rarities[tree.tokens]
 
     def _nearest(self, waiting: Callable[[], QueryVector], walk: _Walk) -> Nearest:
         """Search by meaning, once the query's vector is there."""
@@ -281,7 +283,7 @@ class Retrieval:
         if not rules.on or walk.trace.mode == "semantic" or worded.by_name or worded.tree.has_operators:
             return lists
         started = perf_counter()
-        rarity = walk.rarity = self._rarity(walk, worded.tree)
+        rarity = self._rarity(walk, worded.tree)
         if rarity is not None:
             connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
             reading = read_closely(lists, worded.tree, rarity, connections, rules)
@@ -369,7 +371,7 @@ class _Walk:
         "nearest",
         "place",
         "preset",
-        "rarity",
+        "rarities",
         "request",
         "trace",
         "worded",
@@ -385,8 +387,8 @@ class _Walk:
         self.nearest = Nearest(None)
         self.background: float | None = None
         """The score of the last note that the vector leg itself found: what similarities count from."""
-        self.rarity: Rarity | None = None
-        """How rare the words are that the lexical leg looked for, once that is known."""
+        self.rarities: dict[tuple[Token, ...], Rarity | None] = {}
+        """How rare the words of each query are that the index was asked about; ``None`` where it could not tell."""
         self.highest: float | None = None
         """The best lexical score before coverage: what counts as 1, so that a poor match does not."""
 

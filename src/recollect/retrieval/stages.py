@@ -20,6 +20,7 @@ from recollect.ranking import (
     composite,
     exact_match,
     importance_prior,
+    lift_exact_term,
     lift_sessions,
     reweight_by_intent,
     step_back,
@@ -110,6 +111,10 @@ def _exact_match(found: list[Candidate], scene: Scene, *, bonus: float = 0.2) ->
     return exact_match(found, query=scene.query, bonus=bonus)
 
 
+def _exact_term(found: list[Candidate], scene: Scene, *, most: int = 10, lead: float = 0.25) -> list[Candidate]:
+    return lift_exact_term(found, query=scene.query, most=most, lead=lead)
+
+
 def _session(found: list[Candidate], _: Scene, *, weight: float = 0.33) -> list[Candidate]:
     return lift_sessions(found, weight=weight)
 
@@ -137,6 +142,7 @@ STAGES: dict[str, Callable[..., list[Candidate]]] = {
     "time_match": _time_match,
     "importance": _importance,
     "exact_match": _exact_match,
+    "exact_term": _exact_term,
     "session": _session,
     "turns": _turns,
     "replaced": _replaced,
