@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from recollect import ArgumentError, Candidate
-from recollect.ranking import exact_match
+from recollect.ranking import exact_match, lift_exact_term
 
 
 def factor(query: str, **fields: Any) -> float:
@@ -50,3 +50,47 @@ def test_the_order_and_the_record() -> None:
 def test_a_negative_bonus_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="^bonus: must be at least 0, got -0.1"):
         exact_match([], query="tea", bonus=-0.1)
+
+
+class TestLiftExactTerm:
+    @staticmethod
+    def lifted(query: str, *notes: dict[str, object], **settings: float) -> list[tuple[str, float]]:
+        found = lift_exact_term(notes, query=query, **settings)  # type: ignore[arg-type]
+        return [(note.id, round(note.score, 6)) for note in found]
+
+    def test_the_notes_that_hold_the_term_come_first_in_their_order(self) -> None:
+        notes = (
+            {"id": "a", "score": 0.8, "content": "unrelated", "ceiling": 1.0},
+            {"id": "b", "score": 0.5, "title": "Version 2.3.1", "ceiling": 1.0},
+            {"id": "c", "score": 0.3, "tags": ["2.3.1"], "ceiling": 1.0},
+        )
+        # others 0.8 − lowest 0.3 + 0.25 · 1 = 0.75 for each
+        assert self.lifted("2.3.1", *notes) == [("b", 1.25), ("c", 1.05), ("a", 0.8)]
+        assert self.lifted("2.3.1", *notes, lead=0.0) == [("b", 1.0), ("a", 0.8), ("c", 0.8)]
+
+    def test_a_part_of_a_longer_word_or_number_is_no_match(self) -> None:
+        notes = [{"id": str(n), "score": 0.5, "content": text} for n, text in enumerate(["10.1 kg", "0.15 kg", "x0.1"])]
+        untouched = [("9", 0.9), ("0", 0.5), ("1", 0.5), ("2", 0.5)]
+        assert self.lifted("0.1", {"id": "9", "score": 0.9, "content": "nothing"}, *notes) == untouched
+        holding = {"id": "y", "score": 0.1, "content": "It weighs 0.1."}
+        assert self.lifted("0.1?", *notes, holding)[0][0] == "y"
+
+    def test_case_does_not_count_and_other_forms_do_not_match(self) -> None:
+        notes = {"id": "a", "score": 0.9, "content": "two mugs"}, {"id": "b", "score": 0.2, "content": "a MUG"}
+        assert self.lifted('"mug"', *notes)[0][0] == "b"
+
+    @pytest.mark.parametrize("query", ["green tea", "NOT", "tea*", "?!", "", "--"])
+    def test_other_queries_leave_the_list_as_it_was(self, query: str) -> None:
+        notes = {"id": "a", "score": 0.9, "content": "x"}, {"id": "b", "score": 0.2, "content": "green tea NOT --"}
+        assert self.lifted(query, *notes) == [("a", 0.9), ("b", 0.2)]
+
+    def test_a_term_that_many_or_all_hold_leaves_the_list_as_it_was(self) -> None:
+        notes = [{"id": str(n), "score": 0.5, "content": "tea"} for n in range(3)]
+        other = {"id": "z", "score": 0.9, "content": "x"}
+        assert self.lifted("tea", other, *notes, most=2)[0] == ("z", 0.9)
+        assert self.lifted("tea", other, *notes, most=3)[0][0] == "0"
+        assert self.lifted("tea", *notes) == [("0", 0.5), ("1", 0.5), ("2", 0.5)]
+
+    def test_a_clear_lead_is_left_alone(self) -> None:
+        notes = {"id": "a", "score": 0.9, "content": "tea", "ceiling": 1.0}, {"id": "b", "score": 0.2, "ceiling": 1.0}
+        assert self.lifted("tea", *notes) == [("a", 0.9), ("b", 0.2)]

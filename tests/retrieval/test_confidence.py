@@ -1,0 +1,82 @@
+"""The confidence of the hits of one search."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import Candidate
+from recollect.model import Step
+from recollect.query import find_time_expressions, parse
+from recollect.ranking import ConfidenceEvidence, calibration_of, confidence
+from recollect.retrieval.confidence import AVERAGE_MARGIN, ConfidenceScorer
+from recollect.retrieval.lexical import Worded
+from recollect.retrieval.rarity import Rarity
+
+MINILM = calibration_of("all-MiniLM-L6-v2")
+NOW = datetime(2026, 11, 17, tzinfo=UTC)
+
+
+def scorer(query: str, *ranked: Candidate, **options: object) -> ConfidenceScorer:
+    known = {"rarity": None, "background": None} | options
+    return ConfidenceScorer(Worded([], parse(query)), ranked, MINILM, **known)  # type: ignore[arg-type]
+
+
+def test_coverage_weighs_terms_by_how_rare_they_are() -> None:
+    # ln(1 + 90.5/10.5) = 2.264 and ln(1 + 99.5/1.5) = 4.210
+    rarity = Rarity(100, {"tea": 10, "sencha": 1})
+    note = Candidate("a", content="Sencha.", title="", score=0.5)
+    assert scorer("tea sencha", note, rarity=rarity).evidence(note).coverage == pytest.approx(4.2098 / 6.4737, abs=1e-4)
+    assert scorer("tea sencha", note).evidence(note).coverage == 0.5
+    assert scorer("tea sencha", note).evidence(Candidate("b", title="tea", summary="sencha")).coverage == 1.0
+    assert scorer("?", note).evidence(note).coverage == 0.0
+
+
+def test_the_margin_is_the_distance_to_the_best_other_candidate() -> None:
+    first, second, third = (
+        Candidate(name, score=score, ceiling=2.0) for name, score in zip("abc", (1.0, 0.6, 0.5), strict=True)
+    )
+    known = scorer("tea", first, second, third)
+    assert [known.evidence(each).margin for each in (first, second, third)] == pytest.approx([0.2, -0.2, -0.25])
+    assert scorer("tea", first).evidence(first).margin == 0.5
+    assert scorer("tea").evidence(Candidate("x")).margin == 0.0
+    assert scorer("tea", first, second, compares_scores=False).evidence(second).margin == AVERAGE_MARGIN
+
+
+def test_a_similarity_that_is_not_known_is_the_background() -> None:
+    note = Candidate("a", score=1.0)
+    assert scorer("tea", note, background=0.12).evidence(note).similarity == 0.12
+    assert scorer("tea", note).evidence(note).similarity is None
+
+
+def test_a_note_of_the_time_that_the_query_names_is_more_certain() -> None:
+    march, june = (
+        Candidate(day, score=0.5, created_at=datetime.fromisoformat(day)) for day in ("2026-03-14", "2026-06-14")
+    )
+    known = scorer("decided in March", march, june, intervals=find_time_expressions("decided in March", NOW))
+    assert (known.evidence(march).time_match, known.evidence(june).time_match) == (1.0, 0.0)
+
+
+def test_a_superseded_note_is_judged_as_if_nothing_superseded_it() -> None:
+    step = Step("replaced", "replaced by 'b'", 0.5, 0.0, 0.8, 0.4, 1, 2)
+    old = Candidate("a", score=0.4, ceiling=1.0, vector_similarity=0.5, steps=(step,))
+    new = Candidate("b", score=0.8, ceiling=1.0)
+    known = scorer("tea", new, old)
+    # margin (0.8 − 0.4) / 1
+    assert known.undemoted(old) == confidence(ConfidenceEvidence(0.5, 0.0, 0.4), MINILM)
+    assert known.undemoted(old) > confidence(known.evidence(old), MINILM)
+
+
+def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder="static") as memory:
+        memory.add("Prefers green tea.")
+        memory.add("The frame number of the bike is WVB-7741-K.")
+        result = memory.search("which tea?")
+        calibration = calibration_of(result.trace.embedder)
+    for hit, told in zip(result, result.trace.to_dict()["results"], strict=True):
+        evidence = ConfidenceEvidence(*told["evidence"].values())
+        assert hit.confidence == pytest.approx(confidence(evidence, calibration))
+    assert result.has_answer
