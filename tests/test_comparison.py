@@ -93,8 +93,8 @@ class TestPresets:
         words, meaning = fusion.weights["lexical"], fusion.weights["vector"]
         assert fusion.method == "convex"
         assert self.ROWS["default`, ours"][0] == f"convex, {words:g} and {meaning:g}"
-        assert f"convex, words {words:g} and meaning {meaning:g}, a score of 0 counting as 0" in TEXT
-        assert dict(fusion.least) == {"lexical": 0, "vector": 0}
+        assert f"convex, words {words:g} and meaning {meaning:g}; a lexical score of 0 counts as 0" in TEXT
+        assert (dict(fusion.least), fusion.score_union) == ({"lexical": 0}, True)
 
 
 def test_the_figures_are_those_of_the_study() -> None:

@@ -14,10 +14,10 @@ import pytest
 
 import recollect
 from recollect import AsyncMemory, Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect.descriptions import IMPORTANCE_USE
 from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
 from recollect.exchange import line_of
-from recollect.model import IMPORTANCE_USE
 from recollect.sample import sample_notes, sample_queries
 from recollect.stores import open_store
 from tests.embedders.test_selection import without

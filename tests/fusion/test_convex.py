@@ -92,6 +92,47 @@ def test_a_score_that_is_no_number_is_named() -> None:
         convex_combination([notes])
 
 
+class TestHighest:
+    LISTS = (
+        [{"id": "a", "score": 8.0}, {"id": "b", "score": 6.0}],
+        [{"id": "b", "score": 0.9}, {"id": "c", "score": 0.5}],
+    )
+
+    def scores(self, highest: Any, least: Any = (0.0, 0.1)) -> dict[str, float]:
+        found = convex_combination(self.LISTS, least=least, highest=highest)
+        return {each.id: round(each.score, 6) for each in found}
+
+    def test_the_score_that_counts_as_1_can_be_given(self) -> None:
+        assert self.scores(None) == self.scores([None, None]) == {"b": 1.75, "a": 1.0, "c": 0.5}
+        assert self.scores([10.0, None]) == {"b": 1.6, "a": 0.8, "c": 0.5}
+        assert self.scores([10.0, 1.1]) == {"b": 1.4, "a": 0.8, "c": 0.4}
+
+    def test_no_score_counts_more_than_1(self) -> None:
+        assert self.scores([4.0, None]) == self.scores(None)
+
+    def test_without_a_score_that_counts_as_nothing_the_worst_does(self) -> None:
+        assert self.scores([10.0, None], least=None) == {"b": 1.0, "a": 0.5, "c": 0.0}
+
+    def test_equal_scores_below_it_count_for_nothing_and_at_it_in_full(self) -> None:
+        for highest, expected in ((4.0, 0.0), (2.0, 1.0)):
+            found = convex_combination([scored(a=2, b=2)], highest=[highest])
+            assert {each.id: each.score for each in found} == {"a": expected, "b": expected}
+
+    def test_an_empty_list(self) -> None:
+        assert convex_combination([[]], highest=[3.0]) == []
+
+    @pytest.mark.parametrize(
+        ("highest", "problem"),
+        [
+            ([0.0], "highest: must hold a score or None for each list: 1 for 2 lists"),
+            ([None, "high"], "highest.1.: must be a number"),
+        ],
+    )
+    def test_wrong_ones(self, highest: Any, problem: str) -> None:
+        with pytest.raises(ArgumentError, match=problem):
+            self.scores(highest)
+
+
 class TestLeast:
     LISTS = (
         [{"id": "a", "score": 8.0}, {"id": "b", "score": 6.0}],

@@ -75,15 +75,61 @@ def test_short_turns_tell_less() -> None:
     )
 
 
+def test_a_turn_is_short_or_long_for_its_own_speaker() -> None:
+    brief, wordy = "Ada: a b", "Ada: a b c d"
+    briefer, wordier = "Ben: " + "b " * 9 + "b", "Ben: " + "b " * 19 + "b"
+    found = weighed(brief, wordy, briefer, wordier, length=0.1)
+    # Three and five words of Ada, 4 by median; eleven and 21 of Ben, 16 by median.
+    assert found == pytest.approx(
+        {
+            brief: 1 + 0.1 * log(4 / 5),
+            wordy: 1 + 0.1 * log(6 / 5),
+            briefer: 1 + 0.1 * log(12 / 17),
+            wordier: 1 + 0.1 * log(22 / 17),
+        }
+    )
+
+
+@pytest.mark.parametrize("speaker", ["user", "User", "human"])
+@pytest.mark.parametrize("query", ["when did I move", "What is my job?", "where do we meet", "who called me"])
+def test_a_query_about_its_author_favours_the_user(query: str, speaker: str) -> None:
+    own, other = f"{speaker}: I moved in May.", "assistant: You moved in May."
+    assert weighed(own, other, query=query, speaker=0.1) == {own: pytest.approx(1.1), other: 1.0}
+
+
+@pytest.mark.parametrize("query", ["when did you tell me about Oslo?", "is your advice to me the same", "who moved"])
+def test_a_query_that_speaks_of_both_or_of_neither_favours_nobody(query: str) -> None:
+    own, other = "user: I moved in May.", "assistant: You moved in May."
+    assert weighed(own, other, query=query, speaker=0.1) == {own: 1.0, other: 1.0}
+
+
+def test_the_author_of_a_query_is_nobody_where_people_have_names() -> None:
+    assert weighed("Ada: here.", "Ben: there.", query="where did I move", speaker=0.1) == {
+        "Ada: here.": 1.0,
+        "Ben: there.": 1.0,
+    }
+
+
+def test_a_query_may_be_about_its_author_and_a_named_speaker() -> None:
+    own, named, other = "user: here.", "Ada: there.", "Ben: nowhere."
+    found = weighed(own, named, other, query="where did I meet Ada", speaker=0.1)
+    assert found == {own: pytest.approx(1.1), named: pytest.approx(1.1), other: 1.0}
+
+
 def test_what_nobody_says_is_no_turn() -> None:
     assert weighed("How is Oslo?", "A: Oslo.", asks=0.3, length=0.1) == {"How is Oslo?": 1.0, "A: Oslo.": 1.0}
 
 
 def test_each_reason_is_a_step_of_its_own() -> None:
-    notes = [turn("Ada: And you?"), turn("Ben: Well, I have moved to Oslo in May. Why?")]
+    notes = [
+        turn("Ada: And you?"),
+        turn("Ada: I am still in Bergen."),
+        turn("Ben: Well, I have moved to Oslo in May. Why?"),
+        turn("Ben: I see."),
+    ]
     told = {note.id: [(step.reason, step.factor) for step in note.steps] for note in weigh_turns(notes, query="ada?")}
     assert [reason for reason, _ in told["Ada: And you?"]] == [
-        "Ada speaks, who is asked about",
+        "Ada, whom the query is about, speaks",
         "asks more than it tells",
         "short for a turn",
     ]

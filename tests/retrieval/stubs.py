@@ -131,3 +131,22 @@ class KnowingIndex(Index):
         if isinstance(self.similar, Exception):
             raise self.similar
         return self.similar
+
+
+@dataclass
+class ScoringIndex(KnowingIndex):
+    """An index that can also tell the lexical scores of given notes; it writes down how many notes it was asked for."""
+
+    texts: Mapping[str, Any] | Exception = field(default_factory=dict)
+    scored: list[list[str]] = field(default_factory=list)
+    limits: list[int] = field(default_factory=list)
+
+    def search_text(self, query: Query, limit: int, **_: Any) -> list[Candidate]:
+        self.limits.append(limit)
+        return super().search_text(query)
+
+    def text_scores(self, _: Query, ids: Sequence[str], **__: Any) -> Mapping[str, Any]:
+        self.scored.append(list(ids))
+        if isinstance(self.texts, Exception):
+            raise self.texts
+        return self.texts

@@ -52,7 +52,7 @@ def in_a_row(*contents: str) -> tuple[dict[str, Candidate], list[Edge]]:
 
 def connected(notes: Mapping[str, Candidate], edges: Iterable[Any] | Exception, reach: int = 2) -> IndexConnections:
     tree = parse("tea")
-    request = Request("tea", tree, tree, "tea", "tea", None, datetime(2026, 4, 18, tzinfo=UTC), (), ())
+    request = Request("tea", tree, tree, "tea", "tea", None, (), datetime(2026, 4, 18, tzinfo=UTC), (), ())
     index: Any = Index(notes=notes, links=edges if isinstance(edges, Exception) else list(edges))
     return IndexConnections(index, request, Place("default", Filters(), 60), reach)
 
@@ -266,6 +266,83 @@ class TestPassages:
         assert scores(read("tea", notes, edges, lexical={"t0": 9.0})) == pytest.approx(
             {"t0": TEA, "t1": worth(0.5) * TEA}
         )
+
+
+INFORMATION = {"tea": log(1 + 96.5 / 4.5), "kettle": log(1 + 99.5 / 1.5)}
+ALL = sum(INFORMATION.values())
+
+
+class TestCoverage:
+    """A lexical score is multiplied by the share of the query's term weights that the note holds."""
+
+    RULES = FLAT.changed({"coverage": 1.0})
+
+    def test_a_note_with_all_terms_passes_one_that_repeats_a_single_term(self) -> None:
+        notes = {
+            "all": Candidate("all", content="A kettle for tea."),
+            "one": Candidate("one", content="Tea, tea and tea."),
+        }
+        lexical = {"one": 3.0, "all": 2.0}
+        assert list(scores(read("tea kettle", notes, lexical=lexical))) == ["one", "all"]
+        found = read("tea kettle", notes, lexical=lexical, rules=self.RULES)
+        assert scores(found) == pytest.approx({"all": 2.0, "one": 3.0 * INFORMATION["tea"] / ALL})
+        assert [note.lexical_score for note in found.lexical] == [note.score for note in found.lexical]
+
+    def test_the_best_score_before_coverage_is_kept(self) -> None:
+        notes = {"one": Candidate("one", content="Tea."), "other": Candidate("other", content="The tea.")}
+        assert read("tea kettle", notes, lexical={"one": 3.0, "other": 2.0}, rules=self.RULES).highest == 3.0
+        assert read("tea kettle", notes, lexical={"one": 3.0, "other": 2.0}).highest == 3.0
+        assert read("tea kettle", {}, rules=self.RULES).highest == 0.0
+
+    def test_every_field_that_names_a_note_counts(self) -> None:
+        for field in ("path", "title", "summary"):
+            notes = {"n": replace(Candidate("n", content="Tea."), **{field: "kettle"})}  # type: ignore[arg-type]
+            assert scores(read("tea kettle", notes, lexical={"n": 2.0}, rules=self.RULES)) == {"n": 2.0}
+
+    def test_a_term_of_a_turn_beside_counts_as_much_as_that_turn_does(self) -> None:
+        notes, edges = in_a_row("Which tea?", "The kettle one.")
+        found = read("tea kettle", notes, edges, lexical={"t0": 3.0, "t1": 2.0}, rules=self.RULES)
+        first, second = TEA + worth(0.3) * KETTLE, KETTLE + worth(0.5) * TEA
+        assert scores(found) == pytest.approx(
+            {
+                "t0": first * (INFORMATION["tea"] + 0.3 * INFORMATION["kettle"]) / ALL,
+                "t1": second * (INFORMATION["kettle"] + 0.5 * INFORMATION["tea"]) / ALL,
+            }
+        )
+        assert found.highest == pytest.approx(max(first, second))
+
+    def test_a_term_of_its_own_counts_in_full_whatever_the_turns_beside_hold(self) -> None:
+        notes, edges = in_a_row("Tea.", "Tea kettle.")
+        found = read("tea kettle", notes, edges, lexical={"t1": 2.0}, rules=self.RULES)
+        assert scores(found)["t1"] == pytest.approx(KETTLE + worth(1.5) * TEA)
+
+    def test_a_turn_beside_that_may_not_be_read_counts_for_nothing(self) -> None:
+        class Hiding(Index):
+            def candidates(self, *_: Any, **__: Any) -> list[Candidate]:
+                return []
+
+        connections = connected({}, ())
+        connections._index = Hiding(links=[Edge("a", "b", "next", "out")])  # type: ignore[assignment]
+        lists = {"lexical": [scored(turn("a", "Tea."), 1.0)], "vector": []}
+        found = read_closely(lists, parse("tea kettle"), RARITY, connections, self.RULES)
+        assert scores(found) == pytest.approx({"a": TEA * INFORMATION["tea"] / ALL})
+
+    def test_a_note_found_by_a_tag_alone_counts_the_lightest_term(self) -> None:
+        notes = {"tagged": Candidate("tagged", content="Yes.", tags=("kettle",))}
+        found = read("tea kettle", notes, lexical={"tagged": 2.0}, rules=self.RULES)
+        assert scores(found) == pytest.approx({"tagged": 2.0 * INFORMATION["tea"] / ALL})
+
+    def test_the_share_is_taken_to_a_power(self) -> None:
+        notes = {"one": Candidate("one", content="Tea.")}
+        found = read("tea kettle", notes, lexical={"one": 2.0}, rules=FLAT.changed({"coverage": 0.5}))
+        assert scores(found) == pytest.approx({"one": 2.0 * (INFORMATION["tea"] / ALL) ** 0.5})
+
+    def test_each_search_reads_its_own_texts(self) -> None:
+        """What a search has read of a note is kept for that search only: the note may change before the next."""
+        for content, expected in (("Tea kettle.", 2.0), ("Tea.", 2.0 * INFORMATION["tea"] / ALL)):
+            notes = {"n": Candidate("n", content=content)}
+            found = read("tea kettle", notes, lexical={"n": 2.0}, rules=self.RULES)
+            assert scores(found) == pytest.approx({"n": expected})
 
 
 _contents = st.lists(st.sampled_from(["tea", "kettle", "green", "well", "yes"]), max_size=5).map(" ".join)

@@ -26,8 +26,9 @@ from recollect.retrieval import (
     presets,
     recomputed_score,
 )
+from recollect.retrieval.exact_forms import ONE_WORD_DEPTH
 from recollect.stores.base import Model
-from tests.retrieval.stubs import BareIndex, Embedder, Index, KnowingIndex, Reranker
+from tests.retrieval.stubs import BareIndex, Embedder, Index, KnowingIndex, Reranker, ScoringIndex
 
 PLAIN = Preset(name="plain", ladder=LadderRules(on=False))
 LITERAL = replace(PLAIN, query=QueryRules(reading="literal", stopwords_alone=False, most_words=0))
@@ -144,6 +145,116 @@ class TestFusion:
         rules = FusionRules(weights={"vector": 2.0}, by_strength=True)
         result = retrieval(self.INDEX, embedder=Embedder(), preset=replace(PLAIN, fusion=rules)).search("tea")
         assert result.trace.to_dict()["fusion"]["weights"] == {"vector": 2.0}
+
+
+class TestUnion:
+    """Every candidate is scored by both legs, also by the one that did not find it."""
+
+    RULES = FusionRules(method="convex", least={"lexical": 0.0}, score_union=True)
+    PRESET = replace(PLAIN, fusion=RULES)
+
+    def index(self, **answers: Any) -> ScoringIndex:
+        settings = {"similar": {"a": 0.985}, "texts": {"c": 0.5}, **answers}
+        return ScoringIndex(words={"tea": ["a", "b"]}, nearest=["b", "c", "d"], **settings)
+
+    def search(self, index: Any, query: str = "tea", preset: Preset = PRESET, **options: Any) -> SearchResult:
+        return retrieval(index, embedder=Embedder(), preset=preset).search(query, **options)
+
+    def test_what_one_leg_found_gets_the_score_of_the_other(self) -> None:
+        index = self.index()
+        result = self.search(index)
+        # Lexical scores are 2, 1 and 0.5 of 2; similarities count from 0.98, the last that was found, to 1.
+        assert {hit.id: hit.score for hit in result} == pytest.approx(
+            {"b": 0.5 + 1.0, "a": 1.0 + 0.25, "c": 0.25 + 0.5, "d": 0.0}
+        )
+        by_words, by_vectors = result[1].candidate, result[2].candidate
+        assert (by_words.vector_similarity, by_words.vector_rank) == (0.985, 4)
+        assert (by_vectors.lexical_score, by_vectors.lexical_rank) == (0.5, 3)
+        assert (index.scored, index.asked_about) == ([["c", "d"]], [["a"]])
+        assert (result.trace.bm25_count, result.trace.vector_count, result.warnings) == (2, 3, [])
+        assert [recomputed_score(each) for each in result.trace.to_dict()["results"]] == [hit.score for hit in result]
+
+    def test_the_candidates_of_the_other_leg_are_not_changed(self) -> None:
+        index = self.index(notes={"c": Candidate("c", path="c.md", content="c", score=0.1)})
+        self.search(index)
+        assert (index.notes["c"].score, index.notes["c"].lexical_score) == (0.1, None)
+
+    def test_a_similarity_below_the_last_that_was_found_counts_for_nothing(self) -> None:
+        assert {hit.id: hit.score for hit in self.search(self.index(similar={"a": 0.2}))}["a"] == pytest.approx(1.0)
+
+    def test_a_score_that_counts_as_nothing_and_is_given_is_kept(self) -> None:
+        rules = replace(self.RULES, least={"lexical": 0.0, "vector": 0.0})
+        found = {hit.id: hit.score for hit in self.search(self.index(), preset=replace(PLAIN, fusion=rules))}
+        assert found["d"] == pytest.approx(0.98)
+
+    def test_an_index_without_the_lexical_scores_of_given_notes(self) -> None:
+        index = self.index()
+        index.text_scores = None  # type: ignore[method-assign, assignment]
+        result = self.search(index)
+        assert ids(result) == ["b", "a", "c", "d"]
+        assert (result[2].candidate.lexical_score, result.warnings) == (None, [])
+
+    @pytest.mark.parametrize("texts", [OSError("disk gone"), {"c": float("nan")}, {"c": "much"}, None])
+    def test_lexical_scores_that_cannot_be_read_are_told(self, texts: Any) -> None:
+        result = self.search(self.index(texts=texts))
+        assert ids(result) == ["b", "a", "c", "d"]
+        assert result[2].candidate.lexical_score is None
+        (warning,) = result.warnings
+        assert warning.startswith("the lexical scores of notes that vectors found are missing: ")
+
+    @pytest.mark.parametrize("mode", ["bm25", "semantic"])
+    def test_one_leg_alone_needs_no_other(self, mode: str) -> None:
+        index = self.index()
+        self.search(index, mode=mode)
+        assert (index.scored, index.asked_about) == ([], [])
+
+    def test_notes_that_both_legs_found_are_not_asked_about(self) -> None:
+        index = ScoringIndex(words={"tea": ["a"]}, nearest=["a"])
+        self.search(index)
+        assert index.scored == []
+
+    def test_names_that_are_spelt_alike_have_no_lexical_scores(self) -> None:
+        index = ScoringIndex(names=["a"], nearest=["b"], texts={"b": 1.0})
+        result = self.search(index, query="taa", preset=replace(self.PRESET, ladder=LadderRules()))
+        assert (set(ids(result)), index.scored) == ({"a", "b"}, [])
+
+    def test_a_query_without_words_has_no_lexical_scores(self) -> None:
+        index = ScoringIndex(nearest=["b"], texts={"b": 1.0})
+        assert (ids(self.search(index, query="?!", vector=[0.6, 0.8])), index.scored) == (["b"], [])
+
+    def test_a_stem_that_vectors_found_stays_behind_the_word_as_written(self) -> None:
+        notes = {
+            "exact": Candidate("exact", path="exact.md", content="Ines"),
+            "stem": Candidate("stem", path="stem.md", content="in town"),
+        }
+        index = ScoringIndex(words={"ines": ["exact"]}, nearest=["stem"], notes=notes, texts={"stem": 5.0})
+        preset = replace(self.PRESET, query=QueryRules(stem_only_weight=0.1))
+        found = {hit.id: hit.candidate.lexical_score for hit in self.search(index, query="Ines", preset=preset)}
+        assert found == pytest.approx({"exact": 1.0, "stem": 0.1})
+
+    def test_a_long_note_loses_a_part_of_its_similarity(self) -> None:
+        notes = {"b": Candidate("b", path="b.md", content="x" * 1500), "d": Candidate("d", path="d.md", content="d")}
+        index = ScoringIndex(nearest=["b", "c", "d"], notes=notes)
+        rules = replace(self.RULES, chunk_penalty=0.5)
+        found = self.search(index, preset=replace(PLAIN, fusion=rules))
+        # b loses 0.5 · 0.02 · ln 5 = 0.016 of 1, and falls behind c at 0.99; d is the last.
+        assert ids(found) == ["c", "b", "d"]
+        assert found[1].candidate.vector_similarity == 1.0
+
+
+class TestDepthOfOneWord:
+    @pytest.mark.parametrize(
+        ("query", "weight", "limit"),
+        [("Ines", 0.1, ONE_WORD_DEPTH), ("Ines Costa", 0.1, 60), ("Ines", 1.0, 60)],
+    )
+    def test_the_exact_form_of_a_single_word_is_looked_for_further_down(
+        self, query: str, weight: float, limit: int
+    ) -> None:
+        index = ScoringIndex(words={"ines": [f"n{n:03}" for n in range(100)]})
+        preset = replace(PLAIN, query=QueryRules(stem_only_weight=weight), candidate_k=60)
+        result = retrieval(index, preset=preset).search(query)
+        assert index.limits == [limit]
+        assert result.trace.bm25_count == (60 if query == "Ines" else 0)
 
 
 class TestFocus:

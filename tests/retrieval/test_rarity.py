@@ -75,8 +75,17 @@ def test_the_weight_is_that_of_bm25() -> None:
     assert (rarity.share("tea"), rarity.share("all"), rarity.share("none")) == (0.04, 1.0, 0.0)
 
 
+def test_the_information_of_a_word_that_every_note_holds_is_above_0() -> None:
+    rarity = Rarity(100, {"tea": 4, "all": 100, "none": 0, "beyond": 10**6})
+    assert rarity.information("tea") == pytest.approx(log(1 + 96.5 / 4.5))
+    assert rarity.information("none") == pytest.approx(log(1 + 100.5 / 0.5))
+    assert rarity.information("all") == rarity.information("beyond") == pytest.approx(log(1 + 0.5 / 100.5))
+    assert Rarity(0, {"tea": 0}).information("tea") == pytest.approx(log(2))
+
+
 @given(st.integers(0, 1000), st.integers(0, 2000))
 def test_whatever_an_index_counts_a_word_weighs_something(notes: int, held: int) -> None:
     rarity = Rarity(notes, {"tea": held})
     assert rarity.weight("tea") >= 1e-6
+    assert rarity.information("tea") > 0
     assert rarity.share("tea") >= 0

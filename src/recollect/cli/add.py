@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from recollect.cli import opening, options, terminal
-from recollect.model import IMPORTANCE_USE
+from recollect.descriptions import IMPORTANCE_USE
 
 __all__ = ["command"]
 

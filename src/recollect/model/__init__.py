@@ -7,7 +7,6 @@ from recollect.model.filters import Filters
 from recollect.model.hit import Hit
 from recollect.model.note import (
     DEFAULT_NAMESPACE,
-    IMPORTANCE_USE,
     NEVER,
     TEXT_FIELDS,
     Draft,
@@ -23,7 +22,6 @@ from recollect.model.splitting import EmbeddingText, embedding_text, pieces
 
 __all__ = [
     "DEFAULT_NAMESPACE",
-    "IMPORTANCE_USE",
     "NEVER",
     "TEXT_FIELDS",
     "Candidate",

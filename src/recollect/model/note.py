@@ -13,7 +13,6 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
     "DEFAULT_NAMESPACE",
-    "IMPORTANCE_USE",
     "NEVER",
     "TEXT_FIELDS",
     "Draft",
@@ -30,9 +29,6 @@ DEFAULT_NAMESPACE = "default"
 
 NEVER = "never"
 """When a note expires that does not: how a draft says so of one that did."""
-
-IMPORTANCE_USE = "Used by the presets memini and weighted-graph; the default preset does not use it."
-"""What ``importance`` does in searches, in the words of every interface that offers it."""
 
 TEXT_FIELDS = ("content", "title", "summary")
 """The fields of a note that say something; a note in which all of them are blank is not stored."""

@@ -17,7 +17,7 @@ from recollect.errors import ArgumentError, StoreBusyError, StoreError, StoreRea
 from recollect.model import Document, Filters, Link, draft_of
 from recollect.query import parse
 from recollect.stores import open_store
-from recollect.stores.base import Model, Store
+from recollect.stores.base import Finding, Model, Store
 from recollect.stores.batches import Batch, Plan
 from recollect.stores.postgres import checking
 from recollect.stores.postgres.store import PostgresStore
@@ -100,7 +100,7 @@ def test_what_was_dropped_for_its_damage_can_be_embedded_again(store: PostgresSt
 def test_a_missing_table_is_told_and_cannot_be_put_right(store: PostgresStore, ask: Ask) -> None:
     ask("DROP TABLE recollect.entities")
     (finding,) = store.check()
-    assert finding == ("tables", "the table entities is missing", False)
+    assert finding == Finding("tables", "the table entities is missing", repairable=False)
 
 
 def test_a_long_store_is_looked_at_in_parts(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:

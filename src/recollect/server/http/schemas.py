@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.model import IMPORTANCE_USE
+from recollect.descriptions import IMPORTANCE_USE
 
 __all__ = [
     "AddedNote",

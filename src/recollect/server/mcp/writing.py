@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from recollect.descriptions import IMPORTANCE_USE
 from recollect.errors import ArgumentError
-from recollect.model import IMPORTANCE_USE, Note
+from recollect.model import Note
 from recollect.server.mcp.tool import Call, Tool
 from recollect.server.mcp.values import Arguments, Object, Texts, Written
 from recollect.server.rights import Right
