@@ -14,10 +14,11 @@ import pytest
 
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Step
-from recollect.ranking import Loan
+from recollect.ranking import ConfidenceEvidence, Loan
 from recollect.retrieval import Attempt, Context, FusionRules, Preset, StageRules, StageRun, Trace, presets
 from recollect.retrieval.rules import Section
 from recollect.retrieval.stages import STAGES
+from recollect.retrieval.trace import StemOnly
 from tests.test_public_surface import SURFACE
 
 ROOT = Path(__file__).parent.parent
@@ -113,6 +114,9 @@ def test_every_field_of_a_trace_is_described() -> None:
         embedded_query="tea",
         context_elapsed=1.0,
         contexts={"n1": Context(3.5, ("n2",))},
+        evidence={"n1": ConfidenceEvidence(0.6, 0.5, 0.1, 1.0)},
+        stem_only={"n1": StemOnly(3.5, ("ines",))},
+        excluded=("coffee",),
         fusion=FusionRules().to_dict(),
         date_hints=("2026/04/04",),
         graph_elapsed=1.0,

@@ -17,7 +17,7 @@ from tests.programs import minilm
 def test_the_tour(run: Run) -> None:
     minilm()
     result = run("demo", "--embedder", "auto", "--db", "demo.db")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, "excluding notes with: friday\n")
     assert result.stdout.startswith(
         "Recollect · a year of Maren Oduya's life and work\n327 notes, 96 links, 327 vectors, "
     )

@@ -31,7 +31,7 @@ def test_nothing_fits_is_one_line_and_exit_code_1(run: Run) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert re.fullmatch(
         r"nothing in this memory fits 'bicycle lantern harbour violin': the best confidence is 0\.\d+, below the "
-        r"answer threshold of 0\.5; --show-weak shows the weak candidates\n",
+        r"answer threshold of 0\.25; --show-weak shows the weak candidates\n",
         result.stderr,
     )
     assert run("search", "-q", *WEAK).output == ""
@@ -78,7 +78,7 @@ def test_hits_for_a_person(run: Run) -> None:
     assert title == " 1  Tea"
     sure, drawn, rest = re.findall(r"    (0\.\d\d) (.{8})  (.*)", facts)[0]
     with recollect.open("recollect.db", embedder=None) as memory:
-        assert sure == f"{memory.search('green tea')[0].confidence:.2f}"
+        assert sure == f"{memory.search('green tea', preset='trovella')[0].confidence:.2f}"
     assert drawn == bar(float(sure))
     assert rest == "2026-01-10  words 1  memory/tea.md  #drink #preference"
     assert snippet == "    Prefers green tea."
@@ -94,11 +94,11 @@ def test_json_hits_have_tags_and_metadata(run: Run) -> None:
 
 
 def test_what_names_a_note_without_title_or_path(run: Run) -> None:
-    run("add", "", "--path", "tea.md")
+    run("add", "Leaves.", "--path", "tea.md")
     run("add", "tea", "--id", "n9")
     shown = run("search", "tea").stdout
-    assert re.search(r" 1  tea\.md\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words 1\n\n", shown)
-    assert re.search(r" 2  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words 2\n    tea\n\n", shown)
+    assert re.search(r" \d  tea\.md\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words \d\n    Leaves\.\n\n", shown)
+    assert re.search(r" \d  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words \d\n    tea\n\n", shown)
 
 
 @pytest.mark.usefixtures("filled")
@@ -205,7 +205,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Memory, "search", searching)
     monkeypatch.setattr(recollect.opening, "open", opening)
     options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--min-confidence", "0.25"]
-    options += ["--answer-threshold", "0.75"]
+    options += ["--answer-threshold", "0.5"]
     dates = ["--question-date", "2026/04/18 (Sat)", "--now", "2026-05-01", "--reranker", "tei:http://localhost:1"]
     assert run("search", "tea", *options, *dates).exit_code == 0
     expected = {
@@ -214,7 +214,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
         "rerank_top_n": 7,
         "skip_retry_ladder": True,
         "min_confidence": 0.25,
-        "answer_threshold": 0.75,
+        "answer_threshold": 0.5,
     }
     assert {name: asked[name] for name in expected} == expected
     assert asked["question_date"] == "2026/04/18 (Sat)"
