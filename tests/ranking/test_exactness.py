@@ -94,3 +94,9 @@ class TestLiftExactTerm:
     def test_a_clear_lead_is_left_alone(self) -> None:
         notes = {"id": "a", "score": 0.9, "content": "tea", "ceiling": 1.0}, {"id": "b", "score": 0.2, "ceiling": 1.0}
         assert self.lifted("tea", *notes) == [("a", 0.9), ("b", 0.2)]
+
+    def test_a_superseded_note_is_lifted_for_a_term_with_a_digit_alone(self) -> None:
+        new = {"id": "new", "score": 0.9, "content": "Now Fink, LH-252."}
+        old = {"id": "old", "score": 0.4, "content": "Amsel, LH-241.", "superseded_by": ("new",)}
+        assert self.lifted("Amsel", new, old)[0][0] == "new"
+        assert self.lifted("LH-241", new, old)[0][0] == "old"

@@ -67,8 +67,9 @@ def lift_exact_term(
 
     Who types a booking code, a version or a name looks for the notes that hold it. All of them gain the same, so much
     that the last of them is ``lead`` of the highest possible score above every other note; their own order stays. Case
-    does not count; a part of a longer word or number is no match. Where more than ``most`` candidates hold the term, or
-    none does, or the query has several terms, the list stays as it was.
+    does not count; a part of a longer word or number is no match. A superseded note is lifted only for a term with a
+    digit, such as an old ticket's number: for a word, what superseded it is the better answer. Where more than ``most``
+    candidates hold the term, or none does, or the query has several terms, the list stays as it was.
 
     >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
     >>> [(note.id, round(note.score, 2)) for note in lift_exact_term(notes, query="bzh-20931")]
@@ -80,7 +81,12 @@ def lift_exact_term(
     pattern = _term_pattern(arguments.text("query", query))
     if pattern is None:
         return found
-    holding = {candidate.id for candidate in found if any(pattern.search(text) for text in _texts(candidate))}
+    literal = any(letter.isdigit() for letter in query)
+    holding = {
+        candidate.id
+        for candidate in found
+        if (literal or not candidate.superseded_by) and any(pattern.search(text) for text in _texts(candidate))
+    }
     if not 0 < len(holding) <= highest or len(holding) == len(found):
         return found
     others = max(candidate.score for candidate in found if candidate.id not in holding)
