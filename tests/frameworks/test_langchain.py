@@ -61,7 +61,7 @@ def test_options_can_be_given_by_name(memory: recollect.Memory) -> None:
     with pytest.raises(ValidationError, match="topk: is not known here"):
         RecollectRetriever(memory=memory, options={"topk": 3})
     with pytest.raises(ValidationError, match="options: must be a dict of search options, got int"):
-        RecollectRetriever(memory=memory, options=3)
+        RecollectRetriever(memory=memory, options=3)  # type: ignore[arg-type]
 
 
 def test_weak_documents_come_only_on_demand_and_are_marked(memory: recollect.Memory) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ArgumentTypeError
 from recollect.frameworks.asking import ask, ask_async, metadata_of, search_options, source
@@ -42,6 +42,12 @@ class RecollectRetriever(BaseRetriever):
     """How: top_k, mode, preset, filters, namespace, min_confidence and so on."""
     include_weak: bool = False
     """Whether hits of a search without an answer are returned, marked as weak."""
+
+    if TYPE_CHECKING:  # pydantic makes it of the fields, and a type checker would know no search option
+
+        def __init__(
+            self, *, memory: Any, options: dict[str, Any] = ..., include_weak: bool = ..., **search_options: Any
+        ) -> None: ...
 
     @model_validator(mode="before")
     @classmethod
