@@ -47,7 +47,8 @@ class RecollectRetriever(BaseRetriever):
 
         def __init__(
             self, *, memory: Any, options: dict[str, Any] = ..., include_weak: bool = ..., **search_options: Any
-        ) -> None: ...
+        ) -> None:
+            """Take the fields, and any option of ``Memory.search`` by name."""
 
     @model_validator(mode="before")
     @classmethod
