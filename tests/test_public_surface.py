@@ -41,7 +41,7 @@ SURFACE = {
         AnchorExtractor Calibration CompositeWeights ConfidenceEvidence DEFAULT_TEMPORAL_BOOST DEFAULT_TIME_BOOST
         Intent Loan RegexAnchorExtractor TimeAnchor Unanimity add_loans boost_time_matches calibration_of composite
         confidence detect_intent exact_match importance_prior
-        intent_multiplier lift_sessions merge_reranked multiply_by_loans one_hop random_walk rerank_text
+        intent_multiplier lift_exact_term lift_sessions merge_reranked multiply_by_loans one_hop random_walk rerank_text
         reweight_by_intent step_back temporal temporal_boost time_match unanimity weigh_turns
     """,
     "recollect.retrieval": """
