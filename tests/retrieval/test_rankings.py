@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import recollect
 from recollect import Memory
@@ -41,6 +43,30 @@ def test_an_exact_booking_code_ranks_first(sample: Memory, query: str) -> None:
     assert result.trace.mode == "hybrid"
     assert result[0].path == "travel/brittany-plan.md"
     assert "20931" in result[0].content
+
+
+class Misled:
+    """An embedder that finds every note near to every query, except those that hold the booking code."""
+
+    name = "misled"
+    dimension = 2
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:  # noqa: ARG002 (the contract names it)
+        return np.array([1.0, 0.0], np.float32)
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = [[0.0, 1.0] if "BZH" in text else [0.99, 0.01 * place] for place, text in enumerate(texts)]
+        return np.array(rows, np.float32)
+
+
+@pytest.mark.parametrize("candidate_k", [10, 200])
+def test_an_exact_code_ranks_first_though_its_note_is_the_farthest(tmp_path: Path, candidate_k: int) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=Misled()) as memory:
+        memory.add_many({"path": f"trip{n}.md", "content": f"Trip {n}: trains, tides and towns."} for n in range(30))
+        memory.add("The house by the sea, booked as BZH-20931.", path="house.md")
+        result = memory.search("BZH-20931", candidate_k=candidate_k)
+    assert result[0].path == "house.md"
+    assert result[0].candidate.vector_similarity == pytest.approx(0.0)  # computed, though vectors did not find it
 
 
 def test_a_note_that_both_legs_know_is_scored_by_both(sample: Memory) -> None:
