@@ -80,3 +80,13 @@ def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:
         evidence = ConfidenceEvidence(*told["evidence"].values())
         assert hit.confidence == pytest.approx(confidence(evidence, calibration))
     assert result.has_answer
+
+
+def test_what_only_a_fallback_query_found_holds_half_as_much() -> None:
+    note = Candidate("a", content="Bread dough 500.", score=0.5)
+    options = {"rarity": None, "background": None}
+    fallback = Worded([], parse("500"))
+    assert ConfidenceScorer(fallback, [note], MINILM, words=parse("48,500"), **options).evidence(note).coverage == 0.5  # type: ignore[arg-type]
+    assert ConfidenceScorer(fallback, [note], MINILM, words=parse("500"), **options).evidence(note).coverage == 1.0  # type: ignore[arg-type]
+    both = ConfidenceScorer(fallback, [note], MINILM, words=parse("bread dough"), **options)  # type: ignore[arg-type]
+    assert both.evidence(note).coverage == 1.0

@@ -31,18 +31,21 @@ class ConfidenceScorer:
         background: float | None,
         intervals: Sequence[TimeInterval] = (),
         compares_scores: bool = True,
+        words: Query | None = None,
     ) -> None:
         """Keep what is known of the search.
 
         ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
-        for which none is known. Where scores are made of ranks alone, so that their distances mean nothing
-        (``compares_scores`` is false), the margin is that of an average first hit.
+        for which none is known. ``words`` is the query as it was written, where the lexical leg had to look for other
+        words: a note that holds only those holds half as much. Where scores are made of ranks alone, so that their
+        distances mean nothing (``compares_scores`` is false), the margin is that of an average first hit.
         """
         self._lexical = lexical
         self._calibration = calibration
         self._background = background
         self._intervals = intervals
         self._weights = _term_weights(lexical.tree, rarity)
+        self._words = lexical.tree if words is None else words
         self._compares_scores = compares_scores
         scores = sorted((candidate.score for candidate in ranked), reverse=True)[:2]
         self._best, self._second = (*scores, 0.0, 0.0)[:2]
@@ -91,12 +94,20 @@ class ConfidenceScorer:
 
     def _coverage(self, candidate: Candidate, held: Iterable[int] | None) -> float:
         """Return the share of the query's term weights that a note holds."""
+        if self._words.tokens != self._lexical.tree.tokens:
+            # It was found by other words than the query's: its own count in full, those half.
+            own = self._share(candidate, self._words, _term_weights(self._words, None), None)
+            return max(own, _OTHER_WORDS * self._share(candidate, self._lexical.tree, self._weights, held))
+        return self._share(candidate, self._lexical.tree, self._weights, held)
+
+    def _share(self, candidate: Candidate, tree: Query, weights: Sequence[float], held: Iterable[int] | None) -> float:
+        """Return the share of a tree's term weights that a note holds."""
         fields = _NAMING if held is not None else (*_NAMING, "content")
         terms = set(held or ())
         for name in fields:
             if text := getattr(candidate, name):
-                terms.update(occurrences(text, self._lexical.tree))
-        share = sum(self._weights[term] for term in terms) / sum(self._weights) if self._weights else 0.0
+                terms.update(occurrences(text, tree))
+        share = sum(weights[term] for term in terms) / sum(weights) if weights else 0.0
         if self._lexical.by_name and candidate.lexical_score is not None:
             share = max(share, candidate.lexical_score)  # how alike the names are spelt
         return share
@@ -109,6 +120,8 @@ class ConfidenceScorer:
         return (candidate.score - other) / (candidate.ceiling or max(self._best, candidate.score) or 1.0)
 
 
+_OTHER_WORDS = 0.5
+"""What the coverage of a fallback query counts, where that of the query itself counts 1."""
 AVERAGE_MARGIN = 0.13
 """The mean margin of the first hits that the calibrations were fitted on."""
 

@@ -187,6 +187,7 @@ class Retrieval:
             background=walk.background,
             intervals=find_time_expressions(request.query, request.now) if names_times else (),
             compares_scores=walk.preset.fusion.method == "convex",
+            words=request.tree,
         )
 
     def _legs(self, walk: _Walk, vector: Any, *, retry: bool) -> dict[str, list[Candidate]]:
