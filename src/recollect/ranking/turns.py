@@ -49,7 +49,7 @@ def weigh_turns(
     >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
     ...          {"id": "b", "content": "Ada: I love Oslo.", "score": 0.5, "session": "s", "position": 2}]
     >>> [(turn.id, round(turn.score, 3)) for turn in weigh_turns(turns, query="Where did Ada move?")]
-    [('b', 0.545), ('a', 0.403)]
+    [('b', 0.55), ('a', 0.4)]
     """
     found = as_candidates("candidates", candidates)
     favour = arguments.number("speaker", speaker, at_least=0)
