@@ -84,8 +84,8 @@ def reliability_bins(confidences: ArrayLike, relevant: ArrayLike, *, bins: int =
 def expected_calibration_error(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> float:
     """Return the expected calibration error over bins of equal mass.
 
-    ECE = Σ_b (n_b / N) · |accuracy_b − confidence_b|, where bin b holds n_b of N queries, ``confidence_b`` is the mean
-    confidence of their first hits and ``accuracy_b`` the fraction of these that are relevant (Naeini, Cooper and
+    It is ``Σ_b (n_b / N) · |accuracy_b − confidence_b|``, where bin b holds n_b of N queries, ``confidence_b`` is the
+    mean confidence of their first hits and ``accuracy_b`` the fraction of these that are relevant (Naeini, Cooper and
     Hauskrecht 2015; bins of equal mass as in Nguyen and O'Connor 2015). 0 is perfect. The estimate is biased upwards:
     with few queries, even a calibrated system is some way off.
 

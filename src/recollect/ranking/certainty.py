@@ -70,7 +70,7 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
     It is ``1 / (1 + exp(-x))`` with ``x`` the sum of the calibration's weights times the evidence.
 
     >>> round(confidence(ConfidenceEvidence(0.62, 0.5, 0.1), Calibration(-6.0, 9.0, 2.0, margin=5.0)), 3)
-    0.747
+    0.746
     """
     known = LEXICAL_ONLY if evidence.similarity is None else calibration
     similarity = evidence.similarity or 0.0
