@@ -102,7 +102,7 @@ def test_a_search_says_what_it_went_without(client: httpx.Client) -> None:
 def test_a_search_says_whether_it_has_an_answer_and_returns_weak_hits_all_the_same(client: httpx.Client) -> None:
     asked = {"query": "tea", "trace": True}
     sure = client.post("/v1/search", json=asked).json()
-    assert (sure["has_answer"], sure["answer_threshold"], sure["trace"]["answerThreshold"]) == (True, 0.5, 0.5)
+    assert (sure["has_answer"], sure["answer_threshold"], sure["trace"]["answerThreshold"]) == (True, 0.25, 0.25)
     weak = client.post("/v1/search", json={**asked, "answer_threshold": 1.0}).json()
     assert (weak["has_answer"], weak["answer_threshold"], weak["hits"]) == (False, 1.0, sure["hits"])
     both = client.post("/v1/compare", json={"query": "tea", "answer_threshold": 1.0}).json()["results"]

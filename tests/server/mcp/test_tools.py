@@ -59,7 +59,7 @@ class TestRecall:
         assert told == {
             "answer": "1 note, the best first.",
             "has_answer": True,
-            "answer_threshold": 0.5,
+            "answer_threshold": 0.25,
             "hits": [
                 {
                     "id": "t1",
@@ -107,8 +107,9 @@ class TestRecall:
     @pytest.mark.parametrize("tool", ["recall", "explain"])
     def test_weak_candidates_come_only_on_demand_and_are_marked(self, memory: Memory, tool: str) -> None:
         query = "guests OR " + " OR ".join(f"zebra{place}" for place in range(12))
+        memory.add("Guests in May.", id="t3", namespace="tea")  # two that are as good: neither stands out
         told = answer(memory, tool, query=query)
-        (found,) = memory.search(query, namespace="tea")
+        found, _ = memory.search(query, namespace="tea")
         assert found.confidence
         why = (
             f"The memory holds no answer: the best confidence is {found.confidence:.3g}, below the answer threshold of"
@@ -117,7 +118,10 @@ class TestRecall:
         assert "include_weak returns the weak candidates" in told["answer"]
         assert (told["has_answer"], told["hits"]) == (False, [])
         weak = answer(memory, tool, query=query, include_weak=True)
-        assert (weak["has_answer"], [(hit["id"], hit["weak"]) for hit in weak["hits"]]) == (False, [("t2", True)])
+        assert (weak["has_answer"], sorted((hit["id"], hit["weak"]) for hit in weak["hits"])) == (
+            False,
+            [("t2", True), ("t3", True)],
+        )
         assert weak["answer"].endswith("The hits are weak candidates: do not present them as the answer.")
 
     def test_of_a_long_note_the_piece_that_fits(self, memory: Memory) -> None:

@@ -81,6 +81,7 @@ def test_every_view_fits(visit: Opening, server: Running) -> None:
 
 def test_hits_and_their_reasons_fit(visit: Opening, server: Running) -> None:
     page = visit(server.url, f"#/search?q=tea {LONG[:80]}", **PHONE)
+    page.get_by_role("button", name="weak candidates").tap()
     expect(page.locator(".hit[data-note=long]")).to_be_visible()
     for why in page.locator(".explain").all():
         why.tap()

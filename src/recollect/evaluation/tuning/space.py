@@ -76,7 +76,15 @@ STAGE_VALUES = {
 """The values that constants of stages are tried with, where a preset has the stage."""
 
 LEFT_ALONE = frozenset(
-    ("intent.characters", "composite.relevance", "temporal.relevance", "time_match.events", "importance.base")
+    (
+        "intent.characters",
+        "composite.relevance",
+        "temporal.relevance",
+        "time_match.events",
+        "importance.base",
+        "exact_term.most",
+        "exact_term.lead",
+    )
 )
 """Constants that would change only speed, the scale of all scores, or few questions."""
 
