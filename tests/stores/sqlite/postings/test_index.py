@@ -65,6 +65,17 @@ def test_a_note_written_after_the_last_ones_were_deleted_is_found(tmp_path: Path
         assert [each.id for each in found] == ["new"]
 
 
+def test_a_snapshot_whose_notes_are_all_deleted_gives_no_scores(tmp_path: Path) -> None:
+    with closing(SQLiteStore(tmp_path / "memory.db")) as store:
+        store.write([{"id": "n1", "content": "milk"}])
+        renewed(store)
+        assert store.text_scores(parse("milk"), ["n1"], namespace="default").keys() == {"n1"}
+        store.delete(["n1"], namespace="default")
+        assert store.text_scores(parse("milk"), ["n1"], namespace="default") == {}
+        store.write([{"id": "n2", "content": "?"}])
+        assert store.text_scores(parse("milk"), ["n2"], namespace="default") == {}
+
+
 @settings(max_examples=CASES // 4)
 @given(st.integers(0, 10**9))
 def test_any_history_is_searched_as_by_fts5(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
