@@ -45,7 +45,7 @@ TOUR = (
     Stop(("why did the checksum fail on B-17 and B-22?",)),
     Stop(
         ("--tag", "preference", "what does Maren drink in the morning?"),
-        "With a tag, her own preferences alone: coffee once, and the tea that took its place.",
+        "With a tag, her own preferences alone: the tea that she drinks now comes first.",
     ),
     Stop(
         ("--since", "2026-03-01", "--path", "people/", "Mum's phone number"),
