@@ -87,7 +87,9 @@ def test_a_journey_without_a_mouse(visit: Opening, server: Running) -> None:
     expect(field).to_have_value("")
     with page.expect_response(is_search("rain")):
         page.keyboard.type("rain")
+    expect(page.locator(".hit h2").first).to_have_text("Barometer")
     press("ArrowDown")
+    expect(page.locator(".hit h2 a").first).to_be_focused()
     press("c")
     expect(page.get_by_role("heading", level=1)).to_have_text("Compare presets")
     expect(field).to_have_value("rain")
