@@ -120,6 +120,9 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             ties=st.sampled_from(["path", "id", "first_seen"]),
             weights=st.dictionaries(st.sampled_from(["lexical", "vector", "graph"]), st.floats(0, 3)),
             by_strength=st.booleans(),
+            score_union=st.booleans(),
+            chunk_penalty=st.sampled_from([0.0, 0.2]),
+            deviations=st.sampled_from([0.0, 6.0]),
         ),
         context=st.builds(
             ContextRules,
@@ -189,10 +192,15 @@ def test_the_trace_accounts_for_every_score(
 
 
 def check_fusion(contributions: list[dict[str, Any]], fusion: dict[str, Any]) -> None:
-    """Of reciprocal ranks even what each leg gave can be worked out again."""
-    for part in contributions if fusion["method"] == "rrf" else ():
+    """What each leg gave can be computed from its rank, or from its score and the leg's scale where that is given."""
+    for part in contributions:
         weight = fusion["weights"].get(part["leg"], 1.0)
-        assert part["points"] == pytest.approx(weight / (fusion["k"] + fusion["rank_base"] + part["rank"] - 1))
+        if fusion["method"] == "rrf":
+            assert part["points"] == pytest.approx(weight / (fusion["k"] + fusion["rank_base"] + part["rank"] - 1))
+        elif part["leg"] in fusion["least"] and part["leg"] in fusion["highest"]:
+            zero, one = fusion["least"][part["leg"]], fusion["highest"][part["leg"]]
+            share = (part["score"] - zero) / (one - zero) if one > zero else float(part["score"] >= one)
+            assert part["points"] == pytest.approx(weight * max(0.0, share), abs=1e-9)
 
 
 def check_steps(result: dict[str, Any]) -> None:

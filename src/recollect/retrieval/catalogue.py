@@ -36,11 +36,12 @@ DEFAULT = Preset(
     ladder=LadderRules(trust=0.5),
     fusion=FusionRules(
         method="convex",
-        weights={"lexical": 0.55, "vector": 0.45},
+        weights={"lexical": 0.5, "vector": 0.5},
         least={"lexical": 0.0},
         by_strength=True,
         score_union=True,
         chunk_penalty=0.2,
+        deviations=6.0,
     ),
     context=ContextRules(on=True, coverage=1.0),
     graph=GraphRules(

@@ -17,7 +17,6 @@ from recollect.query.dates import QuestionDate
 from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
-from recollect.retrieval.chunk_penalty import discount_chunks
 from recollect.retrieval.chunks import Chunks, NamedChunks
 from recollect.retrieval.confidence import ConfidenceScorer
 from recollect.retrieval.connections import IndexConnections
@@ -37,6 +36,7 @@ from recollect.retrieval.rules import FusionRules, number_between
 from recollect.retrieval.second_stage import SecondStage
 from recollect.retrieval.stages import Scene, run_stage
 from recollect.retrieval.trace import StageRun, Trace
+from recollect.retrieval.vector_scale import scale_similarities
 
 if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
@@ -312,7 +312,6 @@ class Retrieval:
         fused = walk.fuse(fusing)
         if walk.preset.context.on:
             fused = fused[: walk.place.depth]  # those beside the best made the lists longer than was asked for
-        trace.fusion = walk.fusion.to_dict()
         trace.fused_count = len(fused)
         connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
         if rules.use != "off":
@@ -396,11 +395,19 @@ class _Walk:
     def fuse(self, lists: Mapping[str, Sequence[Candidate]]) -> list[Candidate]:
         """Return the lists of several legs as one, by the rules of the preset."""
         rules = self.fusion
-        if rules.chunk_penalty and self.background is not None and lists.get("vector"):
-            lists = {**lists, "vector": discount_chunks(lists["vector"], self.background, rules.chunk_penalty)}
-        if rules.score_union and self.background is not None:
-            rules = rules.changed({"least": {"vector": self.background, **rules.least}})
-        return fuse(lists, rules, {"lexical": self.highest})
+        highest = {"lexical": self.highest}
+        if rules.scales_similarities and self.background is not None and lists.get("vector"):
+            scaled = scale_similarities(
+                lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=rules.deviations
+            )
+            lists = {**lists, "vector": scaled.found}
+            highest["vector"] = scaled.one
+            if rules.score_union:
+                rules = rules.changed({"least": {"vector": scaled.zero, **rules.least}})
+        self.trace.fusion = rules.to_dict()
+        if rules.method == "convex":
+            self.trace.fusion["highest"] = {leg: one for leg, one in highest.items() if one is not None}
+        return fuse(lists, rules, highest)
 
     @property
     def fusion(self) -> FusionRules:

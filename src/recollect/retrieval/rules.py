@@ -192,8 +192,16 @@ class FusionRules(Section):
     score_union: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
     """Whether every candidate is scored by both legs, also by the one that did not find it."""
     chunk_penalty: float = checked(0.0, number_between(0, 1))
-    """What a note of several chunks loses in the vector leg, for each power of e in their number, as a share of the
-    span between the leg's best score and its last: the best of many chunks is nearer by chance."""
+    """What a note of several chunks loses in the vector leg, times the natural logarithm of their number, as a share of
+    the span between the leg's best score and its last: the best of many chunks is nearer by chance."""
+    deviations: float = checked(0.0, number_between(0, _LARGEST))
+    """How many standard deviations above the background a similarity must lie to count in full; 0: the best similarity
+    always counts in full. Where no similarity is an outlier, the lexical leg has more influence."""
+
+    @property
+    def scales_similarities(self) -> bool:
+        """Whether the scores of the vector leg are counted from the background of the query."""
+        return self.score_union or self.chunk_penalty > 0 or self.deviations > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
