@@ -124,7 +124,7 @@ class Hit(Told):
     metadata: dict[str, Any] = Field(description="Its metadata.")
     score: float = Field(description="What the hits are ordered by.")
     relevance: float | None = Field(description="The fused score on a scale from 0 to 1.")
-    confidence: float | None = Field(description="How sure it is, from 0 to 1, that it has to do with the query.")
+    confidence: float | None = Field(description="The probability, from 0 to 1, that the note answers the query.")
     rerank_score: float | None = Field(description="What a reranker thought of it.")
     superseded_by: list[str] = Field(description="The ids of the notes that replaced it.")
     lexical_rank: int | None = Field(description="Its place by words.")
