@@ -24,7 +24,7 @@ class Ranked(Sequence[Hit]):
     @property
     @abstractmethod
     def answer_threshold(self) -> float:
-        """The confidence from which on the best hit counts as an answer, from 0 to 1."""
+        """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
 
     @property
     def best_confidence(self) -> float:

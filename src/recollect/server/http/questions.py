@@ -62,7 +62,7 @@ class Asking(Asked):
     )
     answer_threshold: Importance | None = Field(
         default=None,
-        description="The confidence from which on the best hit counts as an answer (`has_answer`), from 0 to 1; by "
+        description="The lowest confidence at which the best hit counts as an answer (`has_answer`), from 0 to 1; by "
         "default as the preset says. It drops no hits.",
     )
 
@@ -190,7 +190,7 @@ class Found(Told):
         description="Whether the best confidence is at least `answer_threshold`. If not, the hits are weak candidates: "
         "nothing in the memory fits the query."
     )
-    answer_threshold: float = Field(description="The confidence from which on the best hit counts as an answer.")
+    answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
     hits: list[Hit] = Field(description="The hits, best first.")
     warnings: list[str] = Field(description="What had to be done without.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, where it was asked for.")

@@ -76,7 +76,7 @@ class Recalled(BaseModel):
 
     answer: str = Field(description="In a sentence, whether something was found and whether to rely on it.")
     has_answer: bool = Field(description="False if the memory holds nothing that fits the question.")
-    answer_threshold: float = Field(description="The confidence from which on the best hit counts as an answer.")
+    answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
     hits: list[Found] = Field(description="The best first.")
     namespace: str
     excluded: list[str] | None = Field(
