@@ -129,7 +129,7 @@ def test_each_reason_is_a_step_of_its_own() -> None:
     ]
     told = {note.id: [(step.reason, step.factor) for step in note.steps] for note in weigh_turns(notes, query="ada?")}
     assert [reason for reason, _ in told["Ada: And you?"]] == [
-        "Ada, whom the query is about, speaks",
+        "the query is about its speaker, Ada",
         "asks more than it tells",
         "short for a turn",
     ]

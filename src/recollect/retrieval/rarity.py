@@ -35,7 +35,7 @@ class Rarity(NamedTuple):
         return max(_LEAST, log((self.notes - held + 0.5) / (held + 0.5)))
 
     def information(self, word: str) -> float:
-        """Return the inverse document frequency with 1 inside the logarithm: above 0 for a word in every note, too."""
+        """Return the inverse document frequency ``ln(1 + (N - n + 0.5) / (n + 0.5))``, always above 0."""
         held = min(self.notes, self.holding[word])
         return log(1 + (self.notes - held + 0.5) / (held + 0.5))
 

@@ -176,7 +176,7 @@ class Account(Told):
 
     story: list[StoryLine] = Field(description="How the query was read, and what was tried.")
     notice: str = Field(description="What was done where the words found nothing; empty otherwise.")
-    excluding: str = Field(description="What notes must not hold, in a line; empty where the query excludes nothing.")
+    excluding: str = Field(description="Which terms the query excludes, in one line; empty if it excludes none.")
     timeline: list[TimelinePart] = Field(description="What each part did, and when; the last is the whole.")
     scale: float = Field(description="The highest score that any hit ever had: the end of the scale of all waterfalls.")
     waterfalls: list[Waterfall] = Field(description="The waterfall of each hit, in their order.")
