@@ -99,7 +99,7 @@ class PostgresIndex:
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and however far on."""
+        """Return what supersedes these notes, directly and along their chains."""
 
         def work(at: Transaction) -> dict[str, tuple[str, ...]]:
             home = at.namespaces.get(namespace)

@@ -290,7 +290,7 @@ class SQLiteStore:
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and however far on."""
+        """Return what supersedes these notes, directly and along their chains."""
         with self._reading() as connection:
             home = namespace_key(connection, namespace)
             return {} if home is None else supersession.successors(connection, home, ids, created_before)
