@@ -272,7 +272,7 @@ def _outcome(
         embedder=embedder,
         rankings=rankings,
         values=measured(answerable, rankings, measures),
-        strata={stratum: np.array(held, dtype=np.intp) for stratum, held in indexes.items() if held},
+        strata={stratum: np.array(members, dtype=np.intp) for stratum, members in indexes.items() if members},
         synthetic=dataset.synthetic,
         trust=trust_of(dataset.questions, found, threshold),
         unanswerable={question.id: found[question.id] for question in dataset.unanswerable},

@@ -75,7 +75,7 @@ async def ask_async(memory: Source, query: str, options: Mapping[str, Any]) -> R
 
 
 def metadata_of(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
-    """Return what is told of a hit beside its text; ``weak`` marks it as no answer.
+    """Return the metadata of a hit; ``weak`` marks it as no answer.
 
     >>> from recollect.model import Candidate
     >>> metadata_of(Hit(1, Candidate("n1", path="tea.md", score=0.5, created_at="2026-04-18")))["created_at"]

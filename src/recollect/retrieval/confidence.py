@@ -61,7 +61,7 @@ class ConfidenceScorer:
             for candidate in candidates
             if confidence(self.evidence(candidate), self._calibration) >= minimum
         }
-        led_to = kept | {note for note, lent in trace.loans.items() if any(_leads(loan, kept) for loan in lent)}
+        led_to = kept | {note for note, loans in trace.loans.items() if any(_leads(loan, kept) for loan in loans)}
         led_to |= {note for note, context in trace.contexts.items() if not kept.isdisjoint(context.beside)}
         led_to |= {note for candidate in candidates if candidate.id in led_to for note in candidate.superseded_by}
         return [candidate for candidate in candidates if candidate.id in led_to]
@@ -70,7 +70,7 @@ class ConfidenceScorer:
         """Return a candidate as a hit: with its confidence and the piece of its text that fits the query."""
         shown = snippet(candidate.content, self._lexical.tree)
         scored = candidate.copy()
-        scored.confidence = confidence(self.evidence(candidate, held=shown.words), self._calibration)
+        scored.confidence = confidence(self.evidence(candidate, known_terms=shown.words), self._calibration)
         if not shown.highlights:  # then its summary may say it
             summed = snippet(candidate.summary, self._lexical.tree)
             shown = summed if summed.highlights else shown
@@ -86,28 +86,30 @@ class ConfidenceScorer:
         original.score = next(scores, candidate.score)
         return confidence(self.evidence(original), self._calibration)
 
-    def evidence(self, candidate: Candidate, *, held: Iterable[int] | None = None) -> ConfidenceEvidence:
-        """Return the evidence for a candidate; ``held`` are the query terms that its content is known to hold."""
+    def evidence(self, candidate: Candidate, *, known_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
+        """Return the evidence for a candidate; ``known_terms`` are the query terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
         return ConfidenceEvidence(
             similarity,
-            self._coverage(candidate, held),
+            self._coverage(candidate, known_terms),
             self._margin(candidate),
             time_match(candidate, self._intervals) if self._intervals else 0.0,
         )
 
-    def _coverage(self, candidate: Candidate, held: Iterable[int] | None) -> float:
+    def _coverage(self, candidate: Candidate, known_terms: Iterable[int] | None) -> float:
         """Return the share of the query's term weights that a note holds."""
         if self._words.tokens != self._lexical.tree.tokens:
             # A fallback query found it: the query's own terms count in full, those of the fallback query half.
             own = self._share(candidate, self._words, _term_weights(self._words, None), None)
-            return max(own, _FALLBACK_WEIGHT * self._share(candidate, self._lexical.tree, self._weights, held))
-        return self._share(candidate, self._lexical.tree, self._weights, held)
+            return max(own, _FALLBACK_WEIGHT * self._share(candidate, self._lexical.tree, self._weights, known_terms))
+        return self._share(candidate, self._lexical.tree, self._weights, known_terms)
 
-    def _share(self, candidate: Candidate, tree: Query, weights: Sequence[float], held: Iterable[int] | None) -> float:
+    def _share(
+        self, candidate: Candidate, tree: Query, weights: Sequence[float], known_terms: Iterable[int] | None
+    ) -> float:
         """Return the share of a tree's term weights that a note holds."""
-        fields = _NAMING if held is not None else (*_NAMING, "content")
-        terms = set(held or ())
+        fields = _NAMING if known_terms is not None else (*_NAMING, "content")
+        terms = set(known_terms or ())
         for name in fields:
             if text := getattr(candidate, name):
                 terms.update(occurrences(text, tree))

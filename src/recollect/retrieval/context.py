@@ -148,13 +148,13 @@ class _Reader:
         term: if none is seen, because it is in a tag or in a form that only the index matches, the term of the lowest
         weight is assumed.
         """
-        held = {word: 1.0 for name in (*_NAMING, "content") for word in self._counts(candidate, name)}
+        shares = {word: 1.0 for name in (*_NAMING, "content") for word in self._counts(candidate, name)}
         for note, weight in beside.items():
             if note in turns:
                 for word in self._counts(turns[note], "content"):
-                    held[word] = max(held.get(word, 0.0), weight)
-        share = sum(weights[word] * part for word, part in held.items()) if held else min(weights)
-        return share / sum(weights)
+                    shares[word] = max(shares.get(word, 0.0), weight)
+        covered = sum(weights[word] * share for word, share in shares.items()) if shares else min(weights)
+        return covered / sum(weights)
 
     def _counts(self, candidate: Candidate, name: str) -> Mapping[int, int]:
         """Return how often a field of a note holds each word of the query; computed once per search."""

@@ -36,8 +36,8 @@ class Rarity(NamedTuple):
 
     def information(self, word: str) -> float:
         """Return the inverse document frequency ``ln(1 + (N - n + 0.5) / (n + 0.5))``, always above 0."""
-        held = min(self.notes, self.holding[word])
-        return log(1 + (self.notes - held + 0.5) / (held + 0.5))
+        count = min(self.notes, self.holding[word])
+        return log(1 + (self.notes - count + 0.5) / (count + 0.5))
 
     def share(self, word: str) -> float:
         """Return which share of the notes holds a word."""

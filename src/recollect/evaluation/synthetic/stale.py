@@ -61,7 +61,7 @@ def stale_question(lexicon: Lexicon, place: int, chain: set[int], draw: np.rando
     forms = [phrases, rare_words]
     for which in draw.permutation(len(forms)):
         for text in forms[which](lexicon, place, draw):
-            held = lexicon.holders(split_words(text))
-            if place in held and held <= {place} | chain:
+            holders = lexicon.holders(split_words(text))
+            if place in holders and holders <= {place} | chain:
                 return str(text)
     return None

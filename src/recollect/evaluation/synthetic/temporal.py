@@ -114,7 +114,7 @@ def _topic(lexicon: Lexicon, place: int, of_month: set[int], draw: np.random.Gen
         if len(word) >= _SHORTEST
         and word.isalpha()
         and lexicon.is_rare(word)
-        and len(held := lexicon.holders([word])) > 1
-        and held & of_month == {place}
+        and len(holders := lexicon.holders([word])) > 1
+        and holders & of_month == {place}
     ]
     return str(draw.choice(words)) if words else None

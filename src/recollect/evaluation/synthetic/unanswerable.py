@@ -26,8 +26,8 @@ def is_foreign(lexicon: Lexicon, text: str) -> bool:
     (True, False)
     """
     words = content_words(text)
-    held = Counter(place for word in words for place in lexicon.holders([word]))
-    return len(words) >= _FEWEST_WORDS and max(held.values(), default=0) < _MOST_SHARED * len(words)
+    shared = Counter(place for word in words for place in lexicon.holders([word]))
+    return len(words) >= _FEWEST_WORDS and max(shared.values(), default=0) < _MOST_SHARED * len(words)
 
 
 def foreign_question(lexicon: Lexicon, foreign: Lexicon, place: int, draw: np.random.Generator) -> str | None:

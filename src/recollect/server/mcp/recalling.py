@@ -97,8 +97,8 @@ def _recall(call: Call, asked: Question) -> Recalled:
 
 def _explain(call: Call, asked: Question) -> Explained:
     result = _search(call, asked)
-    told = _told(call, result, include_weak=asked.include_weak)
-    return Explained(**told, explanation=result.explain(limit=asked.top_k))
+    fields = _told(call, result, include_weak=asked.include_weak)
+    return Explained(**fields, explanation=result.explain(limit=asked.top_k))
 
 
 def _search(call: Call, asked: Question) -> SearchResult:

@@ -43,7 +43,7 @@ def successors(
 ) -> dict[str, tuple[str, ...]]:
     """Return what supersedes the notes with these ids, directly and along their chains.
 
-    Links are held in memory; only ``created_before`` needs a query for each step of the chain.
+    Links are in memory; only ``created_before`` needs a query for each step of the chain.
     """
     filters = Filters(created_before=created_before)
 

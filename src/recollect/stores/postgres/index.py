@@ -102,8 +102,10 @@ class PostgresIndex:
         """Return what supersedes these notes, directly and along their chains."""
 
         def work(at: Transaction) -> dict[str, tuple[str, ...]]:
-            home = at.namespaces.get(namespace)
-            return {} if home is None else supersession.successors(at.connection, home, ids, created_before)
+            namespace_id = at.namespaces.get(namespace)
+            if namespace_id is None:
+                return {}
+            return supersession.successors(at.connection, namespace_id, ids, created_before)
 
         return self._connections.read(work, namespace=namespace)
 

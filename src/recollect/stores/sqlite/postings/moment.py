@@ -120,7 +120,7 @@ class Moment(NamedTuple):
         for word in dict.fromkeys(query.words):
             leaf = self._leaf(word)
             if len(leaf.rows) and leaf.rows[-1] >= len(self.snapshot.keys):
-                raise LookupError(f"the posting list of {word!r} ends behind the last row")
+                raise LookupError(f"the posting list of {word!r} ends after the last row")
             if len(leaf.few.rows):
                 asked = np.isin(leaf.few.rows, few)
                 leaf = leaf._replace(few=Few(leaf.few.rows[asked], leaf.few.weights[asked]))
