@@ -131,7 +131,7 @@ class TestSearching:
         assert (new.confidence or 0.0) >= (old.confidence or 1.0)
         assert new.candidate.inherited_confidence is None
 
-    def test_a_long_chain_ends_at_what_holds_now(self, memory: Memory, mode: str) -> None:
+    def test_a_long_chain_ends_at_the_current_note(self, memory: Memory, mode: str) -> None:
         last = "a"
         for number in range(60):
             last = memory.add(f"Wifi number {number}.", id=f"c{number}", supersedes=last).id

@@ -195,7 +195,7 @@ class TestUnion:
         assert (result[2].candidate.lexical_score, result.warnings) == (None, [])
 
     @pytest.mark.parametrize("texts", [OSError("disk gone"), {"c": float("nan")}, {"c": "much"}, None])
-    def test_lexical_scores_that_cannot_be_read_are_told(self, texts: Any) -> None:
+    def test_missing_lexical_scores_give_a_warning(self, texts: Any) -> None:
         result = self.search(self.index(texts=texts))
         assert ids(result) == ["b", "a", "c", "d"]
         assert result[2].candidate.lexical_score is None
@@ -222,7 +222,7 @@ class TestUnion:
         index = ScoringIndex(nearest=["b"], texts={"b": 1.0})
         assert (ids(self.search(index, query="?!", vector=[0.6, 0.8])), index.scored) == (["b"], [])
 
-    def test_a_stem_that_vectors_found_stays_behind_the_word_as_written(self) -> None:
+    def test_a_stem_match_from_the_vector_leg_stays_below_an_exact_match(self) -> None:
         notes = {
             "exact": Candidate("exact", path="exact.md", content="Ines"),
             "stem": Candidate("stem", path="stem.md", content="in town"),
@@ -688,7 +688,7 @@ class TestOperatorsInQuestions:
         )
         assert result.trace.compiled_query == "eat OR days OR ago OR 20260416 OR 20260416"
 
-    def test_what_is_excluded_is_told_as_it_was_written(self) -> None:
+    def test_excluded_terms_are_in_the_trace_as_written(self) -> None:
         walk = retrieval(Index(), preset="default", aliases={"k8s": ["kubernetes", "kube"]})
         trace = walk.search('Coffee NOT Decaf NOT "Instant  Mix" NOT kub* NOT K8s NOT Decaf').trace
         assert trace.excluded == ("Decaf", '"Instant Mix"', "kub*", "K8s")

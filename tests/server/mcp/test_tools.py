@@ -75,7 +75,7 @@ class TestRecall:
             "namespace": "tea",
         }
 
-    def test_what_is_excluded_is_told(self, memory: Memory) -> None:
+    def test_excluded_terms_are_returned(self, memory: Memory) -> None:
         told = answer(memory, "recall", query='tea NOT green NOT "black cat"')
         assert told["excluded"] == ["green", '"black cat"']
         assert "t1" not in [hit["id"] for hit in told["hits"]]
