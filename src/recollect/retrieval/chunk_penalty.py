@@ -1,7 +1,7 @@
-"""The chunk penalty: the nearest of many chunks is near to a query by chance.
+"""The chunk penalty: the best of many chunks is near to a query by chance.
 
-A note's similarity is that of its nearest chunk. The largest of ``m`` similarities of unrelated chunks grows with about
-the logarithm of ``m``, so that a long note would outrank a short one that fits as well.
+A note's similarity is that of its nearest chunk. The largest of ``m`` similarities that have nothing to do with the
+query grows with about the logarithm of ``m``, so that a long note would pass a short one that fits as well.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["discount_chunks"]
 
 
 def discount_chunks(found: Sequence[Candidate], background: float, penalty: float) -> list[Candidate]:
-    """Return the results of the vector leg, best first, each score less ``penalty * span * ln(chunks)``.
+    """Return the notes of the vector leg, best first, with ``penalty * span * ln(chunks)`` off the score of each.
 
-    ``span`` is the best score minus ``background``, the score that fusion scales to 0.
+    ``span`` is the distance from ``background``, the score that counts as 0, to the best score.
 
     >>> long = Candidate("long", content="Green tea, mostly sencha. " * 60, score=0.9)
     >>> short = Candidate("short", content="Prefers sencha.", score=0.8)
@@ -32,7 +32,7 @@ def discount_chunks(found: Sequence[Candidate], background: float, penalty: floa
     for candidate in found:
         chunks = chunk_count(len(candidate.title) + len(candidate.summary) + len(candidate.content))
         if chunks > 1:
-            candidate = candidate.copy()  # noqa: PLW2901 (the caller's candidate stays unchanged)
+            candidate = candidate.copy()  # noqa: PLW2901 (what was given stays as it is)
             candidate.score -= penalty * span * log(chunks)
         discounted.append(candidate)
     discounted.sort(key=lambda candidate: -candidate.score)

@@ -192,8 +192,8 @@ class FusionRules(Section):
     score_union: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
     """Whether both legs score every candidate, including those that only the other leg retrieved."""
     chunk_penalty: float = checked(0.0, number_between(0, 1))
-    """What a note of several chunks loses in the vector leg: this share of the span between the leg's best score and
-    its last, times the natural logarithm of the number of chunks. The nearest of many chunks is near by chance."""
+    """What a note of several chunks loses in the vector leg, for each power of e in their number, as a share of the
+    span between the leg's best score and its last: the best of many chunks is nearer by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
