@@ -4,10 +4,9 @@
 
 A collection is any dataset that ``recollect.evaluation`` reads. Each question is put to its own collection, where the
 judgements say whether the first hit is relevant, and a sample of each collection's questions to the others, where no
-hit is. Each question with an answer is judged once more as if its relevant notes were not there; such rows weigh a
-tenth.
-Every collection has the same weight. For each collection, and for all pooled, the expected calibration error is that of
-constants that were fitted on the others.
+hit is. Each question with an answer is judged once more as if its relevant notes were removed; such rows have a tenth
+of the weight. Every collection has the same weight. For each collection, and for all pooled, the expected calibration
+error is that of constants that were fitted on the others.
 """
 
 from __future__ import annotations
@@ -146,7 +145,7 @@ def main() -> None:
 
 
 def _load(path: Path, level: str | None, *, pool: bool) -> Dataset:
-    """Return a dataset; level and pooling are for the formats that know them."""
+    """Return a dataset; ``level`` and ``pool`` apply to conversation files only."""
     if path.is_dir():
         return load_dataset(path)
     return load_dataset(path, level=level, pool=pool and "longmemeval" in path.name)

@@ -30,7 +30,7 @@ TOP = 10
 
 
 class Found(NamedTuple):
-    """A token that stands in one note alone, its kind, and the rank of that note; ``None`` if it is not in the top."""
+    """A token that exactly one note holds, its kind, that note, and its rank; ``None`` if it is not in the top ten."""
 
     token: str
     kind: str
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 def look_up(
     memory: Memory, limit: int | None = None, *, preset: str = "default", mode: str = "auto", seed: int = 0
 ) -> list[Found]:
-    """Search for each token that stands in exactly one note of a memory, or for so many of them."""
+    """Search for each token that exactly one note of a memory holds, or for ``limit`` of them."""
     notes = list(memory.notes())
     found = []
     for token, kind, note in exact_tokens(notes, limit, seed):

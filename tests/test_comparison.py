@@ -93,7 +93,7 @@ class TestPresets:
         words, meaning = fusion.weights["lexical"], fusion.weights["vector"]
         assert fusion.method == "convex"
         assert self.ROWS["default`, ours"][0] == f"convex, {words:g} and {meaning:g}"
-        assert f"convex, words {words:g} and meaning {meaning:g}; a lexical score of 0 counts as 0" in TEXT
+        assert f"convex, lexical {words:g} and vector {meaning:g}; BM25 counts from 0" in TEXT
         assert (dict(fusion.least), fusion.score_union) == ({"lexical": 0}, True)
 
 

@@ -172,7 +172,7 @@ class TestSearching:
         assert paths(memory.search("frame", filters=Filters(created_before="2026-02-01"))) == ["bike.md"]  # type: ignore[arg-type]
         assert list(memory.search("frame", namespace="alice")) == []
 
-    def test_a_missing_model_is_told_by_searches_stats_and_doctor(
+    def test_searches_stats_and_doctor_warn_of_a_missing_model(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         without(monkeypatch, "onnxruntime", "wordllama")

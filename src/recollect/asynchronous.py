@@ -59,7 +59,7 @@ class AsyncMemory:
         return await _in_thread(self.memory.add, content, **fields)
 
     def with_secrets(self, secrets: SecretsMode | None) -> AsyncMemory:
-        """Return this memory with another rule for secrets; see :meth:`Memory.with_secrets`."""
+        """Return a memory over the same store with another rule for secrets; see :meth:`Memory.with_secrets`."""
         return AsyncMemory(self.memory.with_secrets(secrets))
 
     async def add_many(self, notes: Iterable[Note | str | Mapping[str, Any]], **options: Any) -> list[Note]:

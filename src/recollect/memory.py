@@ -111,7 +111,7 @@ class Memory:
 
     @property
     def embedder_warning(self) -> str:
-        """Why vector search is off although it was wanted, and what to install; empty where it is on, or not wanted."""
+        """Why vector search is off and what to install; empty if it is on, or if no embedder was asked for."""
         return self._choice.warning
 
     @property
@@ -120,14 +120,14 @@ class Memory:
         return self._retrieval.preset
 
     def with_secrets(self, secrets: SecretsMode | None) -> Memory:
-        """Return this memory with another rule for secrets: the same store, which is closed once for both.
+        """Return a memory over the same store with another rule for secrets; closing either closes the store.
 
         ``secrets`` is as for :func:`recollect.open`.
         """
-        twin = copy(self)
-        twin._secrets = secrets
-        twin._writer = NoteWriter(self._store, self._choice, secrets=secrets)
-        return twin
+        memory = copy(self)
+        memory._secrets = secrets
+        memory._writer = NoteWriter(self._store, self._choice, secrets=secrets)
+        return memory
 
     def add(
         self,
@@ -292,8 +292,8 @@ class Memory:
         says; a reranker, if there is one, reads the first ``rerank_top_n``. ``question_date`` is when the question was
         asked, from where "two weeks ago" is counted; ``now`` is what recency counts from, by default ``question_date``
         or the present. ``filters`` hold inside the engine, before the cut. ``min_confidence`` drops notes with less
-        confidence, from 0 to 1. ``answer_threshold`` drops none: :attr:`SearchResult.has_answer` is false where the
-        best confidence is below it. Both are by default the preset's.
+        confidence, from 0 to 1. ``answer_threshold`` drops none: :attr:`SearchResult.has_answer` is false if the
+        best confidence is below it. Both default to the preset's.
         """
         self._expire()
         result = self._retrieval.search(
@@ -445,7 +445,7 @@ class Memory:
         lacking, model = self._writer.unembedded(), self._writer.model_name()
         notes = "note has" if lacking == 1 else "notes have"
         problem = f"{lacking} {notes} no vector of {model}; reindex makes them" if lacking else ""
-        off = "vector search is off: open the memory with an embedder to search by meaning"
+        off = "vector search is off: to use it, open the memory with an embedder"
         warning = "" if self.embedder is not None else self._choice.warning or off
         return [*found, Finding("embedder", problem, repairable=False, warning=warning)]
 
@@ -468,7 +468,7 @@ class Memory:
             self._store.expire(clock.now(), most=EXPIRED_AT_ONCE)
 
     def _warn_if_lexical_only(self, result: SearchResult, mode: str, vector: object) -> None:
-        """Say in the trace that there was no vector search, if one was wanted and no model is installed."""
+        """Add a warning to the trace if there was no vector search because no model is installed."""
         if self._choice.missing and vector is None and mode != "bm25":
             result.trace.warnings.append(self._choice.warning)
 

@@ -69,10 +69,10 @@ class NoteWriter:
         """Write drafts in one transaction.
 
         A draft that has expired is refused: whoever writes it cannot mean that. So is one that leaves its note without
-        any text; an error then says which it was, counted from ``first``.
+        any text; the error names the draft by its index, counted from ``first``.
         """
-        for place, draft in enumerate(drafts):
-            self._refuse_blank(draft, "" if first is None else f"notes[{first + place}].")
+        for index, draft in enumerate(drafts):
+            self._refuse_blank(draft, "" if first is None else f"notes[{first + index}].")
             if is_over(draft):
                 raise ArgumentError(
                     "expires_at",
@@ -80,8 +80,8 @@ class NoteWriter:
                 )
         return self._write(drafts, None, create=create)
 
-    def _refuse_blank(self, draft: Draft, place: str = "") -> None:
-        """Raise an error if a draft gives a note nothing but blank text, and the note has none either."""
+    def _refuse_blank(self, draft: Draft, prefix: str = "") -> None:
+        """Raise an error if a draft leaves its note without any text; ``prefix`` begins the argument's name."""
         given = [name for name in TEXT_FIELDS if name in draft]
         if not given or not is_blank(draft):
             return
@@ -92,7 +92,7 @@ class NoteWriter:
             if not is_blank({**stored, **draft}):
                 return
         raise ArgumentError(
-            f"{place}{given[0]}",
+            f"{prefix}{given[0]}",
             "must not be blank in a note without title and summary; give the note some text, or delete it",
         )
 
@@ -117,7 +117,7 @@ class NoteWriter:
         )
 
     def note_names(self, namespace: str) -> Iterator[NoteName]:
-        """Yield what the notes of a namespace are called."""
+        """Yield the names of the notes of a namespace."""
         for note in self._store.notes(namespace=namespace):
             yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
 
@@ -242,7 +242,7 @@ class NoteWriter:
 
 
 def _names(draft: Draft) -> list[str]:
-    """Return the id and the path that a draft names its note by, those that there are."""
+    """Return the id and the path of a draft, as far as it has them."""
     return [draft[name] for name in ("id", "path") if draft.get(name)]
 
 

@@ -19,7 +19,7 @@ def test_all_of_them(run: Run) -> None:
     assert "  literal, all words, then any" in lines[1]
     assert "  rrf, k 5, ranks from 0  " in lines[2]
     answers = next(line for line in lines if line.startswith("answer"))
-    assert answers.split() == ["answer", "from", "0.25", "on", *["any", "hit"] * 4]
+    assert answers.split() == ["answer", "confidence", "≥", "0.25", *["any", "hit"] * 4]
     assert next(line.split() for line in lines if line.startswith("shown")) == ["shown", *["all"] * 5]
     assert lines[-5:] == [f"{name:<14}  {preset.about}" for name, preset in presets().items()]
     assert not list(Path().iterdir())

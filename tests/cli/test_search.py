@@ -282,7 +282,7 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_is_excluded_is_told(run: Run) -> None:
+def test_excluded_terms_are_returned(run: Run) -> None:
     result = run("search", "tea NOT coffee")
     assert "excluding notes with: coffee\n" in result.stderr
     assert json.loads(run("search", "tea NOT coffee", "--json").stdout)["trace"]["excluded"] == ["coffee"]

@@ -104,7 +104,7 @@ def test_a_healthy_memory(run: Run) -> None:
         ["vector", "search"],
     ]
     assert "no embedder was asked for" in result.stdout
-    advice = "vector search is off: open the memory with an embedder to search by meaning"
+    advice = "vector search is off: to use it, open the memory with an embedder"
     assert result.stdout.splitlines()[-1].strip() == advice
     assert run("doctor", "-q").output == ""
     told = json.loads(run("doctor", "--json").stdout)

@@ -76,7 +76,7 @@ def test_the_interval_of_the_error_is_that_of_resampled_queries() -> None:
 @pytest.mark.parametrize(
     ("confidences", "relevant", "message"),
     [
-        ([], [], "confidences: must be a list with one of each query"),
+        ([], [], "confidences: must be a list with one value for each query"),
         ([0.5, 1.5], [True, False], "confidences: must be from 0 to 1"),
         ([0.5, float("nan")], [True, False], "confidences: must be from 0 to 1"),
         ([0.5, 0.5], [True], "relevant: must hold a label for each of the 2 queries"),

@@ -41,7 +41,7 @@ def test_what_is_told_of_a_hit_is_json(memory: recollect.Memory) -> None:
     assert told["confidence"] == hit.confidence
 
 
-def test_tags_and_metadata_of_the_note_are_told(memory: recollect.Memory) -> None:
+def test_tags_and_metadata_of_the_note_are_returned(memory: recollect.Memory) -> None:
     memory.update("n1", tags=["drinks"], metadata={"author": "Ines", "pages": [1, None]})
     (hit,) = memory.search("green", top_k=1)
     told = metadata_of(hit)

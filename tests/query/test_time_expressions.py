@@ -231,7 +231,7 @@ def test_other_text_names_no_time(text: str) -> None:
     assert labels(text) == []
 
 
-def test_a_time_of_day_behind_a_month_is_not_a_day() -> None:
+def test_a_time_of_day_after_a_month_is_not_a_day() -> None:
     assert labels("October 9:30") == ["October 2026"]
 
 

@@ -47,7 +47,7 @@ def test_a_wrong_factor() -> None:
         step_back([OLD], {}, factor=-1)
 
 
-def test_what_is_in_force_is_as_relevant_as_what_it_supersedes() -> None:
+def test_the_current_note_is_as_relevant_as_what_it_supersedes() -> None:
     def fused(name: str, points: float) -> Candidate:
         return Candidate(name, score=points, evidence=("lexical", 1, 7.0, points), ceiling=0.8)
 

@@ -157,7 +157,7 @@ def test_the_day_that_a_note_names_is_the_day_of_the_event() -> None:
         [note("2026-05-23", "a", content="Nothing of it.")],
     ],
 )
-def test_an_event_of_which_the_candidates_do_not_clearly_tell_the_day_is_passed_over(
+def test_an_event_whose_day_is_unclear_is_ignored(
     candidates: list[Candidate],
 ) -> None:
     assert boost_time_matches(candidates, query="before the move", now=NOW) == candidates

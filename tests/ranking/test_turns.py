@@ -103,7 +103,7 @@ def test_a_query_that_speaks_of_both_or_of_neither_favours_nobody(query: str) ->
     assert weighed(own, other, query=query, speaker=0.1) == {own: 1.0, other: 1.0}
 
 
-def test_the_author_of_a_query_is_nobody_where_people_have_names() -> None:
+def test_a_first_person_query_favours_no_named_speaker() -> None:
     assert weighed("Ada: here.", "Ben: there.", query="where did I move", speaker=0.1) == {
         "Ada: here.": 1.0,
         "Ben: there.": 1.0,
@@ -129,7 +129,7 @@ def test_each_reason_is_a_step_of_its_own() -> None:
     ]
     told = {note.id: [(step.reason, step.factor) for step in note.steps] for note in weigh_turns(notes, query="ada?")}
     assert [reason for reason, _ in told["Ada: And you?"]] == [
-        "Ada, whom the query is about, speaks",
+        "the query is about its speaker, Ada",
         "asks more than it tells",
         "short for a turn",
     ]

@@ -66,8 +66,8 @@ def test_a_superseded_note_is_judged_as_if_nothing_superseded_it() -> None:
     new = Candidate("b", score=0.8, ceiling=1.0)
     known = scorer("tea", new, old)
     # margin (0.8 − 0.4) / 1
-    assert known.undemoted(old) == confidence(ConfidenceEvidence(0.5, 0.0, 0.4), MINILM)
-    assert known.undemoted(old) > confidence(known.evidence(old), MINILM)
+    assert known.confidence_before_demotion(old) == confidence(ConfidenceEvidence(0.5, 0.0, 0.4), MINILM)
+    assert known.confidence_before_demotion(old) > confidence(known.evidence(old), MINILM)
 
 
 def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:

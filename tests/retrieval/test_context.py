@@ -327,7 +327,7 @@ class TestCoverage:
         found = read_closely(lists, parse("tea kettle"), RARITY, connections, self.RULES)
         assert scores(found) == pytest.approx({"a": TEA * INFORMATION["tea"] / ALL})
 
-    def test_a_note_found_by_a_tag_alone_counts_the_lightest_term(self) -> None:
+    def test_a_note_found_only_by_a_tag_counts_the_term_of_the_lowest_weight(self) -> None:
         notes = {"tagged": Candidate("tagged", content="Yes.", tags=("kettle",))}
         found = read("tea kettle", notes, lexical={"tagged": 2.0}, rules=self.RULES)
         assert scores(found) == pytest.approx({"tagged": 2.0 * INFORMATION["tea"] / ALL})

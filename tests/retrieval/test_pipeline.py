@@ -195,12 +195,12 @@ class TestUnion:
         assert (result[2].candidate.lexical_score, result.warnings) == (None, [])
 
     @pytest.mark.parametrize("texts", [OSError("disk gone"), {"c": float("nan")}, {"c": "much"}, None])
-    def test_lexical_scores_that_cannot_be_read_are_told(self, texts: Any) -> None:
+    def test_missing_lexical_scores_give_a_warning(self, texts: Any) -> None:
         result = self.search(self.index(texts=texts))
         assert ids(result) == ["b", "a", "c", "d"]
         assert result[2].candidate.lexical_score is None
         (warning,) = result.warnings
-        assert warning.startswith("the lexical scores of notes that vectors found are missing: ")
+        assert warning.startswith("lexical scores of candidates from the vector leg are missing: ")
 
     @pytest.mark.parametrize("mode", ["bm25", "semantic"])
     def test_one_leg_alone_needs_no_other(self, mode: str) -> None:
@@ -222,7 +222,7 @@ class TestUnion:
         index = ScoringIndex(nearest=["b"], texts={"b": 1.0})
         assert (ids(self.search(index, query="?!", vector=[0.6, 0.8])), index.scored) == (["b"], [])
 
-    def test_a_stem_that_vectors_found_stays_behind_the_word_as_written(self) -> None:
+    def test_a_stem_match_from_the_vector_leg_stays_below_an_exact_match(self) -> None:
         notes = {
             "exact": Candidate("exact", path="exact.md", content="Ines"),
             "stem": Candidate("stem", path="stem.md", content="in town"),
@@ -292,13 +292,13 @@ class TestFocus:
         index, embedder = KnowingIndex(counts=OSError("disk gone")), Embedder()
         result = retrieval(index, embedder=embedder, preset=self.PRESET).search("When did Ada move?")
         assert embedder.texts == ["When did Ada move?"]
-        assert result.warnings == ["how rare the query's words are is not known: disk gone"]
+        assert result.warnings == ["the document frequencies of the query's terms are missing: disk gone"]
 
     def test_counts_that_fail_cost_a_warning_and_no_hit_where_nothing_is_embedded(self) -> None:
         index = KnowingIndex(words={"ada OR move": ["a"]}, counts=OSError("disk gone"))
         result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("When did Ada move?", mode="bm25")
         assert (ids(result), result.trace.embedded_query) == (["a"], "")
-        assert result.warnings == ["how rare the query's words are is not known: disk gone"]
+        assert result.warnings == ["the document frequencies of the query's terms are missing: disk gone"]
 
     def test_a_preset_may_leave_none_out(self) -> None:
         index = KnowingIndex(counts={"Ada": 90})
@@ -352,7 +352,7 @@ class TestContext:
         index = self.index(nearest=["z"], similar=similar)
         result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("tea")
         assert set(ids(result)) == {"q", "r", "z"}
-        assert result.warnings[0].startswith("how near the notes beside those found are is not known: ")
+        assert result.warnings[0].startswith("similarities of candidates from outside the vector leg are missing: ")
 
     @pytest.mark.parametrize("query", ['"tea"', "tea AND tea", "tea NOT pot"])
     def test_who_writes_operators_says_what_a_note_itself_must_hold(self, query: str) -> None:
@@ -385,7 +385,7 @@ class TestContext:
         index = KnowingIndex(words={"tea": ["q", "z"]}, notes=self.NOTES, links=self.EDGES, counts=OSError("disk gone"))
         result = retrieval(index, preset=self.PRESET).search("tea")
         assert (ids(result), result.trace.contexts) == (["q", "z"], {})
-        assert result.warnings == ["how rare the query's words are is not known: disk gone"]
+        assert result.warnings == ["the document frequencies of the query's terms are missing: disk gone"]
 
     def test_edges_that_cannot_be_read(self) -> None:
         index = KnowingIndex(words={"tea": ["q", "z"]}, notes=self.NOTES, links=OSError("disk gone"))
@@ -688,7 +688,7 @@ class TestOperatorsInQuestions:
         )
         assert result.trace.compiled_query == "eat OR days OR ago OR 20260416 OR 20260416"
 
-    def test_what_is_excluded_is_told_as_it_was_written(self) -> None:
+    def test_excluded_terms_are_in_the_trace_as_written(self) -> None:
         walk = retrieval(Index(), preset="default", aliases={"k8s": ["kubernetes", "kube"]})
         trace = walk.search('Coffee NOT Decaf NOT "Instant  Mix" NOT kub* NOT K8s NOT Decaf').trace
         assert trace.excluded == ("Decaf", '"Instant Mix"', "kub*", "K8s")
@@ -755,7 +755,7 @@ class TestReplaced:
         result = retrieval(Endless(words={"phone": ["n0"]}), preset=preset).search("phone")
         assert {hit.id: hit.superseded_by for hit in result} == {"n40": (), "n0": ("n40",)}
 
-    def test_several_notes_in_force_and_a_branch_that_ends_in_a_cycle(self) -> None:
+    def test_several_current_notes_and_a_branch_that_ends_in_a_cycle(self) -> None:
         ends = [("a", "b"), ("b", "d"), ("a", "d"), ("a", "c"), ("c", "e"), ("e", "c"), ("b", "f")]
         edges = tuple(Edge(old, new, "superseded-by", "out") for old, new in ends)
         preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]

@@ -108,7 +108,7 @@ _OPTIONS = (
         type=click.FloatRange(0, 1),
         default=None,
         metavar="NUMBER",
-        help="The confidence from which on the best hit counts as an answer; by default as the preset says.",
+        help="The lowest confidence at which the best hit counts as an answer; by default as the preset says.",
     ),
     options.namespace(),
     options.embedder,

@@ -66,9 +66,9 @@ def draw_retry(result: SearchResult) -> None:
     """Say what the query excludes, and what was done where its words found nothing."""
     from recollect.retrieval.wording import exclusion_in_words, retry_in_words  # noqa: PLC0415 (brings numpy)
 
-    for told in (exclusion_in_words(result.trace), retry_in_words(result.trace)):
-        if told:
-            terminal.say_aside(told)
+    for message in (exclusion_in_words(result.trace), retry_in_words(result.trace)):
+        if message:
+            terminal.say_aside(message)
 
 
 def draw_summary(console: Console, result: SearchResult) -> None:

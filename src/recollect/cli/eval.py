@@ -64,7 +64,7 @@ _DRAWN = ("any@5", "recall@10", "ndcg@10", "mrr")
     type=click.FloatRange(0, 1),
     metavar="CONFIDENCE",
     default=None,
-    help="The confidence below which a system is taken to say that nothing fits, by default that of its preset.",
+    help="The confidence below which a search counts as having no answer; by default that of the preset.",
 )
 @click.option(
     "--json",

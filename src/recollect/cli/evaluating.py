@@ -125,7 +125,7 @@ def judged(dataset: Dataset, systems: Sequence[System], asked: dict[str, Any], *
 
 
 def show(dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep] = ()) -> None:
-    """Draw the figures, what the first system has ahead of the others, the strata, trust, and sweeps."""
+    """Draw the figures, the differences to the first system, the strata, the measures of trust, and sweeps."""
     from recollect.cli import outcome_tables  # noqa: PLC0415 (brings rich, which is heavy)
 
     console = terminal.console()

@@ -42,7 +42,7 @@ __all__ = ["command"]
 @click.option("--read-only", is_flag=True, help="Without --http: offer only the tools that change nothing.")
 @asking.preset
 @options.namespace("Without --http: the only namespace that is served; all if none is named.")
-@options.secrets_of_models
+@options.mcp_secrets
 @options.reranker
 @options.embedder
 @options.database

@@ -16,6 +16,7 @@ __all__ = [
     "database",
     "embedder",
     "given",
+    "mcp_secrets",
     "namespace",
     "parsed_aliases",
     "parsed_date",
@@ -27,7 +28,6 @@ __all__ = [
     "quiet",
     "reranker",
     "secrets",
-    "secrets_of_models",
     "seed",
 ]
 
@@ -70,8 +70,8 @@ def _secrets(default: str) -> Callable[[F], F]:
 
 
 secrets = _secrets("none")
-secrets_of_models = _secrets("refuse")
-"""The same for what language models write, who store what they are told."""
+mcp_secrets = _secrets("refuse")
+"""The same option for MCP, where language models write the notes: by default it refuses."""
 reranker = click.option(
     "--reranker",
     metavar="SPEC",

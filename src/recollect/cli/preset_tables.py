@@ -71,13 +71,13 @@ def _facts(preset: Preset) -> dict[str, str]:
     return {
         "query": f"{query.reading}, {'any word' if query.match == 'any' else 'all words, then any'}",
         "fusion": fusion_in_words(preset.fusion.to_dict()),
-        "depth": f"{preset.candidate_k} a leg",
+        "depth": f"{preset.candidate_k} per leg",
         "graph": "off" if graph.use == "off" else f"{graph.use}, {graph.spread.replace('_', ' ')}",
         "stages": "\n".join(stage.stage for stage in preset.stages) or "none",
         "ladder": f"{names}, spelling" if ladder.on and ladder.vocabulary else names if ladder.on else "off",
         "rerank": "off" if not preset.rerank.on else f"unless {agree} of 3 agree" if agree else "always",
-        "shown": f"from {preset.min_confidence:g} confidence" if preset.min_confidence else "all",
-        "answer": f"from {preset.answer_threshold:g} on" if preset.answer_threshold else "any hit",
+        "shown": f"confidence ≥ {preset.min_confidence:g}" if preset.min_confidence else "all",
+        "answer": f"confidence ≥ {preset.answer_threshold:g}" if preset.answer_threshold else "any hit",
     }
 
 

@@ -35,7 +35,7 @@ _EXAMPLES = 3
     "--foreign",
     metavar="PATH|URL",
     default=None,
-    help="A memory whose notes questions without an answer are made from; by default the built-in sample.",
+    help="A memory from whose notes unanswerable questions are made; by default the built-in sample.",
 )
 @options.namespace()
 @options.embedder

@@ -43,7 +43,7 @@ def command(
 def answer(
     result: SearchResult, *, explain: bool = False, show_weak: bool = False, as_json: bool = False, quiet: bool = False
 ) -> None:
-    """Show what was found: as JSON, as an explanation, or as hits; weak ones only on demand."""
+    """Show what was found: as JSON, as an explanation, or as hits; weak ones only with ``show_weak``."""
     if as_json or not explain:  # an explanation tells its warnings itself
         for warning in result.warnings:
             terminal.warn(warning)

@@ -132,7 +132,7 @@ def command(
             stack.callback(spans.close)
             observers.append(spans.finished)
         memory = stack.enter_context(opening.open_or_create(db, embedder, secrets, reranker=reranker, preset=preset))
-        unsaid = click.get_current_context().get_parameter_source("secrets") is ParameterSource.DEFAULT
-        mcp = mcp_extension(memory.with_secrets("refuse") if unsaid else memory, settings)
+        is_default = click.get_current_context().get_parameter_source("secrets") is ParameterSource.DEFAULT
+        mcp = mcp_extension(memory.with_secrets("refuse") if is_default else memory, settings)
         serve(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], listening=listening)
     log.write("stopped")

@@ -35,7 +35,7 @@ class RemoteResult(Ranked):
     explanation: str = ""
     """The drawing of the search, where it was asked for."""
     answer_threshold: float = 0.0
-    """The confidence from which on the best hit counts as an answer, from 0 to 1."""
+    """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
 
 
 def note_of(data: Mapping[str, Any]) -> Note:

@@ -39,11 +39,11 @@ class EmbedderChoice:
     embedder: Embedder | None
     reason: str
     missing: bool = False
-    """Whether there is none because none is installed, although one was wanted."""
+    """Whether an embedder was asked for, but no model is installed."""
 
     @property
     def warning(self) -> str:
-        """What to do about missing vector search; empty if there is an embedder, or none was wanted.
+        """That vector search is off, and what to install; empty if there is an embedder, or none was asked for.
 
         >>> EmbedderChoice(None, "MiniLM needs onnx: pip install onnx", missing=True).warning
         'vector search is off, because no embedding model is installed: MiniLM needs onnx: pip install onnx'

@@ -1,7 +1,7 @@
-"""Whether confidence means something: reliability bins, expected calibration error, and measures of trust.
+"""Calibration of confidence: reliability bins, expected calibration error, and measures of trust.
 
 A system is calibrated if, of the first hits that it gives a confidence of 0.8, eight in ten are relevant. A threshold
-on the best confidence then tells queries that have an answer from those that have none.
+on the best confidence then separates queries that have an answer from those that have none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 BINS = 10
-"""Into how many bins of equal mass confidences are sorted."""
+"""The number of bins of equal mass."""
 
 CALIBRATION_RESAMPLES = 2_000
 """How often queries are resampled for the interval of the calibration error."""
@@ -87,7 +87,7 @@ def expected_calibration_error(confidences: ArrayLike, relevant: ArrayLike, *, b
     It is ``Σ_b (n_b / N) · |accuracy_b − confidence_b|``, where bin b holds n_b of N queries, ``confidence_b`` is the
     mean confidence of their first hits and ``accuracy_b`` the fraction of these that are relevant (Naeini, Cooper and
     Hauskrecht 2015; bins of equal mass as in Nguyen and O'Connor 2015). 0 is perfect. The estimate is biased upwards:
-    with few queries, even a calibrated system is some way off.
+    with few queries, even a calibrated system has an error above 0.
 
     >>> expected_calibration_error([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)
     0.25
@@ -131,7 +131,7 @@ class Trust:
 
     ``queries`` of these have an answer, ``unanswerable_queries`` have none. The best confidence of a query is the
     highest among its hits, 0 if there is none; below ``threshold`` the system says that nothing fits.
-    :func:`trust_of` measures it.
+    :func:`trust_of` computes these measures.
 
     >>> ece = Interval(0.03, 0.02, 0.07)
     >>> Trust(threshold=0.5, queries=80, unanswerable_queries=20, right_first=0.9, bins=(), ece=ece,
@@ -225,7 +225,7 @@ def _share(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
 def _pairs(confidences: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     scores, labels = np.asarray(confidences, dtype=np.float64), np.asarray(relevant, dtype=np.float64)
     if scores.ndim != 1 or not len(scores):
-        raise ArgumentError("confidences", f"must be a list with one of each query, got one of shape {scores.shape}")
+        raise ArgumentError("confidences", f"must be a list with one value for each query, got shape {scores.shape}")
     if not ((scores >= 0) & (scores <= 1)).all():
         raise ArgumentError("confidences", "must be from 0 to 1")
     if labels.shape != scores.shape:

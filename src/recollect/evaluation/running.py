@@ -69,7 +69,7 @@ def evaluate(
     ``memory`` are not kept, because it may change. With ``remember_queries`` each query is embedded once, so that times
     say less: for sweeps.
 
-    ``answer_threshold`` is the confidence below which a system is taken to say that nothing fits, for the measures of
+    ``answer_threshold`` is the confidence below which a search counts as having no answer, for the measures of
     :class:`~recollect.evaluation.Trust`; by default it is that of each system's preset.
 
     >>> from tempfile import TemporaryDirectory
@@ -272,7 +272,7 @@ def _outcome(
         embedder=embedder,
         rankings=rankings,
         values=measured(answerable, rankings, measures),
-        strata={stratum: np.array(held, dtype=np.intp) for stratum, held in indexes.items() if held},
+        strata={stratum: np.array(members, dtype=np.intp) for stratum, members in indexes.items() if members},
         synthetic=dataset.synthetic,
         trust=trust_of(dataset.questions, found, threshold),
         unanswerable={question.id: found[question.id] for question in dataset.unanswerable},

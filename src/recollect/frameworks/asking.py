@@ -27,7 +27,7 @@ METADATA = (
 WEAK = "weak"
 """The key of metadata that marks a hit of a search without an answer; other hits do not have it."""
 OPTIONS = tuple(name for name in signature(Memory.search).parameters if name not in ("self", "query"))
-"""What a search may be given beside its query."""
+"""The options of a search."""
 
 
 def source(value: Any) -> Source:
@@ -45,7 +45,7 @@ def source(value: Any) -> Source:
 
 
 def search_options(given: Mapping[str, Any], *, others: Sequence[str] = ()) -> dict[str, Any]:
-    """Return ``given`` if all of it are options of a search; ``others`` are what else the error names as known.
+    """Return ``given``, or raise an error if a name is no option of a search; ``others`` are further names to list.
 
     >>> search_options({"topk": 3}, others=["memory"])
     Traceback (most recent call last):
@@ -75,7 +75,7 @@ async def ask_async(memory: Source, query: str, options: Mapping[str, Any]) -> R
 
 
 def metadata_of(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
-    """Return what is told of a hit beside its text; ``weak`` marks it as no answer.
+    """Return the metadata of a hit; ``weak`` marks it as no answer.
 
     >>> from recollect.model import Candidate
     >>> metadata_of(Hit(1, Candidate("n1", path="tea.md", score=0.5, created_at="2026-04-18")))["created_at"]

@@ -23,8 +23,8 @@ class RecollectRetriever(BaseRetriever):
     """Searches a memory for LangChain: each hit is a document with its text, its id and how it was found.
 
     ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours. The options of
-    ``Memory.search`` are given by name, or as a mapping ``options``; what ``invoke`` is given beside the query goes
-    before them. A search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of
+    ``Memory.search`` are given by name, or as a mapping ``options``; options that are passed to ``invoke`` take
+    precedence. A search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of
     each document has ``weak``. The text of a superseded note begins with a line that says so.
 
     >>> import recollect
@@ -43,7 +43,7 @@ class RecollectRetriever(BaseRetriever):
     include_weak: bool = False
     """Whether hits of a search without an answer are returned, marked as weak."""
 
-    if TYPE_CHECKING:  # pydantic makes it of the fields, and a type checker would know no search option
+    if TYPE_CHECKING:  # pydantic generates it from the fields, without the search options
 
         def __init__(
             self, *, memory: Any, options: dict[str, Any] = ..., include_weak: bool = ..., **search_options: Any

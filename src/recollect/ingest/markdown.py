@@ -43,7 +43,7 @@ _FIELD_OF = {
 LONGEST_VALUE = 200
 """How many characters a value of the front matter may have to be part of the note's text."""
 MOST_FIELDS_TEXT = 600
-"""How many characters of front matter the text of a note ends with at most."""
+"""How many characters of front matter are added to the text of a note at most."""
 _NOT_SEARCHED = frozenset(("cssclass", "cssclasses"))
 """Keys of the front matter that say how a page looks."""
 
@@ -73,7 +73,7 @@ def read_markdown(
     blocks, prose = outline(body)
     chunks = chunk_blocks(body, blocks, size=size)
     if not chunks and said.fields.get("summary"):
-        chunks = [Chunk("", (), (), 0, 0)]  # the front matter says what there is to say
+        chunks = [Chunk("", (), (), 0, 0)]  # the summary in the front matter is the text
     lead = next((block.label for block in blocks if block.kind == "heading" and block.level == 1 and block.label), "")
     title = said.fields.pop("title", "") or lead or readable(name)
     created = said.fields.pop("created_at", None) or moment_in_name(name) or created_at
@@ -102,8 +102,8 @@ def read_markdown(
 def _with_fields(text: str, metadata: Mapping[str, Any]) -> str:
     """Return the text of a file's first note with the fields of the front matter below it, so that they are searched.
 
-    Numbers, short texts and lists of these are taken. Each value has a line with its key, also in a list, so that what
-    looks for secrets sees which key a value belongs to.
+    Numbers, short texts and lists of these are added. Each value, also of a list, has a line with its key, so that the
+    search for secrets sees which key a value belongs to.
     """
     lines: list[str] = []
     for key, value in metadata.items():

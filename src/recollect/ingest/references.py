@@ -1,4 +1,4 @@
-"""What the links of front matter and records name: a note's path, file name, title or alias becomes a link to the note.
+"""Links by name in front matter and records: resolve a note's path, file name, title or alias to the note.
 
 A store resolves a link's target by id, path and file name. Titles, aliases and paths that are relative to the file are
 looked up here, when all files of an ingest are known, so that the order of the files does not matter.
@@ -18,7 +18,7 @@ LINK_KINDS = ("supersedes", "resolved-by", "related")
 """The kinds of links whose targets are looked up."""
 
 REPORTED_KIND = "supersedes"
-"""The kind of link that is reported if its target is not found: the note that it means would be shown as current."""
+"""The kind of link that is reported if its target is not found: the old note would still be shown as current."""
 
 
 class NameIndex:
@@ -51,10 +51,10 @@ class NameIndex:
                 self._aliases.setdefault(_folded(alias), []).append(name)
 
     def find(self, target: str, file: str, own: str = "") -> str | None:
-        """Return what a link to ``target`` should name, or ``None`` if there is no such note.
+        """Return the resolved target of a link, or ``None`` if there is no such note.
 
-        ``file`` is the path of the file that holds the link, ``own`` the path of its note, which is passed over: a new
-        version often bears the title of the old one. What a store finds by itself stays as it is written.
+        ``file`` is the path of the file that holds the link, ``own`` the path of its note, which is skipped: a new
+        version often has the title of the old one. A target that the store can resolve itself stays as it is written.
         """
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
         for key, link in (
@@ -109,7 +109,7 @@ def resolve_links(drafts: Sequence[Draft], index: NameIndex, file: str) -> tuple
 
 
 def unresolved_message(target: str) -> str:
-    """Return what a report says of a note that should be superseded and is not there.
+    """Return the message for a ``supersedes`` link whose target is not found.
 
     >>> unresolved_message("Coffee").partition(';')[0]
     "supersedes: there is no note with the path, file name, title or alias 'Coffee'"
@@ -121,7 +121,7 @@ def unresolved_message(target: str) -> str:
 
 
 def names_of(drafts: Iterable[Draft]) -> list[NoteName]:
-    """Return what the notes of drafts are called.
+    """Return the names of the notes of drafts.
 
     >>> names_of([{"path": "tea.md", "title": "Tea", "metadata": {"aliases": ["Cha"]}}])
     [NoteName(id='', path='tea.md', title='Tea', aliases=('Cha',))]

@@ -16,7 +16,7 @@ BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 
 UNRESOLVED = "unresolved"
-"""Begins the fingerprint of a document that supersedes a note which is not there: it is read again each time."""
+"""Prefix of the fingerprint of a document that supersedes an unknown note: it is read again at each ingest."""
 
 METHOD = "3"
 """How texts become notes. If one gives other notes than before, this must change; all are then read anew."""
@@ -43,7 +43,7 @@ class Library(Protocol):
 
 @runtime_checkable
 class NoteNames(Protocol):
-    """A library that can say how all of its notes are called.
+    """A library that lists the names of all of its notes.
 
     >>> class Names:
     ...     def note_names(self, namespace):
@@ -53,7 +53,7 @@ class NoteNames(Protocol):
     """
 
     def note_names(self, namespace: str) -> Iterator[NoteName]:
-        """Yield what the notes of a namespace are called."""
+        """Yield the names of the notes of a namespace."""
         ...
 
 
@@ -72,10 +72,10 @@ class Shelving:
         self.count = 0
         """How many documents were written."""
         self.problems: list[Problem] = []
-        """What was wrong: documents that could not be written, and notes to supersede that are not there."""
+        """Documents that could not be written, and targets of ``supersedes`` that were not found."""
 
     def add(self, document: Document, prefix: str = "") -> None:
-        """Let a document wait, until there is enough to be worth a batch, or, if it names other notes, until the end.
+        """Queue a document until a batch is full or, if it links to notes by name, until all documents are known.
 
         The paths of its notes begin with ``prefix``.
         """
@@ -86,7 +86,7 @@ class Shelving:
         self._put(document)
 
     def finish(self) -> Written:
-        """Write all that is left: first what names no other notes, then what does; return what all came to."""
+        """Write the queued documents, those with links by name last; return the total counts."""
         self.flush()
         waiting, self._referring = self._referring, []
         if isinstance(self._library, NoteNames) and any(

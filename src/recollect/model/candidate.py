@@ -120,10 +120,10 @@ class Candidate:
     position: int | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
-    """The note's own metadata; that of a store is decoded when it is first read."""
+    """The note's metadata; metadata from a store is decoded when it is first read."""
     rerank_score: float | None = None
     confidence: float | None = None
-    """How sure it is, from 0 to 1, that the note has to do with the query."""
+    """The probability, from 0 to 1, that the note answers the query."""
     superseded_by: tuple[str, ...] = ()
     """The ids of the notes that replaced it."""
     inherited_relevance: float | None = None
@@ -187,7 +187,7 @@ class Candidate:
 
     @property
     def own_relevance(self) -> float | None:
-        """The relevance without what superseded notes passed on."""
+        """The relevance of the note itself, without that of notes that it supersedes."""
         if self.ceiling is None:
             return None
         fused = fsum(self.evidence[3::4])
@@ -294,15 +294,15 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-def _default(each: Field[Any]) -> Any:
-    if each.default_factory is not MISSING:
-        return each.default_factory()
-    return None if each.default is MISSING else each.default
+def _default(definition: Field[Any]) -> Any:
+    if definition.default_factory is not MISSING:
+        return definition.default_factory()
+    return None if definition.default is MISSING else definition.default
 
 
 _CHECKS = {
-    each.name: (_CHECKS_BY_TYPE[str(each.type)], _default(each))
-    for each in fields(Candidate)
-    if str(each.type) in _CHECKS_BY_TYPE
+    definition.name: (_CHECKS_BY_TYPE[str(definition.type)], _default(definition))
+    for definition in fields(Candidate)
+    if str(definition.type) in _CHECKS_BY_TYPE
 }
 """For each field that a caller may set: how it is checked, and what it is when it is missing."""

@@ -28,7 +28,7 @@ class Document(NamedTuple):
 
 
 class NoteName(NamedTuple):
-    """What a note is called: its id, its path, its title and its aliases, those that there are.
+    """The names by which links refer to a note: id, path, title and aliases; what it lacks is empty.
 
     >>> NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",)).aliases
     ('Shiv',)

@@ -105,7 +105,7 @@ class Hit:
 
     @property
     def confidence(self) -> float | None:
-        """How sure it is, from 0 to 1, that the note has to do with the query."""
+        """The probability, from 0 to 1, that the note answers the query."""
         return self.candidate.confidence
 
     @property

@@ -1,4 +1,4 @@
-"""A note's metadata as a store has it: JSON that is decoded when it is first read."""
+"""A note's metadata from a store: JSON that is decoded when it is first read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["NO_METADATA", "StoredMetadata", "stored_metadata"]
 class StoredMetadata(Mapping[str, Any]):
     """A read-only mapping over a JSON object.
 
-    A search fetches candidates by the hundred and shows few: decoding all of their metadata would cost more than
-    fetching it.
+    A search fetches hundreds of candidates and shows few: decoding the metadata of all would take longer than fetching
+    it.
 
     >>> metadata = StoredMetadata('{"author": "Ines", "pages": 3}')
     >>> metadata["author"], len(metadata), dict(metadata) == metadata
@@ -47,7 +47,7 @@ class StoredMetadata(Mapping[str, Any]):
         return len(self._decoded())
 
     def __bool__(self) -> bool:
-        """Return whether there is any, without decoding it."""
+        """Return whether the object has any key, without decoding it."""
         return self._json != "{}"
 
     def __repr__(self) -> str:

@@ -31,12 +31,12 @@ NEVER = "never"
 """When a note expires that does not: how a draft says so of one that did."""
 
 TEXT_FIELDS = ("content", "title", "summary")
-"""The fields of a note that say something; a note in which all of them are blank is not stored."""
+"""The text fields of a note; a note in which all of them are blank is not stored."""
 
 LARGEST_POSITION = 2**63 - 1
 
 _INVISIBLE = WHITESPACE + "\x1c\x1d\x1e\x1f\x85\u200b\u200c\u200d"
-"""White space and characters of no width."""
+"""White space and zero-width characters."""
 
 
 class Link(NamedTuple):
@@ -174,7 +174,7 @@ def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_blank(fields: Mapping[str, Any]) -> bool:
-    r"""Return whether a note of these fields says nothing: content, title and summary are missing or blank.
+    r"""Return whether content, title and summary of a note are all missing or blank.
 
     >>> is_blank({"content": " \n", "tags": ("tea",)}), is_blank({"content": "", "title": "Tea"})
     (True, False)

@@ -11,7 +11,7 @@ from recollect.model.hit import Hit
 __all__ = ["Ranked"]
 
 _SHOWN = 3
-"""How many hits a representation names."""
+"""How many hits ``repr`` names."""
 
 
 class Ranked(Sequence[Hit]):
@@ -24,7 +24,7 @@ class Ranked(Sequence[Hit]):
     @property
     @abstractmethod
     def answer_threshold(self) -> float:
-        """The confidence from which on the best hit counts as an answer, from 0 to 1."""
+        """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
 
     @property
     def best_confidence(self) -> float:
@@ -47,12 +47,12 @@ class Ranked(Sequence[Hit]):
 
         They are named by path if they are among the hits, else by id.
         """
-        said = hit.content if text is None else text
+        shown = hit.content if text is None else text
         if not hit.superseded_by:
-            return said
-        paths = {each.id: each.path for each in self.hits}
+            return shown
+        paths = {other.id: other.path for other in self.hits}
         names = ", ".join(paths.get(note) or note for note in hit.superseded_by)
-        return f"[Out of date: superseded by {names}]\n{said}"
+        return f"[Out of date: superseded by {names}]\n{shown}"
 
     def __len__(self) -> int:
         """Return how many hits there are."""

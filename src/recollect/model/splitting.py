@@ -66,7 +66,7 @@ def pieces(text: str) -> list[str]:
 
 
 def chunk_count(length: int) -> int:
-    """Return about how many pieces a text of ``length`` characters has, from the length alone.
+    """Estimate the number of chunks of a text of ``length`` characters.
 
     >>> chunk_count(400), chunk_count(1500), chunk_count(10**6)
     (1, 5, 64)

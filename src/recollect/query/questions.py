@@ -51,7 +51,7 @@ def is_question(text: str) -> bool:
 
 
 def operators_as_words(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return an ordinary question with its operators in small letters, and which they were; any other text as it is.
+    """Return an ordinary question with its operators in lower case, and the operators; any other text as it is.
 
     >>> operators_as_words("why do we NOT use MongoDB?")
     ('why do we not use MongoDB?', ('NOT',))

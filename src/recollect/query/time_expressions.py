@@ -1,7 +1,7 @@
 """Times that a text names, as intervals: "last March", "two weeks ago", "since 2025", "9 October".
 
-Tables and patterns, no grammar: ``time_rules`` recognises notations and resolves them against the calendar, and what
-stands before one ("since", "late", "the week before") changes it here. English is covered broadly; German, French,
+Tables and patterns, no grammar: ``time_rules`` recognises notations and resolves them against the calendar; the words
+before one ("since", "late", "the week before") change it here. English is covered broadly; German, French,
 Spanish and Dutch with their common words.
 """
 
@@ -14,17 +14,17 @@ from datetime import UTC, datetime
 
 from recollect import arguments
 from recollect.query.time_intervals import DAY, Bounds, TimeInterval, Unit, month, period, shifted
-from recollect.query.time_rules import Mention, Words, away, date_mentions, mentions, number_before
+from recollect.query.time_rules import Mention, TokenizedText, date_mentions, mentions, number_before, offset_interval
 from recollect.query.time_words import TIME_WORDS, UNITS
 
 __all__ = ["MAX_CHARACTERS", "dates_in_text", "find_time_expressions"]
 
 MAX_CHARACTERS = 2000
-"""How much of a text is read."""
+"""How many characters of a text are read."""
 
 
 def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
-    """Return the times that ``text`` names, seen from ``now``, in the order in which they are written.
+    """Return the times that ``text`` names, relative to ``now``, in the order in which they are written.
 
     A month, a day of a month, a season or a quarter without a year is the latest that does not lie in the future.
     An ambiguous date such as 10/09/2026 yields one interval for each reading.
@@ -38,7 +38,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
     arguments.text("text", text)
     moment = arguments.instant("now", now)
     read = text[:MAX_CHARACTERS]
-    words = Words(read)
+    words = TokenizedText(read)
     if TIME_WORDS.isdisjoint(words.lower) and not _DIGITS.search(read):
         return ()
     try:
@@ -47,7 +47,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
         return ()
 
 
-def _resolved(words: Words, now: datetime) -> tuple[TimeInterval, ...]:
+def _resolved(words: TokenizedText, now: datetime) -> tuple[TimeInterval, ...]:
     read = words.text
     found: list[TimeInterval] = []
     for mention in _ranges(read, mentions(words, now)):
@@ -62,7 +62,7 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
     """Return the dates and months with a year that a note's text names, each once; 2,000 characters are read.
 
     A day without a year is of the year of ``reference``, the time at which the note was written; without a reference
-    it is passed over.
+    it is ignored.
 
     >>> [found.label for found in dates_in_text("Moved on 4 May, signed in March 2026.", datetime(2026, 1, 9))]
     ['2026-05-04', 'March 2026']
@@ -74,7 +74,7 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
     end_of_year = datetime(year, 12, 31, tzinfo=UTC)
     found: dict[Bounds, TimeInterval] = {}
     for offset, window in _around_digits(read):
-        for mention in date_mentions(Words(window), end_of_year):
+        for mention in date_mentions(TokenizedText(window), end_of_year):
             if moment is not None or not mention.yearless:
                 for interval in _intervals(read, offset + mention.start, offset + mention.end, mention.bounds):
                     found.setdefault((interval.start, interval.end), interval)
@@ -82,7 +82,7 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
 
 
 def _around_digits(text: str) -> list[tuple[int, str]]:
-    """Return the parts of a text in which digits are, each with where it begins: a date is nowhere else."""
+    """Return the parts of a text around digits, each with its offset: every date has a digit."""
     windows: list[tuple[int, int]] = []
     for match in _DIGITS.finditer(text):
         start, end = max(0, match.start() - _WINDOW), match.end() + _WINDOW
@@ -199,7 +199,7 @@ def _third(start: datetime, end: datetime, part: re.Match[str]) -> tuple[datetim
 def _at_distance(text: str, border: re.Match[str], mention: Mention) -> list[TimeInterval]:
     """Return "the week before" a day or "two weeks after" it, as an interval."""
     offset = max(0, border.start() - _LONGEST_LEAD)
-    words = Words(text[offset : border.start()])
+    words = TokenizedText(text[offset : border.start()])
     index = len(words.lower) - 1
     unit = UNITS.get(words.at(index))
     first, number = number_before(words, index)
@@ -217,7 +217,7 @@ def _beside(start: datetime, end: datetime, unit: Unit, number: tuple[int, int] 
         return saturday, saturday + 2 * DAY
     if number is None:
         return (shifted(start, unit, -1), start) if before else (end, shifted(end, unit, 1))
-    return away(start, unit, number, -1) if before else away(last, unit, number, 1)
+    return offset_interval(start, unit, number, -1) if before else offset_interval(last, unit, number, 1)
 
 
 def _week_of(match: re.Match[str], start: datetime, _: datetime) -> Bounds:

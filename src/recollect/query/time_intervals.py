@@ -31,14 +31,14 @@ class TimeInterval:
     text: str = ""
     """What was written."""
     span: tuple[int, int] = (0, 0)
-    """Where it was written: the offsets of its first character and of the one behind its last."""
+    """Where it was written: the offset of its first character and that after its last."""
 
     def contains(self, moment: datetime) -> bool:
         """Return whether a moment lies within the interval."""
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
     def distance(self, moment: datetime) -> timedelta:
-        """Return how far a moment is from the interval; nothing within it."""
+        """Return how far a moment is from the interval; 0 within it."""
         if self.start is not None and moment < self.start:
             return self.start - moment
         return moment - self.end if self.end is not None and moment >= self.end else timedelta()

@@ -1,7 +1,7 @@
-"""The notations of times, and what they mean on the calendar.
+"""The notations of times, and the calendar intervals that they mean.
 
-Dates in digits are found by patterns. Everything else hangs on a word that stands in the tables of ``time_words``: a
-month, a weekday, a season, a unit or a phrase; its rule looks at the words beside it.
+Dates in digits are found by patterns. Everything else is found by a word of the tables in ``time_words``: a month, a
+weekday, a season, a unit or a phrase; its rule reads the words before and after it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recollect.query.time_words import (
     NUMBERS,
     ORDINALS,
     PAST,
-    PAST_BEHIND,
+    PAST_AFTER,
     PHRASE_STARTS,
     PHRASES,
     RELATIVE,
@@ -35,7 +35,16 @@ from recollect.query.time_words import (
     YEAR_LEADS,
 )
 
-__all__ = ["Mention", "Words", "away", "date_mentions", "mentions", "number_before", "number_range", "tolerance_of"]
+__all__ = [
+    "Mention",
+    "TokenizedText",
+    "date_mentions",
+    "mentions",
+    "number_before",
+    "number_range",
+    "offset_interval",
+    "tolerance_of",
+]
 
 
 @dataclass(slots=True)
@@ -47,27 +56,27 @@ class Mention:
     end: int
     bounds: list[tuple[datetime, datetime]]
     yearless: tuple[int, int] | None = None
-    """Month and first day (0: the whole month), where the year was left to be understood."""
+    """Month and first day (0: the whole month), if no year was written."""
     certain: bool = True
-    """Whether it is a time by itself; otherwise only as one end of a range."""
+    """Whether it is a time by itself; if not, it counts only as one end of a range."""
     ranged: bool = False
-    """Whether it has both a start and an end of its own."""
+    """Whether it is a range, such as "from March to May"."""
 
 
-class Words:
-    """The words and numbers of a text, in lower case, and where they stand."""
+class TokenizedText:
+    """The words and numbers of a text, in lower case, and their offsets."""
 
     __slots__ = ("lower", "spans", "text")
 
     def __init__(self, text: str) -> None:
-        """Cut a text into runs of letters and runs of digits."""
+        """Split a text into runs of letters and runs of digits."""
         self.text = text
         matches = list(_WORD.finditer(text))
         self.lower = [match[0].lower() for match in matches]
         self.spans = [match.span() for match in matches]
 
     def at(self, index: int) -> str:
-        """Return a word in lower case; none where there is no such place."""
+        """Return a word in lower case; empty if there is no such index."""
         return self.lower[index] if 0 <= index < len(self.lower) else ""
 
     def written(self, index: int) -> str:
@@ -76,16 +85,16 @@ class Words:
         return self.text[start:end]
 
     def gap(self, index: int) -> str:
-        """Return what stands between a word and the next; at the end of the text, what follows."""
+        """Return the text between a word and the next, or the rest of the text after the last word."""
         end = self.spans[index][1]
         return self.text[end : self.spans[index + 1][0]] if index + 1 < len(self.spans) else self.text[end:]
 
     def spaced(self, index: int) -> bool:
-        """Return whether nothing but a space stands between a word and the next."""
+        """Return whether only white space is between a word and the next."""
         return 0 <= index < len(self.spans) - 1 and self.gap(index).isspace()
 
     def before(self, index: int) -> str:
-        """Return the word before one, if nothing but a space stands between them."""
+        """Return the word before one, if only white space is between them."""
         return self.lower[index - 1] if index and self.spaced(index - 1) else ""
 
     def two_before(self, index: int) -> str:
@@ -103,15 +112,15 @@ _WORD = re.compile(r"\d+|[^\W\d_]+")
 _CLAUSE_ENDS = frozenset("?.!,;:)")
 
 
-def mentions(words: Words, now: datetime) -> list[Mention]:
-    """Return the times that a text names, in the order of the text; where two overlap, what the earlier rule finds."""
+def mentions(words: TokenizedText, now: datetime) -> list[Mention]:
+    """Return the times that a text names, in the order of the text; of two that overlap, the earlier rule's."""
     found = _Claims(_numeric_dates(words))
     for find in (_weeks_of_months, _named_dates, _quarters, _counted, _phrases, _weekdays, _seasons, _months, _years):
         found.add(find(words, now))
     return sorted(found.mentions, key=lambda mention: mention.start)
 
 
-def date_mentions(words: Words, now: datetime) -> list[Mention]:
+def date_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
     """Return only the days, and the months with a year, that a text names."""
     return sorted(_numeric_dates(words) + _named_dates(words, now), key=lambda mention: mention.start)
 
@@ -123,9 +132,9 @@ class _Claims:
         self.mentions = first
 
     def add(self, found: Iterable[Mention]) -> None:
-        for each in found:
-            if all(each.end <= other.start or other.end <= each.start for other in self.mentions):
-                self.mentions.append(each)
+        for mention in found:
+            if all(mention.end <= other.start or other.end <= mention.start for other in self.mentions):
+                self.mentions.append(mention)
 
 
 # Dates in digits
@@ -137,7 +146,7 @@ _SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?
 _YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
 
 
-def _numeric_dates(words: Words) -> list[Mention]:
+def _numeric_dates(words: TokenizedText) -> list[Mention]:
     """Return dates in digits; of 10/09/2026 both readings, unless only one is a date."""
     found = []
     for pattern in (_YEAR_FIRST, _DOTTED, _SLASHED):
@@ -145,7 +154,7 @@ def _numeric_dates(words: Words) -> list[Mention]:
             pairs = {(int(match["month"]), int(match["day"]))}
             if pattern is _SLASHED:
                 pairs |= {(second, first) for first, second in pairs}
-            days = [each for pair in sorted(pairs) for each in _days(int(match["year"]), *pair)]
+            days = [bounds for pair in sorted(pairs) for bounds in _days(int(match["year"]), *pair)]
             if days:
                 found.append(Mention(*match.span(), days))
     return found + [
@@ -175,55 +184,55 @@ def _latest(now: datetime, number: int, first: int = 0, last: int = 0) -> list[t
 # Days of months, and months with a year
 
 
-def _named_dates(words: Words, now: datetime) -> list[Mention]:
+def _named_dates(words: TokenizedText, now: datetime) -> list[Mention]:
     found = []
     for index in _indexes(words, MONTH_NUMBERS):
-        mention = _day_before(words, index, now) or _day_behind(words, index, now) or _with_year(words, index)
+        mention = _day_before(words, index, now) or _day_after(words, index, now) or _with_year(words, index)
         if mention:
             found.append(mention)
     return found
 
 
-def _indexes(words: Words, table: Iterable[str]) -> list[int]:
+def _indexes(words: TokenizedText, table: Iterable[str]) -> list[int]:
     known = table if isinstance(table, (dict, frozenset)) else frozenset(table)
     return [index for index, word in enumerate(words.lower) if word in known]
 
 
-def _year_behind(words: Words, index: int) -> int:
-    """Return where a year stands behind a word, which "of" or a comma may part from it; 0 if there is none."""
-    place = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
-    if place >= len(words.spans) or not _JOINED.fullmatch(words.gap(index)):
+def _year_after(words: TokenizedText, index: int) -> int:
+    """Return the index of the year after a word, with "of" or a comma between them or not; 0 if there is none."""
+    year_index = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
+    if year_index >= len(words.spans) or not _JOINED.fullmatch(words.gap(index)):
         return 0
-    return place if _is_year(words, place) else 0
+    return year_index if _is_year(words, year_index) else 0
 
 
 _JOINED = re.compile(r"\.?,?\s*")
 
 
-def _is_year(words: Words, index: int) -> bool:
+def _is_year(words: TokenizedText, index: int) -> bool:
     word = words.at(index)
     return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20") and not words.gap(index)[:1].isalpha()
 
 
-def _is_day(words: Words, index: int) -> bool:
+def _is_day(words: TokenizedText, index: int) -> bool:
     word = words.at(index)
     return 0 < len(word) <= 2 and word.isdecimal() and 1 <= int(word) <= 31
 
 
-def _day_before(words: Words, index: int, now: datetime) -> Mention | None:
+def _day_before(words: TokenizedText, index: int, now: datetime) -> Mention | None:
     """Read "9 October", "the 9th of October 2026"."""
-    place = index - 1
-    if words.at(place) in ("of", "de"):
-        place -= 1
-    ordinal = words.at(place) in ORDINALS and place > 0 and not words.gap(place - 1)
-    place -= ordinal
-    if not _is_day(words, place) or not _DAY_GAP.fullmatch(words.gap(index - 1)):
+    day_index = index - 1
+    if words.at(day_index) in ("of", "de"):
+        day_index -= 1
+    ordinal = words.at(day_index) in ORDINALS and day_index > 0 and not words.gap(day_index - 1)
+    day_index -= ordinal
+    if not _is_day(words, day_index) or not _DAY_GAP.fullmatch(words.gap(index - 1)):
         return None
-    start = words.spans[place][0]
+    start = words.spans[day_index][0]
     if words.text[max(0, start - 1) : start] in _PART_OF_NUMBER:
         return None
-    stated = ordinal or place != index - 1 or words.before(place) in _DAY_LEADS
-    return _dated(words, (place, index), index, int(words.at(place)), 0, now, stated=stated)
+    stated = ordinal or day_index != index - 1 or words.before(day_index) in _DAY_LEADS
+    return _dated(words, (day_index, index), index, int(words.at(day_index)), 0, now, stated=stated)
 
 
 _DAY_GAP = re.compile(r"\.?\s+")
@@ -231,19 +240,19 @@ _PART_OF_NUMBER = frozenset(".,:/$€£-#")
 _DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
 
 
-def _day_behind(words: Words, index: int, now: datetime) -> Mention | None:
+def _day_after(words: TokenizedText, index: int, now: datetime) -> Mention | None:
     """Read "October 9", "Oct 9th, 2026", "October 9-12"."""
-    place = index + 2 if words.at(index + 1) == "the" else index + 1
-    if not _is_day(words, place) or not _DAY_GAP.fullmatch(words.gap(index)):
+    day_index = index + 2 if words.at(index + 1) == "the" else index + 1
+    if not _is_day(words, day_index) or not _DAY_GAP.fullmatch(words.gap(index)):
         return None
-    ordinal = words.at(place + 1) in ORDINALS and not words.gap(place)
-    last, until = place + ordinal, 0
+    ordinal = words.at(day_index + 1) in ORDINALS and not words.gap(day_index)
+    last, until = day_index + ordinal, 0
     if words.gap(last).strip() in ("-", "–") and _is_day(words, last + 1):
         last, until = last + 1, int(words.at(last + 1))
-    if not _year_behind(words, last) and (_GOES_ON.match(words.gap(last)) or words.at(last + 1) in _COUNTED):
+    if not _year_after(words, last) and (_GOES_ON.match(words.gap(last)) or words.at(last + 1) in _COUNTED):
         return None  # a time, a price, "May 4 people"
     stated = ordinal or words.before(index) in _DAY_LEADS
-    return _dated(words, (index, last), index, int(words.at(place)), until, now, stated=stated)
+    return _dated(words, (index, last), index, int(words.at(day_index)), until, now, stated=stated)
 
 
 _GOES_ON = re.compile(r"[:%€$/]|[.,](?=\S)")
@@ -251,12 +260,19 @@ _COUNTED = frozenset((*UNITS, "people", "persons", "times", "am", "pm", "hours",
 
 
 def _dated(
-    words: Words, places: tuple[int, int], index: int, first: int, until: int, now: datetime, *, stated: bool
+    words: TokenizedText,
+    span_indexes: tuple[int, int],
+    index: int,
+    first: int,
+    until: int,
+    now: datetime,
+    *,
+    stated: bool,
 ) -> Mention | None:
-    """Return the day of a month, in the year behind it or in the latest that fits."""
+    """Return the day of a month, in the year after it or in the latest that fits."""
     number = MONTH_NUMBERS[words.at(index)]
-    start, last = places
-    year = _year_behind(words, last)
+    start, last = span_indexes
+    year = _year_after(words, last)
     if year:
         bounds = _days(int(words.at(year)), number, first, until)
     elif words.written(index) in _VERBS and not stated:
@@ -270,9 +286,9 @@ def _dated(
 _VERBS = frozenset(("may", "mar", "march"))
 
 
-def _with_year(words: Words, index: int) -> Mention | None:
+def _with_year(words: TokenizedText, index: int) -> Mention | None:
     """Read "March 2025"; Mars 2020 is a rover, French months are written small."""
-    year = _year_behind(words, index)
+    year = _year_after(words, index)
     if not year or words.written(index) == "Mars":
         return None
     bounds = _days(int(words.at(year)), MONTH_NUMBERS[words.at(index)])
@@ -287,7 +303,7 @@ _QUARTER = re.compile(
 )
 
 
-def _quarters(words: Words, now: datetime) -> Iterator[Mention]:
+def _quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     for match in _QUARTER.finditer(words.text):
         number = int(match["quarter"]) if match["quarter"] else WEEKS_OF_MONTH[match["word"]] + 1
         year = match["year"] or match["before"]
@@ -297,7 +313,7 @@ def _quarters(words: Words, now: datetime) -> Iterator[Mention]:
         yield Mention(*match.span(), [bounds])
 
 
-def _counted(words: Words, now: datetime) -> Iterator[Mention]:
+def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "two weeks ago", "the past two weeks", "in the past month"."""
     for index in _indexes(words, UNITS):
         mention = _distance(words, index, UNITS[words.at(index)], now)
@@ -305,35 +321,35 @@ def _counted(words: Words, now: datetime) -> Iterator[Mention]:
             yield mention
 
 
-def _distance(words: Words, index: int, unit: Unit, now: datetime) -> Mention | None:
+def _distance(words: TokenizedText, index: int, unit: Unit, now: datetime) -> Mention | None:
     first, number = number_before(words, index)
     lead = words.before(first)
     start, end = words.spans[first][0], words.spans[index][1]
-    behind = words.at(index + 1) if words.spaced(index) else ""
+    following = words.at(index + 1) if words.spaced(index) else ""
     if number is None:
         within, _, article = words.two_before(index - 1).partition(" ")
         rolling = lead == "past" or (lead in PAST and article == "the" and within in _WITHIN)
         if not rolling or unit == "weekend":
             return None
         return Mention(words.spans[index - 1][0], end, [_up_to_now(now, unit, 1)])
-    if behind in AGO:
-        return Mention(start, words.spans[index + 1][1], [away(now, unit, number, -1)])
+    if following in AGO:
+        return Mention(start, words.spans[index + 1][1], [offset_interval(now, unit, number, -1)])
     if lead in AGO_BEFORE or (lead == "a" and words.two_before(first - 1) == "il y"):
         before = first - (1 if lead in AGO_BEFORE else 3)
-        return Mention(words.spans[before][0], end, [away(now, unit, number, -1)])
-    if behind == "from" and words.at(index + 2) in ("now", "today"):
-        return Mention(start, words.spans[index + 2][1], [away(now, unit, number, 1)])
+        return Mention(words.spans[before][0], end, [offset_interval(now, unit, number, -1)])
+    if following == "from" and words.at(index + 2) in ("now", "today"):
+        return Mention(start, words.spans[index + 2][1], [offset_interval(now, unit, number, 1)])
     return Mention(words.spans[first - 1][0], end, [_up_to_now(now, unit, number[1])]) if lead in PAST else None
 
 
 _WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
 
 
-def number_before(words: Words, index: int) -> tuple[int, tuple[int, int] | None]:
-    """Return where a number before a word begins, and its least and greatest value."""
+def number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, int] | None]:
+    """Return the index at which a number before a word begins, and its least and greatest value."""
     for length in (3, 2, 1):
         first = index - length
-        if first >= 0 and all(words.spaced(place) for place in range(first, index)):
+        if first >= 0 and all(words.spaced(position) for position in range(first, index)):
             text = " ".join(words.lower[first:index])
             known = number_range(text)
             if known and not (text.isdigit() and words.text[max(0, words.spans[first][0] - 1)] in ".,"):
@@ -352,8 +368,8 @@ def number_range(text: str) -> tuple[int, int] | None:
     return NUMBERS.get(text)
 
 
-def away(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) -> tuple[datetime, datetime]:
-    """Return the day that is so far away, and some days around it, more of them the further it is."""
+def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) -> tuple[datetime, datetime]:
+    """Return the day so many units before or after a moment, with a tolerance that grows with the distance."""
     least, most = number
     tolerance = tolerance_of(unit, most)
     first, last = sorted(shifted(moment, unit, direction * count) for count in (least, most))
@@ -361,7 +377,7 @@ def away(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) 
 
 
 def tolerance_of(unit: Unit, count: int) -> timedelta:
-    """Return how far off a distance of so many units may be meant, on either side.
+    """Return the tolerance of "two weeks ago" and the like, on either side.
 
     >>> tolerance_of("day", 2).days, tolerance_of("week", 2).days, tolerance_of("month", 3).days
     (0, 4, 16)
@@ -376,26 +392,26 @@ def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetim
     return shifted(now, unit, -count), day(now)[1]
 
 
-def _weeks_of_months(words: Words, now: datetime) -> Iterator[Mention]:
+def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "the second week of March"."""
     for index in _indexes(words, ("week",)):
         name, which = index + 2, WEEKS_OF_MONTH.get(words.before(index))
         number = MONTH_NUMBERS.get(words.at(name)) if words.at(index + 1) in ("of", "in") else None
         if which is not None and number is not None:
-            year = _year_behind(words, name)
+            year = _year_after(words, name)
             start, end = (_days(int(words.at(year)), number) if year else _latest(now, number))[0]
             week = (end - 7 * DAY, end) if which < 0 else (start + 7 * which * DAY, start + 7 * (which + 1) * DAY)
             yield Mention(words.spans[index - 1][0], words.spans[year or name][1], [week])
 
 
-def _phrases(words: Words, now: datetime) -> Iterator[Mention]:
+def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "yesterday", "last week", "la semana pasada", "recently" and their like."""
     index = 0
     while index < len(words.lower):
         longest = min(LONGEST_PHRASE, len(words.lower) - index) if words.lower[index] in PHRASE_STARTS else 0
         length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in PHRASES), 0)
         last = index + length - 1
-        joined = all(words.gap(place) in _PHRASE_GAPS for place in range(index, last))
+        joined = all(words.gap(position) in _PHRASE_GAPS for position in range(index, last))
         if length and joined and words.before(index) != "most":  # "most recently" compares
             meaning = PHRASES[" ".join(words.lower[index : last + 1])]
             part = words.before(index)
@@ -427,24 +443,24 @@ def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[
 # Weekdays, seasons, months and years
 
 
-def _relative(words: Words, index: int) -> tuple[int, str]:
-    """Return where "last", "this" or "next" before a word begins, and which of them it is: the English one."""
+def _relative(words: TokenizedText, index: int) -> tuple[int, str]:
+    """Return the index at which "last", "this" or "next" before a word begins, and the word in English."""
     for length, text in ((2, words.two_before(index)), (1, words.before(index))):
         if text in RELATIVE:
             return index - length, text
         if text in PAST:
             return index - length, "last"
-    if words.spaced(index) and words.at(index + 1) in PAST_BEHIND:
+    if words.spaced(index) and words.at(index + 1) in PAST_AFTER:
         return index, "last"
     return index, ""
 
 
-def _weekdays(words: Words, now: datetime) -> Iterator[Mention]:
+def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield weekdays: the last one before today, or by "this" and "next" that of this week and of the next."""
     for index in _indexes(words, WEEKDAY_NUMBERS):
         weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.written(index)
         first, relative = _relative(words, index)
-        last = index + (words.at(index + 1) in PAST_BEHIND)
+        last = index + (words.at(index + 1) in PAST_AFTER)
         stated = bool(relative) or words.before(index) in WEEKDAY_LEADS
         alone = words.ends_clause(last) and (relative or name[0].isupper()) and words.before(index) not in _RECURRING
         if not alone and (not stated or len(name) <= 4):
@@ -464,21 +480,21 @@ _RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
 _PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
 
 
-def _seasons(words: Words, now: datetime) -> Iterator[Mention]:
+def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield seasons; winter 2025 may be either end of that year, so that it has two readings."""
     for index in _indexes(words, SEASON_STARTS):
         start = SEASON_STARTS[words.at(index)]
         first, relative = _relative(words, index)
-        year = _year_behind(words, index)
-        last = year or index + (words.at(index + 1) in PAST_BEHIND)
+        year = _year_after(words, index)
+        last = year or index + (words.at(index + 1) in PAST_AFTER)
         if year:
             both = _SECOND_YEAR.match(words.text, words.spans[year][1])
             years = (
                 (int(words.at(year)) - 1, int(words.at(year))) if start == 12 and not both else (int(words.at(year)),)
             )
-            bounds = [season(each, start) for each in years]
+            bounds = [season(number, start) for number in years]
         elif relative:
-            bounds = [_yearly(now, lambda each, start=start: season(each, start), relative)]  # type: ignore[misc]
+            bounds = [_yearly(now, lambda number, start=start: season(number, start), relative)]  # type: ignore[misc]
         else:
             lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
             follows = words.text[words.spans[index][1] :]
@@ -496,7 +512,7 @@ _NO_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+
 def _yearly(
     now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], relative: str
 ) -> tuple[datetime, datetime]:
-    """Return what is there once a year: the last that is over, that of this year, or the next to begin."""
+    """Return a yearly period: the last that is over, that of this year, or the next to begin."""
     years = [in_year(now.year + offset) for offset in range(-2, 3)]
     offset = RELATIVE[relative]
     if offset < 0:
@@ -504,7 +520,7 @@ def _yearly(
     return years[2] if offset == 0 else min(bounds for bounds in years if bounds[0] > now)
 
 
-def _months(words: Words, now: datetime) -> Iterator[Mention]:
+def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield months without a year: by "last" or "next", else the latest that has begun."""
     for index in _indexes(words, MONTH_NUMBERS):
         number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
@@ -528,7 +544,7 @@ def _months(words: Words, now: datetime) -> Iterator[Mention]:
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
-def _years(words: Words, _: datetime) -> Iterator[Mention]:
+def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
     for index in range(len(words.lower)):
         if _is_year(words, index):
             start, end = words.spans[index]

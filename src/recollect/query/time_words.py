@@ -16,7 +16,7 @@ __all__ = [
     "NUMBERS",
     "ORDINALS",
     "PAST",
-    "PAST_BEHIND",
+    "PAST_AFTER",
     "PHRASES",
     "PHRASE_STARTS",
     "RELATIVE",
@@ -114,8 +114,8 @@ WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd"
 
 PAST = frozenset("last past previous letzten letzter letztem letzte vorigen vorige afgelopen".split())
 """Before a period, these mean the one that is over."""
-PAST_BEHIND = frozenset("dernier dernière passé passée pasado pasada".split())
-"""Behind a period, these mean the same."""
+PAST_AFTER = frozenset("dernier dernière passé passée pasado pasada".split())
+"""After a period, these mean the same."""
 
 RELATIVE = {
     **dict.fromkeys(("last", "previous"), -1),
@@ -132,7 +132,7 @@ MONTH_LEADS = frozenset(
         *("end of", "beginning of", "start of", "middle of", "jusqu en", "antes de"),
     )
 )
-"""What makes a month of a word that may be something else."""
+"""Words before a name of a month that show that it is a month, such as "in" before "may"."""
 WEEKDAY_LEADS = frozenset((*_OPENING.split(), *"on am op el".split()))
 SEASON_LEADS = frozenset((*_OPENING.split(), *"in during over im en au".split()))
 YEAR_LEADS = MONTH_LEADS | {"year", "im jahr", "prior to", "back in"}

@@ -1,4 +1,4 @@
-"""When an event was that the query counts from: "before the move", "since the offsite"."""
+"""The time of an event that a query refers to: "before the move", "since the offsite"."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _EVENT = re.compile(
     r"\b(before|after|since|until)\s+(?:the|my|our|his|her|their|[^\W\d_]+['’]s)\s+([^?!.,;:()\"]+)", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W_]+")
-_MOST_WORDS = 3
-_TOGETHER = timedelta(days=7)
-"""Notes that name an event further apart than this do not tell when it was."""
+_MAX_WORDS = 3
+_MAX_SPREAD = timedelta(days=7)
+"""If the notes on an event are further apart than this, its time is unknown."""
 
 
 class EventTimes(NamedTuple):
-    """The times that a query counts from events."""
+    """The time intervals that a query bounds by events."""
 
     intervals: tuple[TimeInterval, ...]
     sources: frozenset[str]
-    """The ids of the notes that have an event for their title."""
+    """The ids of the notes with an event in their title."""
 
 
 def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
-    """Return the open intervals that ``query`` counts from events, as far as the candidates tell when those were.
+    """Return the open intervals that ``query`` bounds by events whose time is known from the candidates.
 
-    The words behind "before the" and its like, up to the first stopword and three at most, name the event. A note with
-    all of them in its title tells when it was: on the only day that its text names, or else when it was created. Where
-    there is none, a note with all of them in its content does so, if its text names a single day. Where several such
-    notes are more than a week apart, the event is passed over.
+    The words after "before the", "since my" and the like, up to the first stopword and three at most, name the event.
+    A note with all of them in its title dates the event: by the only day that its text names, or else by its creation.
+    Without such a note, one with all of them in its content does, if its text names a single day. If several such notes
+    are more than a week apart, the event is ignored.
 
     >>> notes = [Candidate("m", title="The move", content="Keys handed over on 2026-05-04."), Candidate("b")]
     >>> found = event_times("what did we buy before the move?", notes)
@@ -49,8 +49,8 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
         words = _event_words(match[2])
         days = _days_of_event(words, candidates) if words else {}
         times = sorted(days.values())
-        if times and times[-1] - times[0] <= _TOGETHER:
-            sources |= {each.id for each in candidates if each.id in days and _names(each.title, words)}
+        if times and times[-1] - times[0] <= _MAX_SPREAD:
+            sources |= {note.id for note in candidates if note.id in days and _holds_all(note.title, words)}
             border, end = times[0], times[-1] + timedelta(days=1)
             text = f"{match[1]} {' '.join(words)}"
             bounds = {"before": (None, border), "until": (None, end), "since": (border, None)}.get(
@@ -63,26 +63,26 @@ def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
 def _event_words(text: str) -> list[str]:
     words: list[str] = []
     for match in _WORD.finditer(text.lower()):
-        if match[0] in ENGLISH or len(words) == _MOST_WORDS:
+        if match[0] in ENGLISH or len(words) == _MAX_WORDS:
             break
         words.append(match[0])
     return words
 
 
 def _days_of_event(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
-    """Return the days that notes give for an event, by id: those with its name in their title, or else all."""
-    titled = [each for each in candidates if _names(each.title, words)]
-    naming = titled or [each for each in candidates if _names(each.content, words)]
-    days = {each.id: _named_day(each) or (each.created_at if titled else None) for each in naming}
-    return {note: found.replace(hour=0, minute=0, second=0, microsecond=0) for note, found in days.items() if found}
+    """Return the day that each note on an event gives it, by id: notes with its name in their title, or else all."""
+    titled = [note for note in candidates if _holds_all(note.title, words)]
+    naming = titled or [note for note in candidates if _holds_all(note.content, words)]
+    days = {note.id: _named_day(note) or (note.created_at if titled else None) for note in naming}
+    return {note: day.replace(hour=0, minute=0, second=0, microsecond=0) for note, day in days.items() if day}
 
 
-def _names(text: str, words: Sequence[str]) -> bool:
+def _holds_all(text: str, words: Sequence[str]) -> bool:
     return set(_WORD.findall(text.lower())).issuperset(words)
 
 
 def _named_day(candidate: Candidate) -> datetime | None:
     """Return the day that a note's text names, if it is the only one."""
     named = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
-    days = [each.start for each in named if each.start and each.end == each.start + timedelta(days=1)]
+    days = [date.start for date in named if date.start and date.end == date.start + timedelta(days=1)]
     return days[0] if len(days) == 1 else None

@@ -19,7 +19,7 @@ __all__ = ["exact_match", "lift_exact_term"]
 
 _PIECE = re.compile(rf'"[^"]*"?|[^{WHITESPACE}"]+')
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
-_AROUND = " \t\n\"'?!.,;:()[]{}<>"
+_SURROUNDING = " \t\n\"'?!.,;:()[]{}<>"
 _FIELDS = ("title", "path", "summary", "content")
 
 
@@ -63,13 +63,13 @@ def lift_exact_term(
     most: int = 10,
     lead: float = 0.25,
 ) -> list[Candidate]:
-    """Return ``candidates`` with those first that hold the query as written, where it is a single term.
+    """Return ``candidates`` with those first that hold the query as it was written, if it is a single term.
 
-    Who types a booking code, a version or a name looks for the notes that hold it. All of them gain the same, so much
-    that the last of them is ``lead`` of the highest possible score above every other note; their own order stays. Case
-    does not count; a part of a longer word or number is no match. A superseded note is lifted only for a term with a
-    digit, such as an old ticket's number: for a word, what superseded it is the better answer. Where more than ``most``
-    candidates hold the term, or none does, or the query has several terms, the list stays as it was.
+    A search for a booking code, a version or a name is for the notes that hold it. All of them gain the same score, so
+    that the last of them is above every other note by ``lead`` of the highest possible score; their own order stays.
+    Case is ignored; a part of a longer word or number is no match. A superseded note gains only for a term with a
+    digit, such as an old ticket number: for a word, the note that supersedes it is the better answer. If more than
+    ``most`` candidates hold the term, or none does, or the query has several terms, the list stays as it was.
 
     >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
     >>> [(note.id, round(note.score, 2)) for note in lift_exact_term(notes, query="bzh-20931")]
@@ -81,11 +81,11 @@ def lift_exact_term(
     pattern = _term_pattern(arguments.text("query", query))
     if pattern is None:
         return found
-    literal = any(letter.isdigit() for letter in query)
+    has_digit = any(letter.isdigit() for letter in query)
     holding = {
         candidate.id
         for candidate in found
-        if (literal or not candidate.superseded_by) and any(pattern.search(text) for text in _texts(candidate))
+        if (has_digit or not candidate.superseded_by) and any(pattern.search(text) for text in _texts(candidate))
     }
     if not 0 < len(holding) <= highest or len(holding) == len(found):
         return found
@@ -104,8 +104,8 @@ def lift_exact_term(
 
 
 def _term_pattern(query: str) -> re.Pattern[str] | None:
-    """Return what finds the only term of a query as written; ``None`` for an operator, a prefix, or several terms."""
-    term = query.strip(_AROUND)
+    """Return a pattern for the only term of a query; ``None`` for an operator, a prefix, or several terms."""
+    term = query.strip(_SURROUNDING)
     if not term or "*" in query or term in _OPERATORS or len(term.split()) > 1:
         return None
     if not any(letter.isalnum() for letter in term):

@@ -1,7 +1,7 @@
-"""Time match: a note of the time that the query names is lifted.
+"""Time match: boost notes of the time that the query names.
 
-A note is of a time if it was created then or if its text holds a date of then. The lift is a bounded factor, so that
-a date alone cannot carry a note that has nothing to do with the query.
+A note is of a time if it was created then or if its text names a date within it. The boost is a bounded factor, so that
+a date alone does not put an unrelated note first.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from recollect.ranking.stage import Effect, clamp, rescore
 __all__ = ["DEFAULT_TIME_BOOST", "boost_time_matches", "time_match"]
 
 DEFAULT_TIME_BOOST = 0.5
-"""What a note of the time that the query names gains, as a share of its score."""
+"""The share of its score that a note of the time that the query names gains."""
 
 _DAY = timedelta(days=1)
-_LEAST_DECAY = 2 * _DAY
-_MOST_DECAY = 15 * _DAY
+_MIN_DECAY = 2 * _DAY
+_MAX_DECAY = 15 * _DAY
 _OPEN_DECAY = 7 * _DAY
-_PARTLY = 0.5
-"""What a month in the text counts for a day of it."""
+_PARTIAL_MATCH = 0.5
+"""The match of a text that names a month, if the query names only a part of that month."""
 
 
 def boost_time_matches(
@@ -40,9 +40,8 @@ def boost_time_matches(
 ) -> list[Candidate]:
     """Return ``candidates`` with each score multiplied by ``1 + boost * time_match``.
 
-    Times are read by :func:`~recollect.query.find_time_expressions`, seen from ``now``; with ``events``, "before the
-    move" is read as well, where the candidates tell when that was. A query that names no time leaves the list as it
-    was.
+    Times are read by :func:`~recollect.query.find_time_expressions`, relative to ``now``; with ``events``, "before the
+    move" is read as well, if the candidates date the move. A query that names no time leaves the list as it was.
 
     >>> notes = [{"id": "april", "score": 0.5, "created_at": "2026-04-20"},
     ...          {"id": "march", "score": 0.4, "created_at": "2026-03-14"}]
@@ -56,12 +55,12 @@ def boost_time_matches(
     if not isinstance(events, bool):
         raise ArgumentTypeError("events", f"must be true or false, got {events!r}")
     intervals = find_time_expressions(arguments.text("query", query), moment)
-    counted = event_times(query, found) if events else _NO_EVENTS
-    if not (intervals or counted.intervals) or not strength:
+    event = event_times(query, found) if events else _NO_EVENTS
+    if not (intervals or event.intervals) or not strength:
         return found
 
     def effects_on(candidate: Candidate) -> list[Effect]:
-        own = () if candidate.id in counted.sources else counted.intervals  # the move is not before the move
+        own = () if candidate.id in event.sources else event.intervals  # the move is not before the move
         match = _best_match(candidate, (*intervals, *own))
         return [Effect(match.reason, factor=1 + strength * match.value)] if match.value else []
 
@@ -69,11 +68,11 @@ def boost_time_matches(
 
 
 def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float:
-    """Return how well a note fits any of several times, from 0 to 1.
+    """Return how well a note fits the best of several times, from 0 to 1.
 
-    1: it was created within the interval, or its text holds a date that lies in it. A note created outside counts less
-    the further off it is: linearly down to 0 at half the interval's length, at least 2 and at most 15 days; at 7
-    days from the border of an open interval. A month in the text of which only a part is meant counts 0.5.
+    1: it was created within the interval, or its text names a date within it. For a note created outside, the value
+    falls linearly to 0 at a distance of half the interval's length, at least 2 and at most 15 days, or of 7 days for an
+    open interval. 0.5: its text names a month of which the interval is a part.
 
     >>> march = find_time_expressions("in March", datetime(2026, 11, 17))
     >>> time_match(Candidate("n", created_at="2026-04-04T12:00:00Z"), march)
@@ -120,15 +119,15 @@ def _by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
 
 
 def _decay(interval: TimeInterval) -> timedelta:
-    """Return at which distance from an interval nothing is left."""
+    """Return the distance from an interval at which the match is 0."""
     if interval.start is None or interval.end is None:
         return _OPEN_DECAY
-    return min(_MOST_DECAY, max(_LEAST_DECAY, (interval.end - interval.start) / 2))
+    return min(_MAX_DECAY, max(_MIN_DECAY, (interval.end - interval.start) / 2))
 
 
 def _by_text(named: TimeInterval, interval: TimeInterval) -> _Match:
     if interval.covers(named):
         return _Match(1.0, f"its text names {named.label}, within {interval.label}")
     if interval.overlaps(named):
-        return _Match(_PARTLY, f"its text names {named.label}, which includes {interval.label}")
+        return _Match(_PARTIAL_MATCH, f"its text names {named.label}, which includes {interval.label}")
     return _NO_MATCH

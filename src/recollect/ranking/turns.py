@@ -1,8 +1,8 @@
 """Turns: which turns of a conversation are likely to hold an answer.
 
-A turn of the person whom the question is about tells more than one of somebody else: of the speaker that it names,
-or, where someone asks about themselves ("when did I ..."), of the role ``user``. A turn that asks tells little, and so
-does one that is short for its speaker: most are thanks and greetings. None of it is certain, and the factors are small.
+Turns of the speaker whom the question is about are boosted: the speaker that it names or, for a question in the first
+person ("when did I ..."), the role ``user``. Turns that ask, and turns that are short for their speaker, count less:
+most short turns are thanks and greetings. None of it is certain, and the factors are small.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["weigh_turns"]
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")
 _ENDS = re.compile(r"[.!?…]+")
 _WORD = re.compile(r"[^\W_]+")
-_ASKER = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
-_ASKED = frozenset(("you", "your", "yours"))
-_USER = frozenset(("user", "human"))
-"""The roles under which chat transcripts keep what a person said to an assistant."""
+_FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
+_SECOND_PERSON = frozenset(("you", "your", "yours"))
+_USER_ROLES = frozenset(("user", "human"))
+"""The names of the human's role in chat transcripts."""
 _FARTHEST = 1.5
 """How far, in powers of e, a turn counts as shorter or longer than the others."""
 
@@ -41,7 +41,7 @@ def weigh_turns(
     """Return ``candidates`` with turns multiplied by what they may tell.
 
     A turn is a note with a session and a position that begins with the name of its speaker, as in ``Ada: I moved.``. It
-    counts ``1 + speaker`` if the query names that speaker and not all, or if the query speaks of its author alone ("I",
+    counts ``1 + speaker`` if the query names that speaker and not all, or if the query is in the first person ("I",
     "my", without "you") and the speaker is the ``user``; one that asks, ``1 - asks`` times the share of its sentences
     that are questions. A turn of ``w`` words, where the median of its speaker's turns is ``m``, counts
     ``1 + length * ln((w + 1) / (m + 1))``, the logarithm kept within 1.5.
@@ -64,15 +64,15 @@ def weigh_turns(
     words = set(_WORD.findall(query.lower()))
     named = {name for name in known if words.issuperset(_WORD.findall(name.lower()))}
     named = named if named != known else set()
-    if not words.isdisjoint(_ASKER) and words.isdisjoint(_ASKED):
-        named |= {name for name in known if name.lower() in _USER}
+    if not words.isdisjoint(_FIRST_PERSON) and words.isdisjoint(_SECOND_PERSON):
+        named |= {name for name in known if name.lower() in _USER_ROLES}
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         if candidate.id not in turns:
             return []
         effects = []
         if speakers[candidate.id] in named:
-            effects.append(Effect(f"{speakers[candidate.id]}, whom the query is about, speaks", 1 + favour))
+            effects.append(Effect(f"the query is about its speaker, {speakers[candidate.id]}", 1 + favour))
         questions = _questions(candidate.content)
         if questions:
             effects.append(

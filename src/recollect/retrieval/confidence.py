@@ -1,4 +1,4 @@
-"""The confidence of each hit, and which candidates ``min_confidence`` leaves out."""
+"""The confidence of each hit, and which candidates ``min_confidence`` drops."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class ConfidenceScorer:
         compares_scores: bool = True,
         words: Query | None = None,
     ) -> None:
-        """Keep what is known of the search.
+        """Set up the scorer for one search.
 
         ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
-        for which none is known. ``words`` is the query as it was written, where the lexical leg had to look for other
-        words: a note that holds only those holds half as much. Where scores are made of ranks alone, so that their
-        distances mean nothing (``compares_scores`` is false), the margin is that of an average first hit.
+        for which none is known. ``words`` is the query as it was written, where the lexical leg used a fallback query:
+        the coverage of the fallback query counts half. ``compares_scores`` is false for a fusion by ranks, whose score
+        distances mean nothing; the margin is then that of an average first hit.
         """
         self._lexical = lexical
         self._calibration = calibration
@@ -51,22 +51,26 @@ class ConfidenceScorer:
         self._best, self._second = (*scores, 0.0, 0.0)[:2]
 
     def above(self, minimum: float, candidates: Sequence[Candidate], trace: Trace) -> list[Candidate]:
-        """Return the candidates of enough confidence, and those that such led to, or were read with."""
+        """Return the candidates with at least ``minimum`` confidence, and those that they led to.
+
+        A confident candidate leads to the notes that it passed score on to, to those that were rescored with it as
+        context, and to the notes that supersede any of these.
+        """
         kept = {
             candidate.id
             for candidate in candidates
             if confidence(self.evidence(candidate), self._calibration) >= minimum
         }
-        led_to = kept | {note for note, lent in trace.loans.items() if any(_leads(loan, kept) for loan in lent)}
+        led_to = kept | {note for note, loans in trace.loans.items() if any(_leads(loan, kept) for loan in loans)}
         led_to |= {note for note, context in trace.contexts.items() if not kept.isdisjoint(context.beside)}
-        led_to |= {heir for candidate in candidates if candidate.id in led_to for heir in candidate.superseded_by}
+        led_to |= {note for candidate in candidates if candidate.id in led_to for note in candidate.superseded_by}
         return [candidate for candidate in candidates if candidate.id in led_to]
 
     def hit(self, rank: int, candidate: Candidate) -> Hit:
         """Return a candidate as a hit: with its confidence and the piece of its text that fits the query."""
         shown = snippet(candidate.content, self._lexical.tree)
         scored = candidate.copy()
-        scored.confidence = confidence(self.evidence(candidate, held=shown.words), self._calibration)
+        scored.confidence = confidence(self.evidence(candidate, known_terms=shown.words), self._calibration)
         if not shown.highlights:  # then its summary may say it
             summed = snippet(candidate.summary, self._lexical.tree)
             shown = summed if summed.highlights else shown
@@ -75,35 +79,37 @@ class ConfidenceScorer:
         scored.snippet = shown.text
         return Hit(rank, scored, shown.highlights)
 
-    def undemoted(self, candidate: Candidate) -> float:
+    def confidence_before_demotion(self, candidate: Candidate) -> float:
         """Return the confidence that a superseded candidate would have if nothing superseded it."""
-        demotions = (step.score_before for step in candidate.steps if step.stage == "replaced")
-        former = candidate.copy()
-        former.score = next(demotions, candidate.score)
-        return confidence(self.evidence(former), self._calibration)
+        scores = (step.score_before for step in candidate.steps if step.stage == "replaced")
+        original = candidate.copy()
+        original.score = next(scores, candidate.score)
+        return confidence(self.evidence(original), self._calibration)
 
-    def evidence(self, candidate: Candidate, *, held: Iterable[int] | None = None) -> ConfidenceEvidence:
-        """Return what the confidence in a candidate rests on; ``held`` are terms that its content is known to hold."""
+    def evidence(self, candidate: Candidate, *, known_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
+        """Return the evidence for a candidate; ``known_terms`` are the query terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
         return ConfidenceEvidence(
             similarity,
-            self._coverage(candidate, held),
+            self._coverage(candidate, known_terms),
             self._margin(candidate),
             time_match(candidate, self._intervals) if self._intervals else 0.0,
         )
 
-    def _coverage(self, candidate: Candidate, held: Iterable[int] | None) -> float:
+    def _coverage(self, candidate: Candidate, known_terms: Iterable[int] | None) -> float:
         """Return the share of the query's term weights that a note holds."""
         if self._words.tokens != self._lexical.tree.tokens:
-            # It was found by other words than the query's: its own count in full, those half.
+            # A fallback query found it: the query's own terms count in full, those of the fallback query half.
             own = self._share(candidate, self._words, _term_weights(self._words, None), None)
-            return max(own, _OTHER_WORDS * self._share(candidate, self._lexical.tree, self._weights, held))
-        return self._share(candidate, self._lexical.tree, self._weights, held)
+            return max(own, _FALLBACK_WEIGHT * self._share(candidate, self._lexical.tree, self._weights, known_terms))
+        return self._share(candidate, self._lexical.tree, self._weights, known_terms)
 
-    def _share(self, candidate: Candidate, tree: Query, weights: Sequence[float], held: Iterable[int] | None) -> float:
+    def _share(
+        self, candidate: Candidate, tree: Query, weights: Sequence[float], known_terms: Iterable[int] | None
+    ) -> float:
         """Return the share of a tree's term weights that a note holds."""
-        fields = _NAMING if held is not None else (*_NAMING, "content")
-        terms = set(held or ())
+        fields = _NAMING if known_terms is not None else (*_NAMING, "content")
+        terms = set(known_terms or ())
         for name in fields:
             if text := getattr(candidate, name):
                 terms.update(occurrences(text, tree))
@@ -120,8 +126,8 @@ class ConfidenceScorer:
         return (candidate.score - other) / (candidate.ceiling or max(self._best, candidate.score) or 1.0)
 
 
-_OTHER_WORDS = 0.5
-"""What the coverage of a fallback query counts, where that of the query itself counts 1."""
+_FALLBACK_WEIGHT = 0.5
+"""The weight of the coverage of a fallback query; that of the query itself has weight 1."""
 AVERAGE_MARGIN = 0.13
 """The mean margin of the first hits that the calibrations were fitted on."""
 
@@ -132,5 +138,5 @@ def _term_weights(tree: Query, rarity: Rarity | None) -> list[float]:
 
 
 def _leads(loan: Loan, kept: set[str]) -> bool:
-    """Return whether score was lent by a note that is kept; a walk comes from all, a session from no one."""
+    """Return whether a kept note passed the score on; a random walk starts from all notes, a session from none."""
     return bool(kept) if loan.kind == "walk" else loan.kind != "session" and loan.source in kept

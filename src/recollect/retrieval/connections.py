@@ -69,20 +69,19 @@ class IndexConnections:
         return []
 
     def replacements(self, candidates: list[Candidate]) -> tuple[list[Candidate], Mapping[str, list[str]]]:
-        """Return the candidates with the notes in force, and for each superseded candidate the ids of those.
+        """Return the candidates and the current notes, and for each superseded candidate the ids of its current notes.
 
-        A note is in force if nothing supersedes it. Chains are followed to their end; the notes in between do not come
-        in, since nobody should read them. In a cycle nothing is in force, and each note points to what supersedes it
-        directly. A note supersedes another, too, where filters keep it from being found; not so one that was created
-        later than the time that is looked back to.
+        A note is current if nothing supersedes it. Chains are followed to their end; superseded notes in between are
+        not added. In a cycle no note is current, and each note points to what supersedes it directly. A note supersedes
+        another even if filters exclude it from the results, unless it was created at or after ``created_before``.
         """
         known = {candidate.id: candidate for candidate in candidates}
         successors = self.successors(known)
         if not successors:
             return candidates, {}
-        in_force = _in_force(successors)
-        replaced_by = {note: in_force.get(note) or list(successors[note]) for note in known if note in successors}
-        unseen = dict.fromkeys(heir for note in replaced_by for heir in in_force.get(note, ()) if heir not in known)
+        current = _current_notes(successors)
+        replaced_by = {note: current.get(note) or list(successors[note]) for note in known if note in successors}
+        unseen = dict.fromkeys(last for note in replaced_by for last in current.get(note, ()) if last not in known)
         for candidate in self.candidates(unseen):
             candidate.ceiling = candidates[0].ceiling
             known[candidate.id] = candidate
@@ -91,7 +90,7 @@ class IndexConnections:
     def successors(self, notes: Iterable[str]) -> Mapping[str, Sequence[str]]:
         """Return what supersedes each note directly, for these notes and all that supersedes them.
 
-        An index that has no method of this name is asked for its edges, step by step.
+        If the index has no method of this name, its edges are followed step by step.
         """
         ids = list(dict.fromkeys(notes))
         if not ids or not self.known:
@@ -110,20 +109,21 @@ class IndexConnections:
         for edge in self.edges(notes, SUPERSESSION_KINDS):
             if (edge.kind, edge.direction) in SUPERSEDED_BY:
                 found.setdefault(edge.source, []).append(edge.target)
-        there = self._then(heir for heirs in found.values() for heir in heirs)
-        return {note: [heir for heir in heirs if heir in there] for note, heirs in found.items()}
+        there = self._then(target for targets in found.values() for target in targets)
+        return {note: [target for target in targets if target in there] for note, targets in found.items()}
 
 
-def _in_force(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return for each superseded note the notes at the ends of its chains; none where they lead into a cycle.
+def _current_notes(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return for each superseded note the notes at the ends of its chains; none if they lead into a cycle.
 
-    It walks back from each end, so that a chain costs its length once, however many of its notes were found.
+    Chains are traversed backwards from each end: the cost is the length of the chain, however many of its notes are
+    candidates.
     """
     predecessors: dict[str, list[str]] = {}
-    for note, heirs in successors.items():
-        for heir in heirs:
-            predecessors.setdefault(heir, []).append(note)
-    in_force: dict[str, list[str]] = {}
+    for note, later in successors.items():
+        for successor in later:
+            predecessors.setdefault(successor, []).append(note)
+    current: dict[str, list[str]] = {}
     for last in sorted(predecessors.keys() - successors.keys()):
         pending, seen = [last], {last}
         while pending:
@@ -131,13 +131,13 @@ def _in_force(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
                 if note not in seen:
                     seen.add(note)
                     pending.append(note)
-                    in_force.setdefault(note, []).append(last)
-    return in_force
+                    current.setdefault(note, []).append(last)
+    return current
 
 
-def _pointing(candidate: Candidate, heirs: Sequence[str] | None) -> Candidate:
-    if not heirs:
+def _pointing(candidate: Candidate, successors: Sequence[str] | None) -> Candidate:
+    if not successors:
         return candidate
     pointing = candidate.copy()
-    pointing.superseded_by = tuple(heirs)
+    pointing.superseded_by = tuple(successors)
     return pointing

@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     contexts: dict[str, Context]
     """What was read, by note."""
     highest: float
-    """The best score before coverage: what a note with all terms of the query may have."""
+    """The best score before coverage is applied; fusion scales it to 1."""
 
 
 class _Words(NamedTuple):
@@ -94,7 +94,7 @@ class _Reader:
     def __init__(self, tree: Query, rules: ContextRules) -> None:
         self._tree = tree
         self._rules = rules
-        self._read: dict[tuple[str, str], Mapping[int, int]] = {}
+        self._term_counts: dict[tuple[str, str], Mapping[int, int]] = {}
 
     def turns(
         self, turns: Mapping[str, Candidate], beside: Mapping[str, Mapping[str, float]], weights: Sequence[float]
@@ -144,24 +144,25 @@ class _Reader:
     ) -> float:
         """Return the share of the query's term weights that a note holds.
 
-        A term that only a turn beside it holds counts as much as that turn does. A note that was found must hold some
-        term: where none is seen, since only the index knows its ending or its field, it is the lightest.
+        A term that only a neighbouring turn holds is multiplied by that turn's weight. A lexical result must hold a
+        term: if none is seen, because it is in a tag or in a form that only the index matches, the term of the lowest
+        weight is assumed.
         """
-        held = {word: 1.0 for name in (*_NAMING, "content") for word in self._counts(candidate, name)}
+        shares = {word: 1.0 for name in (*_NAMING, "content") for word in self._counts(candidate, name)}
         for note, weight in beside.items():
             if note in turns:
                 for word in self._counts(turns[note], "content"):
-                    held[word] = max(held.get(word, 0.0), weight)
-        share = sum(weights[word] * part for word, part in held.items()) if held else min(weights)
-        return share / sum(weights)
+                    shares[word] = max(shares.get(word, 0.0), weight)
+        covered = sum(weights[word] * share for word, share in shares.items()) if shares else min(weights)
+        return covered / sum(weights)
 
     def _counts(self, candidate: Candidate, name: str) -> Mapping[int, int]:
-        """Return how often a field of a note holds each word of the query; each field is read once in a search."""
+        """Return how often a field of a note holds each word of the query; computed once per search."""
         key = candidate.id, name
-        if key not in self._read:
+        if key not in self._term_counts:
             text = getattr(candidate, name)
-            self._read[key] = occurrences(text, self._tree) if text else {}
-        return self._read[key]
+            self._term_counts[key] = occurrences(text, self._tree) if text else {}
+        return self._term_counts[key]
 
     def _windows(self, content: str) -> dict[int, _Words]:
         """Return the words of the query in each stretch of a long text that holds any, and in the first in any case."""

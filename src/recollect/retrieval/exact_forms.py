@@ -1,12 +1,15 @@
-"""Exact forms before stems: a note that holds a word as it was written counts more than one that shares its stem.
+"""Exact forms before stems: a note that holds a word as it was written ranks above one that only shares its stem.
 
-The word index holds stems without accents, so that *Ines* finds every *in*, and *this* finds *Thị*. What was found is
-therefore read once more. A word of the query is held
+The lexical index holds stems without accents, so that *Ines* matches every *in*, and *this* matches *Thị*. The texts of
+the results are therefore compared with the query's words. A note holds a word
 
-- exactly, where the note has it as it was written, whatever the case;
-- inflected, where the note has it with other accents or another common ending, or a word that begins with the same
-  five letters, and neither is a stopword;
-- by its stem only, where nothing else explains the match.
+- exactly, if it has the word as it was written, in any case;
+- inflected, if it has the word with other accents or another common ending, or a word with the same first five letters,
+  and neither is a stopword;
+- by its stem only, if nothing else explains the match.
+
+For a query that is a single term, ``recollect.ranking.lift_exact_term`` also reads terms with punctuation inside, such
+as ``BZH-20931``, which are left alone here.
 """
 
 from __future__ import annotations
@@ -25,11 +28,11 @@ from recollect.stores import tokens
 __all__ = ["ONE_WORD_DEPTH", "discount_stem_only", "is_one_word"]
 
 ONE_WORD_DEPTH = 2000
-"""How many notes are read for the exact form of a query's only word, where many notes share its stem."""
+"""How many results are checked for the exact form of a one-word query: many notes may share its stem."""
 CHARACTERS = 20_000
-"""How much of a note's content is read; a word that may stand further on is not called missing."""
+"""How many characters of a content are read; a longer content is not discounted, since the rest may hold the word."""
 _SHORTEST_STEM = 3
-_LONG_BEGINNING = 5
+_SHARED_PREFIX = 5
 _ENDINGS = frozenset(
     ["", *"s es e y ies d ed ied ing ings er ers ly al ion ions ation ations ment ments".split()],
 )
@@ -37,25 +40,25 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class _Form(NamedTuple):
-    """A word of the query: as it was written, in small letters, and as the index holds it."""
+    """A word of the query: as it was written, in lower case, and as the index holds it."""
 
     written: str
     plain: str
     stem: str
     pattern: re.Pattern[str]
-    beginning: re.Pattern[str]
+    stem_prefix: re.Pattern[str]
 
 
 def discount_stem_only(
     candidates: Sequence[Candidate], tree: Query, weight: float, *, highest: float | None = None
 ) -> tuple[list[Candidate], Mapping[str, StemOnly]]:
-    """Return lexical candidates with the matches by stem only discounted, best first, and what was discounted.
+    """Return lexical candidates with stem-only matches discounted, best first, and the discounts by note id.
 
-    A word that a note holds by its stem only counts ``weight``, all others 1, and the note's score is multiplied by the
-    mean over the query. Where the query has one word, a note that does not hold it exactly has at most ``weight`` times
-    the lowest score of those that do, or at most ``highest`` where that is given. Of several words only those are
-    looked at whose stem is a stopword or next to nothing: to read every text for each word takes longer than to search.
-    Phrases, prefixes and words with punctuation inside are left alone. Each text is read as far as :data:`CHARACTERS`.
+    A word that a note holds by its stem only has ``weight``, any other word 1, and the note's score is multiplied by
+    the mean over the query. If the query has one word, a note that does not hold it exactly gets at most ``weight``
+    times the lowest score of those that do, or at most ``highest`` if that is given. If it has several, only words
+    whose stem is a stopword or shorter than three letters are checked: checking all of them would take longer than the
+    search. Phrases, prefixes and words with punctuation inside are left alone.
 
     >>> from recollect.query import parse
     >>> notes = [Candidate("a", content="in town, in May", score=2.0), Candidate("b", content="Ines", score=1.0)]
@@ -63,7 +66,7 @@ def discount_stem_only(
     [('b', 1.0), ('a', 0.5)]
     """
     every = _forms(tree.tokens)
-    words = every if len(every) == 1 else [group for group in every if any(map(_is_unsafe, group))]
+    words = every if len(every) == 1 else [group for group in every if any(map(_has_ambiguous_stem, group))]
     if weight >= 1 or not words:
         return list(candidates), {}
     read = [(candidate, *_read(candidate, words)) for candidate in candidates]
@@ -80,14 +83,14 @@ def discount_stem_only(
             score = min(score, highest)
         if score != candidate.score:
             discounted[candidate.id] = StemOnly(candidate.score, (*by_stem, *inflected))
-            candidate = candidate.copy()  # noqa: PLW2901 (what was given stays as it is)
+            candidate = candidate.copy()  # noqa: PLW2901 (the caller's candidate stays unchanged)
             candidate.score = candidate.lexical_score = score
         scored.append(candidate)
     return (_ranked(scored), discounted) if discounted else (list(candidates), {})
 
 
 def is_one_word(tree: Query) -> bool:
-    """Return whether a query looks for a single word, with its aliases, that the index may hold in other forms.
+    """Return whether a query is a single word, with its aliases, that the index may hold in other forms.
 
     >>> from recollect.query import parse
     >>> is_one_word(parse("who is Ines?")), is_one_word(parse("green tea"))
@@ -96,13 +99,13 @@ def is_one_word(tree: Query) -> bool:
     return len(_forms(tree.tokens)) == 1
 
 
-def _is_unsafe(form: _Form) -> bool:
-    """Return whether a word shares its stem with a stopword, or has next to none, as *Ines* has *in*."""
+def _has_ambiguous_stem(form: _Form) -> bool:
+    """Return whether the stem of a word is a stopword, as *in* is for *Ines*, or shorter than three letters."""
     return form.stem != form.plain and (form.stem in STOPWORDS or len(form.stem) < _SHORTEST_STEM)
 
 
 def _read(candidate: Candidate, words: Sequence[Sequence[_Form]]) -> tuple[list[str], list[str], list[str]]:
-    """Return which words a note holds exactly, which inflected, and which by their stem only, as they were written."""
+    """Return the words that a note holds exactly, inflected, and by their stem only."""
     texts = (candidate.title, candidate.summary, candidate.path, candidate.content[:CHARACTERS])
     text = "\n".join(texts)
     text = text if text.isascii() else normalise(text)
@@ -123,17 +126,17 @@ def _read(candidate: Candidate, words: Sequence[Sequence[_Form]]) -> tuple[list[
         found = [(word, form) for form in group for word in spelt.get(form.stem, ())]
         if any(_is_inflected(word, form) for word, form in found):
             inflected.append(group[0].written)
-        elif found:  # else it stands where it is not looked for here, such as in a tag
+        elif found:  # else the match is in a field that is not read here, such as a tag
             by_stem.append(group[0].written)
     return exact, inflected, by_stem
 
 
 def _may_hold(folded: str, form: _Form) -> bool:
-    """Return whether a text may hold a word of the same stem: most do not, and are not split into words.
+    """Return whether a text may hold a word of the same stem: a quick check before it is split into words.
 
     The stemmer changes what follows the stem, and at most the stem's last letter, as from *fly* to *fli*.
     """
-    return not folded.isascii() or (form.stem[:-1] in folded and form.beginning.search(folded) is not None)
+    return not folded.isascii() or (form.stem[:-1] in folded and form.stem_prefix.search(folded) is not None)
 
 
 def _is_inflected(spelt: str, form: _Form) -> bool:
@@ -143,7 +146,7 @@ def _is_inflected(spelt: str, form: _Form) -> bool:
     shared = next((at for at, (a, b) in enumerate(zip(plain, form.plain, strict=False)) if a != b), None)
     shared = min(len(plain), len(form.plain)) if shared is None else shared
     endings = {_ending(plain, shared), _ending(form.plain, shared)}
-    related = shared >= _LONG_BEGINNING or endings <= _ENDINGS
+    related = shared >= _SHARED_PREFIX or endings <= _ENDINGS
     return related and STOPWORDS.isdisjoint((plain, form.plain))
 
 
@@ -155,7 +158,7 @@ def _ending(word: str, shared: int) -> str:
 
 @lru_cache(maxsize=64)
 def _forms(query: tuple[Token, ...]) -> tuple[tuple[_Form, ...], ...]:
-    """Return the single words that a query wants, each with the aliases in its place."""
+    """Return the single words that a query looks for, each in a group with its aliases."""
     groups: list[list[_Form]] = []
     excluded = False
     for token in query:
@@ -168,8 +171,8 @@ def _forms(query: tuple[Token, ...]) -> tuple[tuple[_Form, ...], ...]:
             word = written[0].casefold()
             pattern = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
             stem = tokens.stem(word)
-            beginning = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
-            groups[-1].append(_Form(word, tokens.plain(word), stem, pattern, beginning))
+            stem_prefix = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
+            groups[-1].append(_Form(word, tokens.plain(word), stem, pattern, stem_prefix))
     unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
     return tuple(unique.values())
 

@@ -56,8 +56,8 @@ def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) 
 def account(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     """Return what :func:`explain_search` draws as JSON-ready data, for whoever draws it otherwise.
 
-    ``story`` tells how the query was read, ``notice`` what was done where its words found nothing, ``excluding`` what
-    notes must not hold, ``timeline`` what each part did and when, in milliseconds; ``waterfalls`` have a sentence on
+    ``story`` tells how the query was read, ``notice`` what was done where its words found nothing, ``excluding`` which
+    terms the query excludes, ``timeline`` what each part did and when, in milliseconds; ``waterfalls`` a sentence on
     each result and its rows, on a scale of scores that ends at ``scale``.
 
     >>> from recollect.retrieval import Trace
@@ -91,7 +91,7 @@ def _rows(candidate: Candidate, trace: Trace | None) -> list[Row]:
 
 
 def _drawn(found: Sequence[Candidate], trace: Trace | None, *, limit: int | None, width: int) -> str:
-    """Return the drawing of each result; the trace says how some of them were read."""
+    """Return the drawing of each result; the trace has their context and discounts."""
     shown = _first(found, limit)
     columns = max(LEAST_WIDTH, arguments.count("width", width))
     scale, cells = highest(shown), columns // 5

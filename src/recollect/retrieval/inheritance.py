@@ -1,4 +1,4 @@
-"""A note in force takes over the confidence of the notes that it supersedes."""
+"""The current note takes over the confidence of the notes that it supersedes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def inherit_confidence(
 ) -> tuple[Hit, ...]:
     """Return the hits, each with at least the confidence of every note that it supersedes.
 
-    The note in force answers what the superseded one would have answered, whether or not it holds the same words. So
-    what is known of the old note's fit to the query holds for the new one: its confidence is the larger of its own and
-    of those of ``superseded``, the superseded candidates of the search, shown or not. Then no superseded note is more
-    confident than the note in force. In a cycle nothing is in force, and nothing is passed on.
+    The current note, which nothing supersedes, answers what the superseded notes would have answered, even if it holds
+    other words. Its confidence is therefore the maximum of its own and of those of ``superseded``, the superseded
+    candidates of the search, shown or not. So no superseded note has more confidence than the current one. In a cycle
+    no note is current, and nothing is inherited.
 
     >>> old, new = Candidate("old", superseded_by=("new",)), Candidate("new", confidence=0.25)
     >>> (hit,) = inherit_confidence([Hit(1, new)], [old], lambda _: 0.75)
@@ -28,8 +28,8 @@ def inherit_confidence(
     best: dict[str, float] = {}
     for candidate in superseded:
         confidence = confidence_of(candidate) or 0.0
-        for heir in candidate.superseded_by:
-            best[heir] = max(best.get(heir, 0.0), confidence)
+        for successor in candidate.superseded_by:
+            best[successor] = max(best.get(successor, 0.0), confidence)
     return tuple(_inheriting(hit, best.get(hit.id, 0.0)) for hit in hits) if best else tuple(hits)
 
 

@@ -61,8 +61,8 @@ def climb(
 
     ``search`` looks for the words of a text; ``names`` compares words with the names of notes, letter by letter;
     ``spelt`` returns the words as the index spells them, where that is different; where one must be ``discreet``,
-    because filters hide notes, words that find nothing are not told. ``stopwords`` are never searched for by
-    themselves, nor compared with names.
+    because filters hide notes, words that find nothing are not told. ``stopwords`` alone are never a fallback query,
+    nor are they compared with names.
     """
     for strategy, words in rungs(text, stopwords):
         found = search(words)

@@ -35,7 +35,7 @@ class Worded(NamedTuple):
     guessed: bool = False
     """Whether it was a guess which words, or names, were meant."""
     stem_only: Mapping[str, StemOnly] = MappingProxyType({})
-    """Which of it was discounted for holding words in another form."""
+    """The discounts of notes that hold words of the query only in another form, by note id."""
 
 
 class LexicalLeg:
@@ -83,26 +83,26 @@ class LexicalLeg:
         if not found:
             return Worded(found, request.tree)
         by_name, guessed = attempts[-1].strategy == BY_NAME, attempts[-1].strategy in GUESSES
-        forms = {} if by_name else self._stem_only
-        return Worded(found, request.tree if by_name else tried[-1], by_name, guessed, forms)
+        stem_only = {} if by_name else self._stem_only
+        return Worded(found, request.tree if by_name else tried[-1], by_name, guessed, stem_only)
 
     def _ask(self, tree: Query, place: Place) -> list[Candidate]:
         if not tree.tokens:
             return []
         weight = self._preset.query.stem_only_weight
-        deep = max(place.depth, ONE_WORD_DEPTH) if weight < 1 and is_one_word(tree) else place.depth
+        depth = max(place.depth, ONE_WORD_DEPTH) if weight < 1 and is_one_word(tree) else place.depth
         answer = self._index.search_text(
             tree,
-            deep,
+            depth,
             namespace=place.namespace,
             filters=place.filters,
             reading=self._preset.query.reading,
         )
-        found, self._stem_only = discount_stem_only(as_candidates("search_text", answer)[:deep], tree, weight)
+        found, self._stem_only = discount_stem_only(as_candidates("search_text", answer)[:depth], tree, weight)
         return found[: place.depth]
 
     def score(self, result: Worded, candidates: Sequence[Candidate], place: Place) -> list[Candidate]:
-        """Return the list of the lexical leg with those of ``candidates`` behind it that it lacks and that match.
+        """Return the results of the lexical leg, followed by those of ``candidates`` that match but are not among them.
 
         Each has the BM25 score that :meth:`search` would give it. An index without ``text_scores`` adds none.
         """

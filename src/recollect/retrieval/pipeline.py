@@ -155,9 +155,9 @@ class Retrieval:
         fused = self._ranked(walk, lists)
         scorer = self._confidence_scorer(walk, fused)
         if lowest > 0:
-            sure = scorer.above(lowest, fused, walk.trace)
-            walk.trace.below_min_confidence = len(fused) - len(sure)
-            fused = sure
+            confident = scorer.above(lowest, fused, walk.trace)
+            walk.trace.below_min_confidence = len(fused) - len(confident)
+            fused = confident
         second_stage = SecondStage(self._reranker, chosen.rerank, self._rerank_workers, self._reranker_timeout)
         final = second_stage.run(
             query,
@@ -169,23 +169,23 @@ class Retrieval:
         )
         hits = tuple(scorer.hit(rank, candidate) for rank, candidate in enumerate(final[:wanted], start=1))
         superseded = [candidate for candidate in final if candidate.superseded_by]
-        hits = inherit_confidence(hits, superseded, scorer.undemoted)
+        hits = inherit_confidence(hits, superseded, scorer.confidence_before_demotion)
         walk.trace.evidence = {hit.id: scorer.evidence(hit.candidate) for hit in hits}
         walk.trace.results = [hit.candidate for hit in hits]
         walk.trace.total_elapsed = (perf_counter() - started) * 1000
         return SearchResult(query, hits, walk.trace)
 
     def _confidence_scorer(self, walk: _Walk, ranked: Sequence[Candidate]) -> ConfidenceScorer:
-        """Return what computes the confidence of the candidates of a search."""
+        """Return the scorer that computes the confidence of a search's candidates."""
         request = walk.request
-        names_times = any(stage.stage == "time_match" for stage in walk.preset.stages)
+        matches_times = any(stage.stage == "time_match" for stage in walk.preset.stages)
         return ConfidenceScorer(
             walk.worded,
             ranked,
             walk.calibration,
             rarity=self._rarity(walk, walk.worded.tree),
             background=walk.background,
-            intervals=find_time_expressions(request.query, request.now) if names_times else (),
+            intervals=find_time_expressions(request.query, request.now) if matches_times else (),
             compares_scores=walk.preset.fusion.method == "convex",
             words=request.tree,
         )
@@ -221,7 +221,7 @@ class Retrieval:
         return lists
 
     def _complete(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> dict[str, list[Candidate]]:
-        """Return the lists of both legs with every candidate of the other, each scored by the leg that lacked it."""
+        """Add the candidates of each leg to the other leg's list, with that leg's own score."""
         if lists["vector"]:
             walk.background = lists["vector"][-1].score
         if not walk.preset.fusion.score_union or walk.trace.mode != "hybrid":
@@ -231,7 +231,7 @@ class Retrieval:
         try:
             lexical = leg.score(walk.worded, lists["vector"], walk.place)
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            walk.trace.warnings.append(f"the lexical scores of notes that vectors found are missing: {told(error)}")
+            walk.trace.warnings.append(f"lexical scores of candidates from the vector leg are missing: {told(error)}")
         return {"lexical": lexical, "vector": self._joined(walk, lists["vector"], lists["lexical"])}
 
     def _focus(self, walk: _Walk) -> None:
@@ -249,7 +249,7 @@ class Retrieval:
                 walk.rarities[tree.tokens] = rarity_of(tree, self._index, walk.place.namespace)
             except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
                 walk.rarities[tree.tokens] = None
-                walk.trace.warnings.append(f"how rare the query's words are is not known: {told(error)}")
+                walk.trace.warnings.append(f"the document frequencies of the query's terms are missing: {told(error)}")
         return walk.rarities[tree.tokens]
 
     def _nearest(self, waiting: Callable[[], QueryVector], walk: _Walk) -> Nearest:
@@ -301,7 +301,9 @@ class Retrieval:
         try:
             return self._dense.join(walk.nearest._replace(found=found), newcomers, walk.place)
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
-            walk.trace.warnings.append(f"how near the notes beside those found are is not known: {told(error)}")
+            walk.trace.warnings.append(
+                f"similarities of candidates from outside the vector leg are missing: {told(error)}"
+            )
             return found
 
     def _ranked(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> list[Candidate]:
@@ -386,14 +388,14 @@ class _Walk:
         self.worded = Worded([], request.tree)
         self.nearest = Nearest(None)
         self.background: float | None = None
-        """The score of the last note that the vector leg itself found: what similarities count from."""
+        """The score of the last note that the vector leg itself retrieved: the similarity that fusion scales to 0."""
         self.rarities: dict[tuple[Token, ...], Rarity | None] = {}
-        """How rare the words of each query are that the index was asked about; ``None`` where it could not tell."""
+        """The document frequencies of the terms of each query that was looked up; ``None`` if the index failed."""
         self.highest: float | None = None
-        """The best lexical score before coverage: what counts as 1, so that a poor match does not."""
+        """The best lexical score before coverage, which fusion scales to 1; a poor match stays below it."""
 
     def fuse(self, lists: Mapping[str, Sequence[Candidate]]) -> list[Candidate]:
-        """Return the lists of several legs as one, by the rules of the preset."""
+        """Fuse the lists of several legs by the rules of the preset."""
         rules = self.fusion
         highest = {"lexical": self.highest}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
@@ -428,7 +430,7 @@ _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": (
 def fuse(
     lists: Mapping[str, Sequence[Candidate]], rules: FusionRules, highest: Mapping[str, float | None]
 ) -> list[Candidate]:
-    """Return the lists of several legs as one, by the rules of a preset; ``highest`` has what counts as 1 in a leg."""
+    """Fuse the lists of several legs by the rules of a preset; ``highest`` has the score that becomes 1, by leg."""
     legs, found = list(lists), list(lists.values())
     weights = [rules.weights.get(leg, 1.0) for leg in legs]
     if rules.method == "convex":

@@ -46,11 +46,11 @@ class Preset:
     stages: tuple[StageRules, ...] = ()
     rerank: RerankRules = field(default_factory=RerankRules)
     candidate_k: int = 60
-    """How many notes each leg retrieves before fusion, where a search does not say."""
+    """How many notes each leg retrieves before fusion, if a search sets no ``candidate_k``."""
     min_confidence: float = 0.0
     """The least confidence with which a note is shown, from 0 to 1; 0 shows all."""
     answer_threshold: float = 0.0
-    """The confidence from which on the best hit counts as an answer, from 0 to 1; 0: every hit does."""
+    """The lowest confidence at which the best hit counts as an answer, from 0 to 1; 0: every hit does."""
 
     def __post_init__(self) -> None:
         """Check what is not a section; sections check themselves."""

@@ -35,9 +35,9 @@ class Rarity(NamedTuple):
         return max(_LEAST, log((self.notes - held + 0.5) / (held + 0.5)))
 
     def information(self, word: str) -> float:
-        """Return the inverse document frequency with 1 inside the logarithm: above 0 for a word in every note, too."""
-        held = min(self.notes, self.holding[word])
-        return log(1 + (self.notes - held + 0.5) / (held + 0.5))
+        """Return the inverse document frequency ``ln(1 + (N - n + 0.5) / (n + 0.5))``, always above 0."""
+        count = min(self.notes, self.holding[word])
+        return log(1 + (self.notes - count + 0.5) / (count + 0.5))
 
     def share(self, word: str) -> float:
         """Return which share of the notes holds a word."""

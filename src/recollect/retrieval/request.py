@@ -54,7 +54,7 @@ class Request:
     excluding: Query | None
     """Whose exclusions hold in every leg; ``None`` where the reading is literal."""
     excluded: tuple[str, ...]
-    """What notes must not hold, as the person wrote it."""
+    """The terms that the query excludes, as they were written."""
     now: datetime
     date_hints: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -77,7 +77,7 @@ def read_request(
     asked, warnings = _asked(question_date)
     text, operators = (query, ()) if preset.query.question_operators else operators_as_words(query)
     if operators:
-        warnings = (*warnings, _words_of_a_question(operators))
+        warnings = (*warnings, _operators_warning(operators))
     hints = expand_temporal(query, question_date).date_hints if asked else ()
     own = read_tree(text, preset, aliases)
     most = preset.query.most_words
@@ -131,12 +131,12 @@ def excluding(tree: Query, by: Query) -> Query:
 
 
 def _excluded(tree: Query) -> tuple[str, ...]:
-    """Return what a query excludes, as the person wrote it; an alias is not named beside its word."""
+    """Return the terms that a query excludes, as they were written, without their aliases."""
     own = (token for token, excluded in _marked(tree) if excluded and token.alternative <= 1)
     return tuple(dict.fromkeys((token.source or token.text).strip("?!.,;:()") for token in own))
 
 
-def _words_of_a_question(operators: Sequence[str]) -> str:
+def _operators_warning(operators: Sequence[str]) -> str:
     named, verb = " and ".join(operators), "was read as a word" if len(operators) == 1 else "were read as words"
     return f"{named} {verb}, because the query is a question; to use operators, write the search terms alone"
 

@@ -30,7 +30,7 @@ class SearchResult(Ranked):
 
     @property
     def answer_threshold(self) -> float:
-        """The confidence from which on the best hit counts as an answer, from 0 to 1."""
+        """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
         return self.trace.answer_threshold
 
     @property

@@ -143,9 +143,9 @@ class QueryRules(Section):
     most_words: int = checked(128, _count_between(0, _MANY))
     """How many words of a long text are looked for; 0 for all."""
     question_operators: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
-    """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too, or words."""
+    """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too; if not, they are words."""
     stem_only_weight: float = checked(1.0, number_between(0, 1))
-    """What a match counts in the lexical leg that only the stemmer made, where one of the word itself counts 1."""
+    """The weight of a lexical match that shares only the stem with the query's word; an exact match has weight 1."""
     common: float = checked(1.0, number_between(0, 1))
     """A word that more than this share of the notes hold is left out of the query's vector; 1: none is."""
 
@@ -190,7 +190,7 @@ class FusionRules(Section):
     by_strength: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
     """Whether the vector leg counts less where its model is known to be weak."""
     score_union: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
-    """Whether every candidate is scored by both legs, also by the one that did not find it."""
+    """Whether both legs score every candidate, including those that only the other leg retrieved."""
     chunk_penalty: float = checked(0.0, number_between(0, 1))
     """What a note of several chunks loses in the vector leg, times the natural logarithm of their number, as a share of
     the span between the leg's best score and its last: the best of many chunks is nearer by chance."""
@@ -229,7 +229,8 @@ class ContextRules(Section):
     b: float = checked(0.4, number_between(0, 1))
     """How much long notes are marked down; 0: not at all."""
     coverage: float = checked(0.0, number_between(0, 10))
-    """To which power a lexical score is multiplied by the share of the query's term weights that the note holds."""
+    """The exponent of coverage, the share of the query's term weights that a note holds, by which a lexical score is
+    multiplied; 0: not at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

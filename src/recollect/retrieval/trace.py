@@ -51,16 +51,16 @@ class Context(NamedTuple):
 
 
 class StemOnly(NamedTuple):
-    """Why a note counts less in the lexical leg: it does not hold the words as they were written.
+    """A discount of the lexical score: the note holds words of the query only in another form.
 
     >>> StemOnly(3.5, ("ines",)).to_dict()
     {'before': 3.5, 'words': ['ines']}
     """
 
     before: float
-    """What the lexical leg had given it."""
+    """The lexical score before the discount."""
     words: tuple[str, ...]
-    """The words of the query that it holds in another form alone."""
+    """The words of the query that it holds only in another form."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready data."""
@@ -126,11 +126,11 @@ class Trace:
     contexts: Mapping[str, Context] = field(default_factory=dict)
     """What each note was read with, by its id."""
     stem_only: Mapping[str, StemOnly] = field(default_factory=dict)
-    """Which notes of the lexical leg were discounted for holding words in another form, by their ids."""
+    """The discounts of notes that hold words of the query only in another form, by note id."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
     """The rules of the fusion: method, k, base of ranks, weights."""
     excluded: tuple[str, ...] = ()
-    """What notes must not hold to be found, in every leg, as the person wrote it."""
+    """The terms that the query excludes, as they were written; no leg returns a note that holds one."""
     date_hints: tuple[str, ...] = ()
     """The dates that the query's relative times were taken for."""
     graph_elapsed: float = 0.0
@@ -138,14 +138,14 @@ class Trace:
     """How many notes connections led to."""
     graph_skipped_reason: str = ""
     evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
-    """What the confidence of each result rests on, by its id."""
+    """The evidence from which the confidence of each result was computed, by note id."""
     loans: Mapping[str, Sequence[Loan]] = field(default_factory=dict)
     """What connected notes lent to each note, by its id."""
     stages: list[StageRun] = field(default_factory=list)
     below_min_confidence: int = 0
-    """How many notes were left out for want of confidence."""
+    """How many candidates ``min_confidence`` dropped."""
     answer_threshold: float = 0.0
-    """The confidence from which on the best hit counts as an answer."""
+    """The lowest confidence at which the best hit counts as an answer."""
     warnings: list[str] = field(default_factory=list)
     """What had to be done without, and what to do about it."""
     results: Sequence[Candidate] = ()

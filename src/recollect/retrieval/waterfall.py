@@ -50,15 +50,15 @@ def highest(candidates: Sequence[Candidate]) -> float:
 
 
 def rows(candidate: Candidate, context: Context | None = None, stem_only: StemOnly | None = None) -> list[Row]:
-    """Return the waterfall of a candidate; ``context`` is what it was read with, ``stem_only`` a discount it had."""
+    """Return the waterfall of a candidate; ``context`` is what it was read with, ``stem_only`` its discount."""
     legs, stages = list(_legs(candidate, context, stem_only)), list(_stages(candidate))
-    sure = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
+    confidence = "" if candidate.confidence is None else f"confidence {candidate.confidence:.2f}"
     if candidate.inherited_confidence is not None:
-        sure += ", that of a note it supersedes"
+        confidence += ", inherited"
     if legs and not stages:  # the fused score is the score
         *parts, fused = legs
-        return [*parts, fused._replace(reason=" · ".join(part for part in (fused.reason, sure) if part))]
-    return [*legs, *stages, Row("score", "score", 0.0, candidate.score, reason=sure)]
+        return [*parts, fused._replace(reason=" · ".join(part for part in (fused.reason, confidence) if part))]
+    return [*legs, *stages, Row("score", "score", 0.0, candidate.score, reason=confidence)]
 
 
 def pointers(candidate: Candidate, places: Mapping[str, tuple[int, Candidate]]) -> Iterator[str]:

@@ -53,13 +53,14 @@ def no_answer_in_words(confidence: float, threshold: float) -> str:
 
 
 def stem_only_in_words(discount: StemOnly) -> str:
-    """Return which words a note holds in another form alone, and what the lexical leg had given it at first.
+    """Return which words a note holds only in another form, and its lexical score before the discount.
 
     >>> from recollect.retrieval.trace import StemOnly
     >>> stem_only_in_words(StemOnly(3.5, ("ines",)))
-    'another form of ines, at first 3.5'
+    'only another form of ines, 3.5 before the discount'
     """
-    return f"another form of {', '.join(map(one_line, discount.words))}, at first {discount.before:.4g}"
+    words = ", ".join(map(one_line, discount.words))
+    return f"only another form of {words}, {discount.before:.4g} before the discount"
 
 
 def standing_in_words(candidate: Candidate) -> str:
@@ -131,7 +132,7 @@ def rerank_in_words(trace: Trace) -> str:
 
 
 def exclusion_in_words(trace: Trace) -> str:
-    """Return what notes must not hold to be found; empty where a query excludes nothing.
+    """Return which terms the query excludes, in one line; empty if it excludes none.
 
     >>> from recollect.retrieval import Trace
     >>> exclusion_in_words(Trace(mode="bm25", original_query="coffee NOT decaf", excluded=("decaf",)))

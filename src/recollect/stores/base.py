@@ -111,7 +111,7 @@ class Finding(NamedTuple):
     repairable: bool = True
     """Whether ``repair`` can put it right: it can rebuild what is derived from the notes."""
     warning: str = ""
-    """What is no fault but should be known, and what to do about it."""
+    """A condition that is no error, and what to do about it; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ class SearchIndex(Protocol):
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes: for each superseded note of their chains, what does so directly.
+        """Return for each superseded note of these notes' chains the notes that supersede it directly.
 
         A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``. Chains are
         followed to their end in a constant number of queries where the engine can: the keys of the result are the

@@ -41,7 +41,7 @@ MOST_NAMERS = 1000
 
 
 class Text(NamedTuple):
-    """What a note may name titles in: its summary and content; and the title that it bears."""
+    """The texts of a note in which it may name titles, summary and content, and its own title."""
 
     note: int
     title: str

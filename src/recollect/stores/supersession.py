@@ -1,4 +1,4 @@
-"""Which notes supersede which: the links that say so, and how a chain of them is followed."""
+"""Which notes supersede which: the links that say so, and how to follow a chain of them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MAX_SUPERSESSIONS = 100_000
 def follow(
     ids: Iterable[str], direct: Callable[[list[str]], Mapping[str, Collection[str]]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return for each note from which a chain of supersessions starts, or goes on, what supersedes it directly.
+    """Return for each superseded note, among ``ids`` and along their chains, the notes that supersede it directly.
 
-    ``direct`` returns what supersedes each of some notes directly. It is called once for each step of the longest
+    ``direct`` returns the direct successors of some notes. It is called once for each step of the longest
     chain, and for no note twice, so that cycles end. The successors of a note are sorted by id.
 
     >>> follow(["a"], lambda ids: {"a": ["b"], "b": ["c"], "c": ["b"]})
@@ -30,8 +30,8 @@ def follow(
     while pending and pairs < MAX_SUPERSESSIONS:
         found = direct(pending)
         step = {note: tuple(sorted(set(found[note]) - {note})) for note in pending if note in found}
-        successors |= {note: heirs for note, heirs in step.items() if heirs}
+        successors |= {note: later for note, later in step.items() if later}
         pairs += sum(map(len, step.values()))
-        pending = list(dict.fromkeys(heir for heirs in step.values() for heir in heirs if heir not in seen))
+        pending = list(dict.fromkeys(note for later in step.values() for note in later if note not in seen))
         seen.update(pending)
     return successors

@@ -100,7 +100,7 @@ def spellings(text: str, stem: str) -> Iterator[str]:
 
 
 def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the words of a text that the index holds as one of ``stems``, in small letters, each behind its stem.
+    """Yield the words of a text that the index holds as one of ``stems``, in lower case, each after its stem.
 
     >>> list(spellings_of("Cafés, two teas.", {"cafe", "tea"}))
     [('cafe', 'cafés'), ('tea', 'teas')]

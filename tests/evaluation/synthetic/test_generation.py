@@ -120,7 +120,7 @@ def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
         f"paraphrase: 1 of 5 made; {rest}",
         "multi-hop: 2 of 5 made; connected notes that are left cannot be told from others by rare words",
         "typo: 3 of 5 made; the other notes have no long word that they alone hold",
-        "temporal: 0 of 5 made; the other notes cannot be told by the month or day that they were made in",
+        "temporal: 0 of 5 made; the month or day of creation does not identify the other notes",
         "stale: 1 of 5 made; no other note was superseded that has words of its own",
         "unanswerable: 0 of 5 made; no notes of another collection were given",
     )

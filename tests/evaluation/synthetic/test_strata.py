@@ -160,13 +160,13 @@ class TestMultiHop:
 
 
 class TestTypo:
-    def test_one_slip_after_the_first_letter(self) -> None:
+    def test_one_error_after_the_first_letter(self) -> None:
         made = {misspelt("barge", np.random.default_rng(seed)) for seed in range(200)}
         assert {"bsrge", "batge", "bagre", "brage", "brge", "bare"} <= made
         assert "barge" not in made
         assert all(text[0] == "b" and len(text) in (4, 5) for text in made)
 
-    def test_equal_letters_that_change_places_are_no_slip(self) -> None:
+    def test_swapping_equal_letters_is_no_error(self) -> None:
         assert "balloon" not in {misspelt("balloon", np.random.default_rng(seed)) for seed in range(200)}
 
     def test_words_that_the_note_alone_holds_are_misspelt(self) -> None:
@@ -181,7 +181,7 @@ class TestTypo:
                 )  # vermilion, barge; leaks is in another note, 12345 and über are no ASCII letters
                 assert held.holders([word]) == set()
 
-    def test_a_slip_that_is_a_word_of_some_note_is_not_made(self) -> None:
+    def test_a_misspelling_that_some_note_holds_is_not_used(self) -> None:
         slips = " ".join({misspelt("barge", np.random.default_rng(seed)) for seed in range(2000)})
         held = lexicon("A barge.", slips)
         assert {typo_question(held, 0, np.random.default_rng(seed)) for seed in SEEDS} == {None}
@@ -252,7 +252,7 @@ class TestStale:
     def test_successors_are_found_by_id_or_path(self) -> None:
         assert successors_of(self.NOTES) == {0: {1}, 1: {2}}
 
-    def test_the_end_of_a_chain_holds_now(self) -> None:
+    def test_the_end_of_a_chain_is_current(self) -> None:
         assert current_notes(0, successors_of(self.NOTES)) == ({2}, {1, 2})
         assert current_notes(2, successors_of(self.NOTES)) == (set(), set())
         assert current_notes(0, {0: {1, 2}, 1: {3}}) == ({2, 3}, {1, 2, 3})

@@ -156,7 +156,7 @@ def test_a_dataset_without_notes_needs_a_memory() -> None:
         pass
 
 
-def test_progress_is_told_while_the_notes_of_a_collection_are_stored(tmp_path: Path) -> None:
+def test_progress_is_reported_while_the_notes_of_a_collection_are_stored(tmp_path: Path) -> None:
     notes = tuple(Note(id=f"n{place}", content=f"code{place}") for place in range(130))
     asked = Question(id="q1", text="code7", collection="home", relevant={"n7": 1})
     dataset = Dataset(name="one", collections={"home": Collection(id="home", notes=notes)}, questions=(asked,))

@@ -75,7 +75,7 @@ class TestRecall:
             "namespace": "tea",
         }
 
-    def test_what_is_excluded_is_told(self, memory: Memory) -> None:
+    def test_excluded_terms_are_returned(self, memory: Memory) -> None:
         told = answer(memory, "recall", query='tea NOT green NOT "black cat"')
         assert told["excluded"] == ["green", '"black cat"']
         assert "t1" not in [hit["id"] for hit in told["hits"]]
@@ -150,7 +150,7 @@ class TestRecall:
         key = "AKIA" + "Z7QW2MNB4KXC3TRE"
         line = error(memory.with_secrets("refuse"), "remember", content=f"The key is {key}.")
         assert line.startswith("content: holds a secret (")
-        assert line.endswith("start it with --secrets redact, or allow secrets with --secrets none")
+        assert line.endswith("can redact secrets with --secrets redact, or allow them with --secrets none")
         assert key not in line
         assert answer(memory, "remember", content=f"The key is {key}.")["id"]
 

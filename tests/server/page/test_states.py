@@ -50,7 +50,7 @@ def test_something_else_that_answers_is_told(visit: Opening, server: Running) ->
 def test_nothing_found_says_what_may_help(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/search?mode=bm25")
     assert search(page, "<b>zzz")["hits"] == []
-    expect(page.locator("div.empty")).to_contain_text("No note has to do with “<b>zzz”.")
+    expect(page.locator("div.empty")).to_contain_text("No note matches “<b>zzz”.")
     expect(page.locator(".hit")).to_have_count(0)
     expect(page.locator("#announcer")).to_have_text("nothing found")
 

@@ -63,7 +63,7 @@ def test_a_write_makes_them_stale(store: PostgresStore, computed: list[Expressio
     assert computed == [TEA, TEA]
 
 
-def test_the_least_recently_used_query_makes_room(
+def test_the_least_recently_used_query_is_dropped(
     store: PostgresStore, computed: list[Expression], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(score_cache, "MAX_SCORES", 3)

@@ -1,4 +1,4 @@
-"""LongMemEval: questions to an assistant, each with its own haystack of earlier chat sessions, or all of them in one.
+"""LongMemEval: questions to an assistant, each with its own haystack of earlier chat sessions, or pooled into one.
 
 Wu et al., LongMemEval: Benchmarking Chat Assistants on Long-Term Interactive Memory, 2024.
 """
@@ -26,7 +26,7 @@ ABSTENTION = "_abs"
 class _Turn(NamedTuple):
     speaker: str
     line: str
-    """Who said what: the text of the note."""
+    """The text of the note: speaker and content."""
     has_answer: bool | None
     """Whether it holds the answer; ``None`` where the file does not say."""
 
@@ -53,15 +53,15 @@ def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "sessio
     notes: dict[str, dict[str, Note]] = {}
     texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
     questions: list[Question] = []
-    taken: set[str] = set()
+    seen: set[str] = set()
     marked, undated, lost = False, 0, 0
     redated: set[str] = set()
     for number, sample in enumerate(samples, 1):
         place = f"{path}, question {number}"
         identity = text_of(sample, "question_id", place)
-        if identity in taken:
+        if identity in seen:
             raise IngestError(f"{place}: the question_id {identity!r} was there before; each question needs its own")
-        taken.add(identity)
+        seen.add(identity)
         collection = path.stem if pool else identity
         stored = notes.setdefault(collection, {})
         relevant: dict[str, int] = {}
@@ -109,8 +109,8 @@ def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "sessio
 def _sessions(sample: Any, place: str, texts: dict[str, list[tuple[str, ...]]]) -> Iterator[_Session]:
     """Yield the sessions of a haystack.
 
-    ``texts`` holds what was said under each id in the collection so far: a session that says the same under the same
-    id keeps the id, one that says something else gets an id of its own.
+    ``texts`` has the texts of each session id in the collection so far: a session with the same text keeps the id, one
+    with another text gets an id of its own.
     """
     ids = [str(each) for each in field_of(sample, "haystack_session_ids", list, place)]
     dates = field_of(sample, "haystack_dates", list, place)
@@ -120,8 +120,8 @@ def _sessions(sample: Any, place: str, texts: dict[str, list[tuple[str, ...]]]) 
             f"{place}: {len(haystack)} sessions, {len(ids)} ids and {len(dates)} dates; there must be as many of each"
         )
     answers = {str(each) for each in field_of(sample, "answer_session_ids", list, place)}
-    for identity, date, said in zip(ids, dates, haystack, strict=True):
-        listed = field_of({"session": said}, "session", list, place)
+    for identity, date, session in zip(ids, dates, haystack, strict=True):
+        listed = field_of({"session": session}, "session", list, place)
         turns = tuple(_turn(turn, f"{place}, session {identity}") for turn in listed)
         lines = tuple(turn.line for turn in turns)
         known = texts.setdefault(identity, [])

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 TRUST_HEADS = ("threshold", "right first", "of these below", "unanswerable recognised", "ECE", "95 % interval")
-"""What the numbers of :func:`trust_figures` are."""
+"""The column headings of :func:`trust_figures`."""
 
 TRUST_NOTE = (
     "Right first: the first hit is relevant. Of these below: the fraction of them whose best confidence is below the "

@@ -1,4 +1,4 @@
-"""Questions of which words alone give the answer: single tokens by kind, phrases and rare words of a note."""
+"""Questions for lexical search: single tokens by kind, phrases and rare words of a note."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from recollect.ingest import split_sentences
 
 __all__ = ["EXACT_KINDS", "exact_questions", "phrases", "rare_words"]
 
-_ASKED_ALONE = tuple(kind for kind in TOKEN_KINDS if kind != "word")
-EXACT_KINDS = (*_ASKED_ALONE, "phrase", "words")
+_TOKEN_QUESTIONS = tuple(kind for kind in TOKEN_KINDS if kind != "word")
+EXACT_KINDS = (*_TOKEN_QUESTIONS, "phrase", "words")
 
 _SHORTEST = 3
 _PHRASE = (3, 6)
@@ -22,10 +22,10 @@ _WORDS = (2, 4)
 
 
 def exact_questions(lexicon: Lexicon, place: int, draw: np.random.Generator) -> dict[str, str]:
-    """Return questions in a note's own words that no other note holds all of, one of each kind that there is.
+    """Return questions made of words that only this note holds together, one of each kind that is possible.
 
     Kinds are single tokens (``identifier``, ``number``, ``name``, ``version``, ``path``), a ``phrase`` of three to six
-    words, and two to four rare ``words``; they come in an order that is drawn.
+    words, and two to four rare ``words``; their order is random.
 
     >>> from recollect.model import Note
     >>> notes = [Note(content="Deploys fail with ERR_4021."), Note(content="Deploys fail on Mondays.")]

@@ -39,7 +39,7 @@ _REPLACING = frozenset(("supersedes", "superseded-by"))
 
 _WHY_NO_MORE = {
     "typo": "the other notes have no long word that they alone hold",
-    "temporal": "the other notes cannot be told by the month or day that they were made in",
+    "temporal": "the month or day of creation does not identify the other notes",
     "stale": "no other note was superseded that has words of its own",
 }
 _WHY_NO_MORE_WORDS = "the other notes say nothing that they alone say and the rules can ask for"
@@ -67,7 +67,7 @@ def generate_questions(
     ``exact``: a token or words that one note alone holds, by kind. ``paraphrase``: a sentence of a note in other words,
     as far as rules and the memory's embedder know some. ``multi-hop``: words of a note, and one of a note that it is
     connected with; both answer. ``typo``: one or two rare words, misspelt. ``temporal``: the notes of a month or a day,
-    or a word in a month. ``stale``: words of a superseded note; the note that holds now answers. ``unanswerable``:
+    or a word in a month. ``stale``: words of a superseded note; the current note answers. ``unanswerable``:
     about notes of another collection, ``foreign``, that have little in common with these; no note answers.
 
     What several notes would answer alike is not asked, and no note twice in a stratum. The same notes and ``seed`` give

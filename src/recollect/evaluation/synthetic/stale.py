@@ -1,4 +1,4 @@
-"""Questions in the words of a note that was superseded; the note that holds now answers them."""
+"""Questions in the words of a superseded note; the current note answers them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["current_notes", "stale_question", "successors_of"]
 
 
 def successors_of(notes: Sequence[Note]) -> dict[int, set[int]]:
-    """Return for each superseded note the notes that superseded it directly, by their places.
+    """Return for each superseded note the notes that superseded it directly, by index.
 
     >>> from recollect.model import Link
     >>> new = Note(id="n2", content="Mate.", links=(Link("supersedes", "tea.md"),))
@@ -36,7 +36,7 @@ def successors_of(notes: Sequence[Note]) -> dict[int, set[int]]:
 def current_notes(place: int, successors: dict[int, set[int]]) -> tuple[set[int], set[int]]:
     """Return the notes at the end of a chain of supersessions, and all notes of the chain after the first.
 
-    A chain that ends nowhere, because notes supersede each other, has no note that holds now.
+    A cycle, in which notes supersede each other, has no current note.
 
     >>> current_notes(0, {0: {1}, 1: {2}})
     ({2}, {1, 2})
@@ -61,7 +61,7 @@ def stale_question(lexicon: Lexicon, place: int, chain: set[int], draw: np.rando
     forms = [phrases, rare_words]
     for which in draw.permutation(len(forms)):
         for text in forms[which](lexicon, place, draw):
-            held = lexicon.holders(split_words(text))
-            if place in held and held <= {place} | chain:
+            holders = lexicon.holders(split_words(text))
+            if place in holders and holders <= {place} | chain:
                 return str(text)
     return None

@@ -1,4 +1,4 @@
-"""Questions about when: the notes of a month or a day, or the note of a month that holds a word of several notes."""
+"""Questions about times: the notes of a month or a day, or the only note of a month that holds a given word."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from recollect.query.dates import MONTHS
 
 __all__ = ["TemporalQuestion", "temporal_questions"]
 
-_MOST_OF_A_MONTH = 5
-_MOST_OF_A_DAY = 3
-"""Of more notes, nobody would want to see all."""
+_MAX_OF_MONTH = 5
+_MAX_OF_DAY = 3
+"""A month or day with more notes is not asked for."""
 _SHORTEST = 4
 """How many letters a topic has at least."""
 _RECENT = 11
-"""How many months ago a month may be that is named without its year."""
+"""The age in months up to which a month may be named without its year."""
 
 
 class TemporalQuestion(NamedTuple):
@@ -34,11 +34,11 @@ class TemporalQuestion(NamedTuple):
 
 
 def temporal_questions(lexicon: Lexicon, draw: np.random.Generator) -> Iterator[TemporalQuestion]:
-    """Yield questions that are answered by when notes were made, no note in two of them, each kind about as often.
+    """Yield questions that the creation times of notes answer, no note in two of them, each kind about as often.
 
-    Asked is for all notes of a month or of a day that has few, and for a word in the month of one of the notes that
-    hold it; not for a date that the text of another note names, because that one may answer, too. Questions are asked
-    at the time of the latest note. Where all notes are of one month, none can be asked.
+    A question is for all notes of a month or day with few notes, or for a word in the month of one of the notes that
+    hold it. Dates that the text of another note names are not used, because that note may be an answer, too. Questions
+    are asked at the time of the latest note. If all notes are of one month, there are no questions.
 
     >>> from recollect.model import Note
     >>> notes = [Note(content="Dentist.", created_at="2026-03-02"), Note(content="Dentist.", created_at="2025-01-07")]
@@ -63,9 +63,9 @@ def temporal_questions(lexicon: Lexicon, draw: np.random.Generator) -> Iterator[
         month, day = _month(moment, latest, draw), _day(moment, draw)
         of_month, of_day = months[moment.year, moment.month], days[f"{moment:%Y-%m-%d}"]
         options: dict[str, tuple[str, list[int]]] = {}
-        if len(of_month) <= _MOST_OF_A_MONTH and _naming_month(lexicon, moment) <= set(of_month):
+        if len(of_month) <= _MAX_OF_MONTH and _naming_month(lexicon, moment) <= set(of_month):
             options["month"] = f"what happened in {month}?", of_month
-        if len(of_day) <= _MOST_OF_A_DAY and _naming_day(lexicon, moment) <= set(of_day):
+        if len(of_day) <= _MAX_OF_DAY and _naming_day(lexicon, moment) <= set(of_day):
             options["day"] = f"what happened on {day}?", of_day
         topic = _topic(lexicon, place, set(of_month), draw)
         if topic and lexicon.holders([topic, _name(moment).lower()]) <= {place}:
@@ -80,7 +80,7 @@ def temporal_questions(lexicon: Lexicon, draw: np.random.Generator) -> Iterator[
 
 
 def _month(moment: datetime, latest: datetime, draw: np.random.Generator) -> str:
-    """Return the name of a month, with its year unless it is clear which is meant and a coin says so."""
+    """Return the name of a month, with its year; a recent month lacks the year half of the time, at random."""
     ago = (latest.year - moment.year) * 12 + latest.month - moment.month
     without_year = ago <= _RECENT and draw.integers(2) == 1
     return _name(moment) if without_year else f"{_name(moment)} {moment.year}"
@@ -114,7 +114,7 @@ def _topic(lexicon: Lexicon, place: int, of_month: set[int], draw: np.random.Gen
         if len(word) >= _SHORTEST
         and word.isalpha()
         and lexicon.is_rare(word)
-        and len(held := lexicon.holders([word])) > 1
-        and held & of_month == {place}
+        and len(holders := lexicon.holders([word])) > 1
+        and holders & of_month == {place}
     ]
     return str(draw.choice(words)) if words else None

@@ -1,4 +1,4 @@
-"""Tokens of notes by kind, and those that stand in exactly one note."""
+"""Tokens of notes by kind, and those that exactly one note holds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["TOKEN_KINDS", "exact_tokens", "searchable_texts", "tokens_of"]
 TOKEN_KINDS = ("identifier", "number", "name", "version", "path", "word")
 
 _TOKEN = regex.compile(r"[\p{L}\p{N}]+(?:[._/\\:#@,'’-][\p{L}\p{N}]+|_+[\p{L}\p{N}]+)*")
-"""Letters and digits, with single signs between them."""
+"""Letters and digits, with single punctuation marks between them."""
 _SHORTEST = 3
 _VERSION = regex.compile(
     r"v\d+(?:[._]\d+)*(?:-?[a-z]+[._]?\d*)?|\d+(?:\.\d+){2,}(?:-?[a-z]+[._]?\d*)?", regex.IGNORECASE
@@ -26,7 +26,7 @@ _VERSION = regex.compile(
 _NUMBER = regex.compile(r"\d+(?:[.,:/-]\d+)*")
 _PATH = regex.compile(r"[^/\\]+(?:[/\\][^/\\]+)+|[\p{L}\p{N}_-]*\p{L}[\p{L}\p{N}_-]*\.[a-z][a-z0-9]{1,4}")
 _IDENTIFIER = regex.compile(r"\p{L}.*\p{N}|\p{N}.*\p{L}|_|\p{Ll}\p{Lu}|@|#|\p{L}[.:]\p{L}")
-"""What ordinary words have not: letters with digits, an underscore, a capital in the middle, such a sign."""
+"""What ordinary words lack: letters with digits, an underscore, a capital in the middle, or one of these marks."""
 _IN_A_SENTENCE = regex.compile(r"[\p{L}\p{N},;] $")
 _WORDS_WITH_SIGNS = regex.compile(r"\p{L}+(?:[-'’/,]\p{L}+)*")
 
@@ -34,9 +34,9 @@ _WORDS_WITH_SIGNS = regex.compile(r"\p{L}+(?:[-'’/,]\p{L}+)*")
 def tokens_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield the tokens of a text as they are written, each with its kind, one of ``TOKEN_KINDS``.
 
-    A token is a run of letters and digits, with single signs inside, as in ``ERR_4021``, ``48,500`` or ``docs/api.md``.
-    A ``name`` is a capitalised word that does not begin a sentence; a ``word`` is what is nothing else. Words that are
-    joined by a hyphen, an apostrophe, a slash or a comma are words of their own.
+    A token is a run of letters and digits, with single punctuation marks inside, as in ``ERR_4021``, ``48,500`` or
+    ``docs/api.md``. A ``name`` is a capitalised word that does not begin a sentence; a ``word`` is any other token.
+    Words that are joined by a hyphen, an apostrophe, a slash or a comma are separate words.
 
     >>> list(tokens_of("We asked Ines about v2.3.1 in docs/api.md; it costs 48,500 since ERR_4021."))[2:4]
     [('Ines', 'name'), ('about', 'word')]
@@ -55,12 +55,12 @@ def tokens_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0) -> Iterator[tuple[str, str, str]]:
-    """Yield tokens that stand in exactly one note, as they are written there, each with its kind and the note's id.
+    """Yield tokens that exactly one note holds, as they are written there, each with its kind and the note's id.
 
     These are the whole case-folded words of three characters or more that are no stopwords, and identifiers, numbers,
     versions and paths of three characters or more whose words follow each other in no other note. Tokens are drawn from
-    titles, summaries, tags and contents, and must not stand in another note's path either. At most ``limit`` are drawn,
-    by turns of each kind, the same with the same ``seed``.
+    titles, summaries, tags and contents, and must not be in another note's path either. At most ``limit`` are drawn, of
+    each kind in turn, the same with the same ``seed``.
 
     >>> notes = [Note(id="n1", content="Booked BZH-20931 today."), Note(id="n2", content="Booked a table today.")]
     >>> sorted(exact_tokens(notes))

@@ -1,4 +1,4 @@
-"""Questions with spelling mistakes: rare words of a note, each with one slip of the fingers."""
+"""Questions with typing errors: rare words of a note, each with one error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
 __all__ = ["misspelt", "typo_question"]
 
 _SHORTEST = 5
-"""Of shorter words, a slip often makes another word."""
+"""An error in a shorter word often makes another word."""
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS = {
     key: row[max(0, index - 1) : index] + row[index + 1 : index + 2] for row in _ROWS for index, key in enumerate(row)
@@ -18,22 +18,22 @@ _NEIGHBOURS = {
 
 
 def misspelt(word: str, draw: np.random.Generator) -> str:
-    """Return a word of ASCII letters with one mistake after its first letter.
+    """Return a word of ASCII letters with one error after its first letter.
 
-    Either a neighbouring key is struck, or two letters change places, or one is dropped.
+    A letter is replaced by that of a neighbouring key, two letters are swapped, or one is dropped.
 
     >>> [misspelt("vermilion", np.random.default_rng(seed)) for seed in (0, 1)]
     ['vermilon', 'vermolion']
     """
-    at = int(draw.integers(1, len(word) - 1))
-    struck = str(draw.choice(list(_NEIGHBOURS[word[at]])))
-    slips = [
-        word[:at] + struck + word[at + 1 :],
-        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-        word[:at] + word[at + 1 :],
+    index = int(draw.integers(1, len(word) - 1))
+    neighbour = str(draw.choice(list(_NEIGHBOURS[word[index]])))
+    variants = [
+        word[:index] + neighbour + word[index + 1 :],
+        word[:index] + word[index + 1] + word[index] + word[index + 2 :],
+        word[:index] + word[index + 1 :],
     ]
-    order = [slips[which] for which in draw.permutation(len(slips))]
-    return str(next(slip for slip in order if slip != word))
+    order = [variants[which] for which in draw.permutation(len(variants))]
+    return str(next(variant for variant in order if variant != word))
 
 
 def typo_question(lexicon: Lexicon, place: int, draw: np.random.Generator) -> str | None:
@@ -52,9 +52,9 @@ def typo_question(lexicon: Lexicon, place: int, draw: np.random.Generator) -> st
     wanted = int(draw.integers(1, 2, endpoint=True))
     made = []
     for which in draw.permutation(len(words)):
-        slip = misspelt(words[which], draw)
-        if not lexicon.holders([slip]):
-            made.append(slip)
+        wrong = misspelt(words[which], draw)
+        if not lexicon.holders([wrong]):
+            made.append(wrong)
         if len(made) == wanted:
             break
     return " ".join(made) or None

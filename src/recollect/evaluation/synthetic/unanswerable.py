@@ -14,7 +14,7 @@ __all__ = ["foreign_question", "is_foreign"]
 
 _MOST_SHARED = 0.5
 _FEWEST_WORDS = 3
-"""Of fewer content words, one cannot say what a text is about."""
+"""Fewer content words do not show what a text is about."""
 
 
 def is_foreign(lexicon: Lexicon, text: str) -> bool:
@@ -26,15 +26,15 @@ def is_foreign(lexicon: Lexicon, text: str) -> bool:
     (True, False)
     """
     words = content_words(text)
-    held = Counter(place for word in words for place in lexicon.holders([word]))
-    return len(words) >= _FEWEST_WORDS and max(held.values(), default=0) < _MOST_SHARED * len(words)
+    shared = Counter(place for word in words for place in lexicon.holders([word]))
+    return len(words) >= _FEWEST_WORDS and max(shared.values(), default=0) < _MOST_SHARED * len(words)
 
 
 def foreign_question(lexicon: Lexicon, foreign: Lexicon, place: int, draw: np.random.Generator) -> str | None:
     """Return a question about a note of another collection that the notes of ``lexicon`` have little in common with.
 
-    It is a paraphrase or an exact question about the foreign note. No rule can tell that no note answers it in other
-    words: that is likely where both collections are about the same, and unlikely where they are not.
+    It is a paraphrase or an exact question about the foreign note. No rule can exclude that a note answers it in other
+    words, which is likely if both collections have the same topics and unlikely otherwise.
 
     >>> from recollect.model import Note
     >>> foreign = Lexicon([Note(content="The lighthouse keepers sing at dusk.")])

@@ -35,7 +35,7 @@ def ascend(
     """Return the setting that is reached from ``start`` by improving one parameter at a time, so many times over all.
 
     Where nothing more can be improved it ends. ``tried`` is called with 1 after each value that was scored, and after
-    each parameter and at the end with the number of values that did not have to be.
+    each parameter and at the end with the number of values that were skipped.
 
     >>> space = [Parameter(("k",), ((0,), (1,), (2,), (3,))), Parameter(("m",), ((0,), (5,)))]
     >>> ascend(((0,), (0,)), space, lambda setting: -abs(setting[0][0] - 2) + setting[1][0])

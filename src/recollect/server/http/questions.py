@@ -62,7 +62,7 @@ class Asking(Asked):
     )
     answer_threshold: Importance | None = Field(
         default=None,
-        description="The confidence from which on the best hit counts as an answer (`has_answer`), from 0 to 1; by "
+        description="The lowest confidence at which the best hit counts as an answer (`has_answer`), from 0 to 1; by "
         "default as the preset says. It drops no hits.",
     )
 
@@ -124,7 +124,7 @@ class Hit(Told):
     metadata: dict[str, Any] = Field(description="Its metadata.")
     score: float = Field(description="What the hits are ordered by.")
     relevance: float | None = Field(description="The fused score on a scale from 0 to 1.")
-    confidence: float | None = Field(description="How sure it is, from 0 to 1, that it has to do with the query.")
+    confidence: float | None = Field(description="The probability, from 0 to 1, that the note answers the query.")
     rerank_score: float | None = Field(description="What a reranker thought of it.")
     superseded_by: list[str] = Field(description="The ids of the notes that replaced it.")
     lexical_rank: int | None = Field(description="Its place by words.")
@@ -176,7 +176,7 @@ class Account(Told):
 
     story: list[StoryLine] = Field(description="How the query was read, and what was tried.")
     notice: str = Field(description="What was done where the words found nothing; empty otherwise.")
-    excluding: str = Field(description="What notes must not hold, in a line; empty where the query excludes nothing.")
+    excluding: str = Field(description="Which terms the query excludes, in one line; empty if it excludes none.")
     timeline: list[TimelinePart] = Field(description="What each part did, and when; the last is the whole.")
     scale: float = Field(description="The highest score that any hit ever had: the end of the scale of all waterfalls.")
     waterfalls: list[Waterfall] = Field(description="The waterfall of each hit, in their order.")
@@ -190,7 +190,7 @@ class Found(Told):
         description="Whether the best confidence is at least `answer_threshold`. If not, the hits are weak candidates: "
         "nothing in the memory fits the query."
     )
-    answer_threshold: float = Field(description="The confidence from which on the best hit counts as an answer.")
+    answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
     hits: list[Hit] = Field(description="The hits, best first.")
     warnings: list[str] = Field(description="What had to be done without.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, where it was asked for.")

@@ -21,7 +21,7 @@ __all__ = ["FAULT", "call_tool", "line_of"]
 
 FAULT = "a fault in Recollect; the server's log says where"
 
-_ALLOWING = "who runs the server can start it with --secrets redact, or allow secrets with --secrets none"
+_SECRETS_HINT = "the server's operator can redact secrets with --secrets redact, or allow them with --secrets none"
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ async def call_tool(
     except ValidationError as error:
         return _refusal(line_of(error))
     except SecretFoundError as error:
-        return _refusal(f"{error}; {_ALLOWING}")
+        return _refusal(f"{error}; {_SECRETS_HINT}")
     except RecollectError as error:
         return _refusal(str(error))
     except Exception:  # noqa: BLE001 (a model is not helped by a traceback; whoever runs the server is)

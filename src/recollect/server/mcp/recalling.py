@@ -58,10 +58,10 @@ class Found(BaseModel):
     score: float = Field(description="What the hits are ordered by; it compares hits of one answer only.")
     confidence: float | None = Field(
         default=None,
-        description="From 0 to 1, how likely the note has to do with the question.",
+        description="The probability, from 0 to 1, that the note answers the question.",
     )
     weak: bool | None = Field(
-        default=None, description="True where the memory holds no answer, and this is only the best that there is."
+        default=None, description="True if the memory holds no answer: the hit is a weak candidate."
     )
     created_at: str | None = None
     tags: list[str] | None = None
@@ -76,7 +76,7 @@ class Recalled(BaseModel):
 
     answer: str = Field(description="In a sentence, whether something was found and whether to rely on it.")
     has_answer: bool = Field(description="False if the memory holds nothing that fits the question.")
-    answer_threshold: float = Field(description="The confidence from which on the best hit counts as an answer.")
+    answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
     hits: list[Found] = Field(description="The best first.")
     namespace: str
     excluded: list[str] | None = Field(
@@ -97,8 +97,8 @@ def _recall(call: Call, asked: Question) -> Recalled:
 
 def _explain(call: Call, asked: Question) -> Explained:
     result = _search(call, asked)
-    told = _told(call, result, include_weak=asked.include_weak)
-    return Explained(**told, explanation=result.explain(limit=asked.top_k))
+    fields = _told(call, result, include_weak=asked.include_weak)
+    return Explained(**fields, explanation=result.explain(limit=asked.top_k))
 
 
 def _search(call: Call, asked: Question) -> SearchResult:
@@ -161,7 +161,7 @@ def _found(hit: Hit, result: SearchResult) -> Found:
 
 
 def _short(metadata: dict[str, Any]) -> dict[str, Any] | None:
-    """Return metadata that does not crowd out the notes; ``None`` where there is none or too much."""
+    """Return metadata of at most ``MAX_METADATA`` characters; ``None`` if there is none or too much."""
     if not metadata or is_deep(metadata):
         return None
     return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA else None
@@ -173,7 +173,7 @@ RECALL = Tool(
     description=(
         "Search the notes of earlier conversations, by words and by meaning. Call it before you answer anything that "
         "may depend on the user's preferences, people, projects, decisions or past. Returns the best notes with id, "
-        "path, text, confidence and date; `has_answer` is false where the memory holds nothing that fits."
+        "path, text, confidence and date; `has_answer` is false if the memory holds nothing that fits."
     ),
     right=Right.READ,
     arguments=Question,

@@ -60,16 +60,16 @@ class Mentions:
             named = (words for words in self._named.get(note, ()) if self._namers[words].get(note))
             bearers = {bearer for words in named if self._tells(words) for bearer in self._bearers[words]}
             for other in sorted(bearers):
-                if self._apart(note, other):
+                if self._in_different_documents(note, other):
                     yield Step(note, other, "mention", "out")
             borne = (title.words for title in self._borne.get(note, ()) if self._tells(title.words))
             namers = {namer for words in borne for namer, exact in self._namers[words].items() if exact}
             for other in sorted(namers):
-                if self._apart(note, other):
+                if self._in_different_documents(note, other):
                     yield Step(note, other, "mention", "in")
 
-    def _apart(self, note: int, other: int) -> bool:
-        """Return whether two notes are not sections of one document."""
+    def _in_different_documents(self, note: int, other: int) -> bool:
+        """Return whether two notes are not sections of the same document."""
         one, two = self._directory.notes[note], self._directory.notes[other]
         return not of_one_document(one.path, one.session, two.path, two.session)
 

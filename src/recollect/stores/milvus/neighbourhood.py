@@ -41,9 +41,9 @@ def edges(
 def successors(
     reader: Reader, directory: Directory, ids: Sequence[str], created_before: datetime | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return what supersedes the notes with these ids, directly and however far on.
+    """Return what supersedes the notes with these ids, directly and along their chains.
 
-    Links are known without asking the engine; only ``created_before`` costs a query for each step of the chain.
+    Links are in memory; only ``created_before`` needs a query for each step of the chain.
     """
     filters = Filters(created_before=created_before)
 
@@ -53,13 +53,13 @@ def successors(
             if (edge.kind, edge.direction) in SUPERSEDED_BY:
                 found.setdefault(edge.source, []).append(edge.target)
         if filters and found:
-            keys = [directory.ids[heir] for heirs in found.values() for heir in heirs]
+            keys = [directory.ids[target] for targets in found.values() for target in targets]
             earlier = {directory.notes[key].id for key in View(reader, directory).passing(keys, filters)}
-            found = {note: [heir for heir in heirs if heir in earlier] for note, heirs in found.items()}
+            found = {note: [target for target in targets if target in earlier] for note, targets in found.items()}
         return found
 
     with directory.lock:
-        return follow((each for each in ids if each in directory.ids), direct)
+        return follow((note for note in ids if note in directory.ids), direct)
 
 
 def steps(

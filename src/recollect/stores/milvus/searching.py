@@ -152,7 +152,7 @@ class View:
         return dict(zip(found.notes.tolist(), found.scores.tolist(), strict=True))
 
     def scores(self, node: Expression) -> Scores:
-        """Return all notes that match, with their BM25, those that are due included."""
+        """Return all notes that match, with their BM25 scores, expired ones included."""
         lists = [self.occurrences(leaf_of(match)) for match in leaves_of(node)]
         return bm25.score_notes(node, lists, len(self.directory.notes), self.directory.total)
 

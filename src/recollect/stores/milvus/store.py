@@ -195,7 +195,7 @@ class MilvusStore:
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and however far on."""
+        """Return what supersedes these notes, directly and along their chains."""
         with self._looking(namespace) as (reader, directory):
             return neighbourhood.successors(reader, directory, ids, created_before)
 

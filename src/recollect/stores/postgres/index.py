@@ -99,11 +99,13 @@ class PostgresIndex:
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and however far on."""
+        """Return what supersedes these notes, directly and along their chains."""
 
         def work(at: Transaction) -> dict[str, tuple[str, ...]]:
-            home = at.namespaces.get(namespace)
-            return {} if home is None else supersession.successors(at.connection, home, ids, created_before)
+            namespace_id = at.namespaces.get(namespace)
+            if namespace_id is None:
+                return {}
+            return supersession.successors(at.connection, namespace_id, ids, created_before)
 
         return self._connections.read(work, namespace=namespace)
 

@@ -201,20 +201,20 @@ WHERE %s::bytea[] IS NULL OR kind_mark = ANY (%s::bytea[]) ORDER BY note, source
 _TELLING = "NOT t.common AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key LIMIT 1 OFFSET %s)"
 
 # Sections of one document do not mention each other.
-_APART = (
+_IN_DIFFERENT_DOCUMENTS = (
     "JOIN notes AS n ON n.key = m.note JOIN notes AS o ON o.key = b.note AND "
     "(o.session = n.session AND starts_with(n.path, n.session) AND starts_with(o.path, n.session)) IS NOT TRUE"
 )
 
 _NAMED = f"""
 SELECT m.note, b.note FROM mentions AS m JOIN titles AS t ON t.key = m.title JOIN titled AS b ON b.title = m.title
-{_APART}
+{_IN_DIFFERENT_DOCUMENTS}
 WHERE m.note = ANY (%s::bigint[]) AND m.exact AND {_TELLING} ORDER BY m.note, b.note
 """  # noqa: S608 (a condition of our own)
 
 _NAMING = f"""
 SELECT b.note, m.note FROM titled AS b JOIN titles AS t ON t.key = b.title JOIN mentions AS m ON m.title = b.title
-{_APART}
+{_IN_DIFFERENT_DOCUMENTS}
 WHERE b.note = ANY (%s::bigint[]) AND m.exact AND {_TELLING} ORDER BY b.note, m.note
 """  # noqa: S608 (a condition of our own)
 

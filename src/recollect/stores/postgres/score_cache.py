@@ -1,4 +1,4 @@
-"""The scores of recent queries: the scores of certain notes are asked for right after a search by the same words."""
+"""A cache of BM25 scores by query: ``text_scores`` asks for the same query right after ``search_text``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from recollect.stores.postgres.scoring import Scores, score_notes
 __all__ = ["ScoreCache"]
 
 MAX_SCORES = 1_000_000
-"""How many scores are kept in all, at 16 bytes each; those of one query are kept in any case."""
+"""How many scores are cached in all, at 16 bytes each; those of the latest query are always cached."""
 MAX_QUERIES = 256
 
 
 class ScoreCache:
-    """The scores of the queries that were asked last, least recently used first.
+    """The scores of the latest queries; the least recently used are dropped first.
 
-    A query is kept with the namespace's revision, which grows whenever a word changes: what is found is never stale.
+    The key holds the namespace's revision, which grows whenever a word changes, so that no entry is stale.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start empty."""
         self._lock = threading.Lock()
         self._queries: OrderedDict[tuple[int, int, Expression], Scores] = OrderedDict()
         self._size = 0
@@ -41,7 +41,7 @@ class ScoreCache:
                 return known
         scores = score_notes(connection, namespace, node)
         with self._lock:
-            another = self._queries.pop(key, None)  # of a thread that was quicker
+            another = self._queries.pop(key, None)  # another thread was faster
             self._size += len(scores.notes) - (0 if another is None else len(another.notes))
             self._queries[key] = scores
             while len(self._queries) > 1 and (self._size > MAX_SCORES or len(self._queries) > MAX_QUERIES):
@@ -49,7 +49,7 @@ class ScoreCache:
         return scores
 
     def clear(self) -> None:
-        """Drop all."""
+        """Drop all entries."""
         with self._lock:
             self._queries.clear()
             self._size = 0

@@ -179,7 +179,7 @@ def _to(connection: apsw.Connection, namespace: int, listed: str, kinds: str | N
 
 def _mentions(connection: apsw.Connection, listed: str) -> Iterator[Step]:
     """Find what the notes name, and what names them, but for titles that say nothing and sections of one document."""
-    apart = (
+    in_different_documents = (
         "CROSS JOIN notes AS n ON n.key = m.note CROSS JOIN notes AS o ON o.key = b.note AND "
         "(o.session = n.session AND instr(n.path, n.session) = 1 AND instr(o.path, n.session) = 1) IS NOT TRUE"
     )
@@ -189,14 +189,15 @@ def _mentions(connection: apsw.Connection, listed: str) -> Iterator[Step]:
     )
     rows = connection.execute(
         "SELECT m.note, b.note FROM json_each(?1) AS asked CROSS JOIN mentions AS m ON m.note = asked.value AND exact "  # noqa: S608 (names of our own)
-        f"{telling.format('m')} CROSS JOIN titled AS b ON b.title = m.title {apart} ORDER BY m.note, b.note",
+        f"{telling.format('m')} CROSS JOIN titled AS b ON b.title = m.title {in_different_documents} "
+        "ORDER BY m.note, b.note",
         (listed, MOST_BEARERS),
     )
     for note, other in rows:
         yield Step(note, other, "mention", "out")
     rows = connection.execute(
         "SELECT b.note, m.note FROM json_each(?1) AS asked CROSS JOIN titled AS b ON b.note = asked.value "  # noqa: S608 (names of our own)
-        f"{telling.format('b')} CROSS JOIN mentions AS m ON m.title = b.title AND exact {apart} "
+        f"{telling.format('b')} CROSS JOIN mentions AS m ON m.title = b.title AND exact {in_different_documents} "
         "ORDER BY b.note, m.note",
         (listed, MOST_BEARERS),
     )

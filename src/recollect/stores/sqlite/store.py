@@ -290,10 +290,12 @@ class SQLiteStore:
     def successors(
         self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
     ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and however far on."""
+        """Return what supersedes these notes, directly and along their chains."""
         with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            return {} if home is None else supersession.successors(connection, home, ids, created_before)
+            namespace_id = namespace_key(connection, namespace)
+            if namespace_id is None:
+                return {}
+            return supersession.successors(connection, namespace_id, ids, created_before)
 
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None

@@ -118,7 +118,7 @@ def delete_notes(connection: apsw.Connection, namespace: int, notes: Sequence[in
     if keys:
         revise(connection, namespace)
         note_changes(connection, namespace, notes)
-        # The highest key must not be used again: indexes take a note with a lower key for one that they know.
+        # The highest key must not be used again: indexes assume that they hold every note with a lower key.
         connection.execute(
             "INSERT INTO sqlite_sequence (name, seq) SELECT 'notes', 0 "
             "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'notes')"

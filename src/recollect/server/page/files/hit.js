@@ -1,4 +1,4 @@
-// One hit: what it says, how sure that is, where both legs had it, and on demand why it stands where it stands.
+// One hit: what it says, its confidence, where both legs had it, and on demand why it stands where it stands.
 
 import { h } from "./dom.js";
 import { to } from "./places.js";
@@ -51,7 +51,7 @@ function facts(hit) {
   return [
     hit.confidence === null
       ? null
-      : h("span", { class: "sure", title: "How sure it is that the note has to do with the query" }, meter(hit.confidence), `${percent(hit.confidence)} sure`),
+      : h("span", { class: "sure", title: "Confidence: the probability that the note answers the query" }, meter(hit.confidence), `${percent(hit.confidence)} confidence`),
     rank("lexical", "words", hit.lexical_rank, hit.lexical_score, "BM25"),
     rank("vector", "meaning", hit.vector_rank, hit.vector_similarity, "cosine"),
     hit.superseded_by.length ? h("span", { class: "chip replaced" }, "replaced") : null,

@@ -115,7 +115,7 @@ function question(query, preset, mode) {
   return { query, trace: true, now: new Date().toISOString(), ...(preset && { preset }), ...(mode && { mode }) };
 }
 
-/** What stands above the hits; `shown` are those that are drawn, `showWeak` draws the others. */
+/** The notices above the hits; `shown` are the hits that are drawn, `showWeak` draws the weak ones. */
 function told(data, query, shown, showWeak) {
   return [
     ...data.warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
@@ -130,7 +130,7 @@ function nothingFound(query) {
     "div",
     { class: "empty" },
     h("h2", {}, "Nothing found"),
-    h("p", {}, `No note has to do with “${query}”. `, "Fewer words, or a part of one with a star (", h("code", {}, "kube*"), "), may find more."),
+    h("p", {}, `No note matches “${query}”. `, "Fewer words, or a part of one with a star (", h("code", {}, "kube*"), "), may find more."),
   );
 }
 

@@ -11,8 +11,8 @@ __all__ = ["KeyIndex"]
 class KeyIndex:
     """Finds the rows of notes by binary search.
 
-    The keys of a snapshot rise, except those of notes that changed since an earlier snapshot: these have another row
-    at the end. The first call sorts them if need be; threads that do so at once get the same.
+    The keys of a snapshot ascend, except those of notes that changed since an earlier snapshot: these have another row
+    at the end. The first call sorts the keys if necessary; threads that sort at the same time get the same result.
     """
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
@@ -21,7 +21,7 @@ class KeyIndex:
         self._sorted: tuple[NDArray[np.int64], NDArray[np.intp] | None] | None = None
 
     def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the last row of each key that has one, by rising rows.
+        """Return the last row of each known key, in ascending order.
 
         >>> KeyIndex(np.array([3, 5, 8, 9, 5])).rows_of(np.array([9, 5, 4])).tolist()
         [3, 4]

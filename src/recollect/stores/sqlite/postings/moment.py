@@ -106,7 +106,7 @@ class Moment(NamedTuple):
     def scores(self, query: AnyWord, keys: NDArray[np.int64]) -> Scores:
         """Return those of the notes with these keys that match, with the scores that ``search`` gives them.
 
-        It takes time that grows with the number of keys and words, and only with the logarithm of that of notes.
+        The time grows linearly with the number of keys and words, and logarithmically with the number of notes.
         """
         if not self.tokens:
             return Scores(np.empty(0, np.int64), np.empty(0))
@@ -120,14 +120,14 @@ class Moment(NamedTuple):
         for word in dict.fromkeys(query.words):
             leaf = self._leaf(word)
             if len(leaf.rows) and leaf.rows[-1] >= len(self.snapshot.keys):
-                raise LookupError(f"the posting list of {word!r} ends behind the last row")
+                raise LookupError(f"the posting list of {word!r} ends after the last row")
             if len(leaf.few.rows):
                 asked = np.isin(leaf.few.rows, few)
                 leaf = leaf._replace(few=Few(leaf.few.rows[asked], leaf.few.weights[asked]))
             leaves[word] = leaf
             rarity[word] = idf(self.notes, leaf.holding)
         scored = self._scored(query, leaves, rarity, rows, few)
-        matching = scored.scores > 0  # what a word adds is positive, however frequent it is
+        matching = scored.scores > 0  # every matching word adds a positive score
         return Scores(scored.notes[matching], scored.scores[matching])
 
     def _scored(
@@ -138,7 +138,7 @@ class Moment(NamedTuple):
         rows: NDArray[np.int32],
         few: NDArray[np.int64],
     ) -> Scores:
-        """Return the scores of rows of the snapshot, and behind them of rows that were added."""
+        """Return the scores of rows of the snapshot, followed by those of added rows."""
         norms = length_norms(self._lengths(rows, few), self.tokens / self.notes)
         scores = np.zeros(len(norms))
         # Word by word, in the order of the query: the same sums in another order have other last bits.
