@@ -85,7 +85,8 @@ def features(evidence: ConfidenceEvidence) -> list[float]:
     """Return the features of the regression, in the order of a calibration's constants."""
     similarity = evidence.similarity or 0.0
     margin = max(-MAX_MARGIN, min(MAX_MARGIN, evidence.margin))
-    return [1.0, similarity, evidence.coverage, similarity * evidence.coverage, margin, evidence.time_match]
+    time_match = evidence.time_match * evidence.coverage
+    return [1.0, similarity, evidence.coverage, similarity * evidence.coverage, margin, time_match]
 
 
 def fit(collections: Sequence[Floats]) -> Floats:

@@ -198,4 +198,4 @@ def test_a_capped_loan_says_so() -> None:
     notes = [Candidate("a", score=1.0, title="A"), Candidate("b", score=0.8)]
     _, lifted = add_loans(notes, {"b": [Loan("a", "mention", 0.4)]}, lift=0.95)
     assert lifted.score == pytest.approx(0.95)
-    assert lifted.steps[0].reason == "named by 'A', and stays below"
+    assert lifted.steps[0].reason == "named by 'A', limited to 95% of its score"

@@ -59,7 +59,7 @@ class Calibration(NamedTuple):
     margin: float = 0.0
     """What a margin of 1 adds; it is bounded to half of that."""
     time_match: float = 0.0
-    """What fitting the query's time adds."""
+    """What matching the query's time adds to a note that holds all terms of the query."""
     strength: float = 1.0
     """What its ranking is worth beside the lexical leg's, where that of a good sentence encoder is worth 1."""
 
@@ -80,7 +80,7 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
         + known.coverage * evidence.coverage
         + known.both * similarity * evidence.coverage
         + known.margin * max(-MAX_MARGIN, min(MAX_MARGIN, evidence.margin))
-        + known.time_match * evidence.time_match
+        + known.time_match * evidence.time_match * evidence.coverage
     )
     return 1 / (1 + exp(-max(-60.0, min(60.0, exponent))))
 

@@ -170,7 +170,7 @@ def add_loans(
             needed = own * best
             addend *= min(1.0, max(0.0, candidate.score) / needed) if needed > 0 else 1.0
             if lift and addend > (room := max(0.0, lift * best - candidate.score)):
-                addend, reason = room, f"{reason}, and stays below"
+                addend, reason = room, f"{reason}, limited to {lift:.0%} of its score"
         return [Effect(reason, addend=addend)]
 
     return rescore("graph", found, effects_on)

@@ -47,8 +47,8 @@ DEFAULT = Preset(
     graph=GraphRules(
         use="addition",
         seeds=5,
-        hubs=0.35,
-        lift=0.95,
+        hubs=0.5,
+        lift=0.6,
         own=0.1,
         edges={"previous": 0.0, "next": 0.0, "session": 0.0, "mention": 0.6, "link": 0.4, "entity": 0.0}
         | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage below sees to these

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from recollect.model import Candidate, Hit
@@ -45,6 +46,7 @@ class ConfidenceScorer:
         self._background = background
         self._intervals = intervals
         self._weights = _term_weights(lexical.tree, rarity)
+        self._time_words = {word for interval in intervals for word in _WORD.findall(interval.text.casefold())}
         self._words = lexical.tree if words is None else words
         self._compares_scores = compares_scores
         scores = sorted((candidate.score for candidate in ranked), reverse=True)[:2]
@@ -89,23 +91,29 @@ class ConfidenceScorer:
     def evidence(self, candidate: Candidate, *, known_terms: Iterable[int] | None = None) -> ConfidenceEvidence:
         """Return the evidence for a candidate; ``known_terms`` are the query terms in its content, if known."""
         similarity = self._background if candidate.vector_similarity is None else candidate.vector_similarity
-        return ConfidenceEvidence(
-            similarity,
-            self._coverage(candidate, known_terms),
-            self._margin(candidate),
-            time_match(candidate, self._intervals) if self._intervals else 0.0,
-        )
+        matched = time_match(candidate, self._intervals) if self._intervals else 0.0
+        coverage = self._coverage(candidate, known_terms, matched)
+        return ConfidenceEvidence(similarity, coverage, self._margin(candidate), matched)
 
-    def _coverage(self, candidate: Candidate, known_terms: Iterable[int] | None) -> float:
-        """Return the share of the query's term weights that a note holds."""
+    def _coverage(self, candidate: Candidate, known_terms: Iterable[int] | None, matched: float) -> float:
+        """Return the share of the query's term weights that a note holds.
+
+        A term of the time that the query names counts ``matched``, the note's time match, where the text lacks it.
+        """
         if self._words.tokens != self._lexical.tree.tokens:
             # A fallback query found it: the query's own terms count in full, those of the fallback query half.
-            own = self._share(candidate, self._words, _term_weights(self._words, None), None)
-            return max(own, _FALLBACK_WEIGHT * self._share(candidate, self._lexical.tree, self._weights, known_terms))
-        return self._share(candidate, self._lexical.tree, self._weights, known_terms)
+            own = self._share(candidate, self._words, _term_weights(self._words, None), None, matched)
+            fallback = self._share(candidate, self._lexical.tree, self._weights, known_terms, matched)
+            return max(own, _FALLBACK_WEIGHT * fallback)
+        return self._share(candidate, self._lexical.tree, self._weights, known_terms, matched)
 
     def _share(
-        self, candidate: Candidate, tree: Query, weights: Sequence[float], known_terms: Iterable[int] | None
+        self,
+        candidate: Candidate,
+        tree: Query,
+        weights: Sequence[float],
+        known_terms: Iterable[int] | None,
+        matched: float,
     ) -> float:
         """Return the share of a tree's term weights that a note holds."""
         fields = _NAMING if known_terms is not None else (*_NAMING, "content")
@@ -113,7 +121,12 @@ class ConfidenceScorer:
         for name in fields:
             if text := getattr(candidate, name):
                 terms.update(occurrences(text, tree))
-        share = sum(weights[term] for term in terms) / sum(weights) if weights else 0.0
+        shares = dict.fromkeys(terms, 1.0)
+        if matched:
+            for term, text in enumerate(sought(tree)):
+                if self._time_words.issuperset(_WORD.findall(text.casefold())):
+                    shares.setdefault(term, matched)
+        share = sum(weights[term] * part for term, part in shares.items()) / sum(weights) if weights else 0.0
         if self._lexical.by_name and candidate.lexical_score is not None:
             share = max(share, candidate.lexical_score)  # how alike the names are spelt
         return share
@@ -126,6 +139,7 @@ class ConfidenceScorer:
         return (candidate.score - other) / (candidate.ceiling or max(self._best, candidate.score) or 1.0)
 
 
+_WORD = re.compile(r"\w+")
 _FALLBACK_WEIGHT = 0.5
 """The weight of the coverage of a fallback query; that of the query itself has weight 1."""
 AVERAGE_MARGIN = 0.13
