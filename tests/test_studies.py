@@ -8,7 +8,7 @@ from shutil import copy, copytree
 
 import numpy as np
 import pytest
-from studies import exact_terms
+from studies import exact_terms, parts
 from studies.ablation import variants
 from studies.dates import dated_questions
 from studies.default import filled, main
@@ -145,3 +145,28 @@ def test_tables_tell_differences_with_their_verdicts() -> None:
     assert share(0, 0) == "– (of 0)"
     assert table(["a"], [["1"]]) == "| a |\n|---|\n| 1 |"
     assert filled("{{a}} {{b}}", {"a": "1"}) == "1 (not measured: b)"
+
+
+def test_parts_and_constants_of_the_default_are_measured_on_every_collection(
+    datasets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed, moved = parts.parts(), parts.constants()
+    monkeypatch.setattr(parts, "parts", lambda: [removed[0], removed[-2]])
+    monkeypatch.setattr(parts, "constants", lambda: moved[:2])
+    monkeypatch.setattr(parts, "OWN", {"temporal": "mrr"})
+    parts.main(["--datasets", str(datasets), "--embedder", "static", "--questions", "4"])
+    printed = capsys.readouterr().out
+    assert "| stage duplicates off |" in printed
+    assert "temporal set, mrr (4) |" in printed
+    assert re.search(r"The mean gap between tuned and left-out collections is 0\.\d{3}\.", printed)
+
+
+def test_the_system_that_other_collections_choose() -> None:
+    columns = {
+        "a": {"default": np.array([0.5, 0.5]), "x": np.array([0.9, 0.9])},
+        "b": {"default": np.array([0.6, 0.6]), "x": np.array([0.1, 0.1])},
+    }
+    rows = parts.leave_one_out(columns).splitlines()
+    assert rows[2] == "| a | default | 0.500 | 0.500 | x | 0.900 |"
+    assert rows[3] == "| b | x | 0.100 | 0.600 | default | 0.600 |"
+    assert rows[-1] == "The mean gap between tuned and left-out collections is 0.450."
