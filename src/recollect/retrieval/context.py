@@ -116,7 +116,7 @@ class _Reader:
         """
         share = self._rules.passage
         long = {note.id: note for note in notes if share and len(note.content) > WHOLE}
-        read = {note: self._windows(candidate.content) for note, candidate in long.items()}
+        read = {note: self._windows(candidate) for note, candidate in long.items()}
         holding = Counter(word for windows in read.values() for words in windows.values() for word in words.counts)
         count = sum(-(-len(candidate.content) // PIECE) for candidate in long.values())
         held = [holding[word] for word in range(len(sought(self._tree)))]
@@ -164,11 +164,14 @@ class _Reader:
             self._term_counts[key] = occurrences(text, self._tree) if text else {}
         return self._term_counts[key]
 
-    def _windows(self, content: str) -> dict[int, _Words]:
+    def _windows(self, candidate: Candidate) -> dict[int, _Words]:
         """Return the words of the query in each stretch of a long text that holds any, and in the first in any case."""
         counts: dict[int, Counter[int]] = {0: Counter()}
-        for match in matches(content, self._tree):
+        whole: Counter[int] = Counter()
+        for match in matches(candidate.content, self._tree):
             counts.setdefault(match.start // PIECE, Counter())[match.word] += 1
+            whole[match.word] += 1
+        self._term_counts[candidate.id, "content"] = whole  # so that the content is not read again for coverage
         return {place: _Words(words, 1.0) for place, words in counts.items()}
 
     def _near(self, place: int) -> dict[int, float]:
