@@ -60,6 +60,15 @@ def test_a_note_of_the_time_that_the_query_names_is_more_certain() -> None:
     assert (known.evidence(march).time_match, known.evidence(june).time_match) == (1.0, 0.0)
 
 
+def test_a_term_of_the_time_counts_as_held_by_the_time_match() -> None:
+    query = "haircut in March"
+    note = Candidate("a", content="A haircut.", score=0.5, created_at=datetime(2026, 3, 14, tzinfo=UTC))
+    other = Candidate("b", content="Van insurance paid.", score=0.4, created_at=datetime(2026, 3, 14, tzinfo=UTC))
+    june = Candidate("c", content="A haircut.", score=0.3, created_at=datetime(2026, 6, 14, tzinfo=UTC))
+    known = scorer(query, note, other, june, intervals=find_time_expressions(query, NOW))
+    assert [known.evidence(each).coverage for each in (note, other, june)] == [1.0, 0.5, 0.5]
+
+
 def test_a_superseded_note_is_judged_as_if_nothing_superseded_it() -> None:
     step = Step("replaced", "replaced by 'b'", 0.5, 0.0, 0.8, 0.4, 1, 2)
     old = Candidate("a", score=0.4, ceiling=1.0, vector_similarity=0.5, steps=(step,))
