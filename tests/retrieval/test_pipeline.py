@@ -1219,7 +1219,10 @@ class TestTrigramChunks:
                 return {word: [f"{word}s"] for word in words}
 
         index = Asked()
-        for query, asked in (("what does she like to drink?", "drinks"), ('"senhca nwo" kettel.js', "senhcas OR kettels")):
+        for query, asked in (
+            ("what does she like to drink?", "drinks"),
+            ('"senhca nwo" kettel.js', "senhcas OR kettels"),
+        ):
             retrieval(index, preset="default").search(query)
             assert index.asked[-1].startswith(asked)
 
