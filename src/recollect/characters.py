@@ -15,6 +15,7 @@ __all__ = [
     "WHITESPACE",
     "collapse_whitespace",
     "compose",
+    "fold_accents",
     "has_new_capitals",
     "javascript_pattern",
     "split_words",
@@ -30,6 +31,8 @@ WHITESPACE = (
 
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")
+_ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
+_WITHOUT_BASE = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
 _NEITHER_LETTER_NOR_NUMBER = regex.compile(r"[^\p{L}\p{N}]+")  # Python's own re does not know Unicode's classes
 
 
@@ -67,6 +70,22 @@ def _sorted_marks(run: regex.Match[str]) -> str:
         else:
             stretches.append([mark])
     return "".join(mark for stretch in stretches for mark in sorted(stretch, key=unicodedata.combining))
+
+
+def fold_accents(text: str) -> str:
+    """Return ``text``, which is in lower case, with plain Latin letters in the place of accented ones.
+
+    Letters that Unicode does not decompose are folded, too: ı, ø, ł, đ, and ß, æ, œ, which become two letters each.
+
+    >>> fold_accents("sørensen, łódź, straße, kovářová")
+    'sorensen, lodz, strasse, kovarova'
+    """
+    return text if text.isascii() else _ACCENTED.sub(_without_accent, text)
+
+
+def _without_accent(letter: re.Match[str]) -> str:
+    base = _WITHOUT_BASE.get(letter[0]) or unicodedata.normalize("NFD", letter[0])[0]
+    return "" if unicodedata.combining(base[0]) else base
 
 
 def has_new_capitals(text: str) -> bool:

@@ -5,6 +5,7 @@ from hypothesis import given
 
 from recollect import ArgumentTypeError
 from recollect.query import MAX_LENGTH, normalise, parse
+from recollect.query.parser import symbolic_name
 from recollect.query.stopwords import DUTCH, ENGLISH, LADDER
 from tests.generated import any_text, query_text
 
@@ -139,3 +140,28 @@ def test_a_single_word_that_is_too_long_is_cut_all_the_same() -> None:
 def test_wrong_type_names_the_argument() -> None:
     with pytest.raises(ArgumentTypeError, match="^text: must be a string, got None"):
         parse(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("flat 5", ["flat", "5"]),
+        ("class 2b", ["class", "2b"]),
+        ("who does QA?", ["qa"]),
+        ("C# or c++", ["c", "c"]),
+        ("Go modules in the UK", ["go", "modules", "uk"]),
+        ("東京 hotel", ["東京", "hotel"]),
+        ("IS IT an ox", []),
+    ],
+)
+def test_short_words_that_name_something_are_kept_if_asked_for(text: str, words: list[str]) -> None:
+    assert [token.text for token in parse(text, keep_short=True).tokens] == words
+    assert all(len(token.text) > 2 for token in parse(text).tokens)
+
+
+@pytest.mark.parametrize(
+    ("piece", "name"),
+    [("C++", "c++"), ("(f#),", "f#"), (".NET?", ".net"), ("...net", ""), ("18+", ""), ("#5", ""), ("node.js", "")],
+)
+def test_symbols_that_belong_to_a_name(piece: str, name: str) -> None:
+    assert symbolic_name(piece) == name

@@ -100,3 +100,23 @@ class TestLiftExactTerm:
         old = {"id": "old", "score": 0.4, "content": "Amsel, LH-241.", "superseded_by": ("new",)}
         assert self.lifted("Amsel", new, old)[0][0] == "new"
         assert self.lifted("LH-241", new, old)[0][0] == "old"
+
+    def test_another_form_of_the_term_counts_where_none_holds_it_as_written(self) -> None:
+        notes = (
+            {"id": "a", "score": 0.8, "content": "12.40"},
+            {"id": "b", "score": 0.5, "content": "Rent is 1,240."},
+        )
+        assert [name for name, _ in self.lifted("1240", *notes)] == ["a", "b"]
+        found = lift_exact_term(notes, query="1240", forms=["1 240"])
+        assert [note.id for note in found] == ["b", "a"]
+        written = {"id": "c", "score": 0.1, "content": "1240"}
+        assert next(note.id for note in lift_exact_term((*notes, written), query="1240", forms=["1 240"])) == "c"
+        polish = {"id": "d", "score": 0.1, "content": "Łódź"}
+        assert next(note.id for note in lift_exact_term((*notes, polish), query="Lodz", forms=["łodz"])) == "d"
+
+    @pytest.mark.parametrize(("query", "first"), [("C#", "b"), ("C", "c"), ("C++", "a"), (".NET", "e")])
+    def test_symbols_belong_to_a_name(self, query: str, first: str) -> None:
+        texts = {"a": "C++", "b": "C#", "c": "C.", "d": "net", "e": ".NET"}
+        notes = [{"id": name, "score": 0.5, "content": text} for name, text in texts.items()]
+        found = self.lifted(query, {"id": "x", "score": 0.9, "content": "none"}, *notes)
+        assert [name for name, score in found if score > 0.9] == [first]

@@ -142,3 +142,17 @@ class TestSearching:
         result = memory.search("Ines", preset="jeffs-brain", top_k=60)
         assert result.trace.stem_only == {}
         assert "ines" not in [hit.id for hit in result]
+
+
+def test_a_name_with_a_symbol_is_exact_only_as_written() -> None:
+    notes = note("a", "C++ and plain C", 4.0), note("b", "Ported to C#.", 1.0)
+    sharp = parse("C#", drop_stopwords=False)
+    assert [each.id for each in discount_stem_only(notes, sharp, 0.1)[0]] == ["b", "a"]
+    assert discount_stem_only(notes[:1], sharp, 0.1)[0][0].score == pytest.approx(0.4)
+    plain = parse("C", drop_stopwords=False)
+    assert discount_stem_only((note("a", "C++", 4.0), note("b", "In C.", 1.0)), plain, 0.1)[0][0].id == "b"
+
+
+def test_a_name_with_a_symbol_is_checked_beside_other_words() -> None:
+    notes = note("a", "net service", 4.0), note("b", ".NET service", 3.0)
+    assert scores(".NET service", *notes) == {"a": 3.0, "b": 3.0}

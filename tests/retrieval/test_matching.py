@@ -97,3 +97,24 @@ def test_occurrences_are_counted_as_matches_are() -> None:
     text = "A greenhouse of Green teas; tea, and a teapot. Evergreen."
     assert occurrences(text, parse("green tea coffee")) == {0: 1, 1: 2}
     assert occurrences("", parse("green tea")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("Herr Sørensen", "sorensen", ["Sørensen"]),
+        ("Frau Weiß, Herr Weiss", "Weiß", ["Weiß", "Weiss"]),
+        ("Ærø, then Łódź", "aero lodz", ["Ærø", "Łódź"]),
+        ("Yılmaz and Kova\u0301r", "yilmaz kovar", ["Yılmaz", "Kova\u0301r"]),
+        ("C++, not C", "C++ OR no", ["C++"]),
+        ("C++ or C", "C#", []),
+        ("C#, C++ or C.", '"no" OR C', ["C"]),
+        ("A .NET service on the net", ".NET OR no", ["NET"]),
+        ("PD4417", "PD4418", []),
+        ("Flat 1: no lock, 11 keys", "flat AND 1", ["Flat", "1"]),
+    ],
+)
+def test_accents_do_not_count_and_symbols_do(text: str, query: str, expected: list[str]) -> None:
+    assert held(text, query) == expected
+    counted = sum(occurrences(text, parse(query)).values())
+    assert counted == len(expected)

@@ -18,6 +18,9 @@ from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, Stor
 from recollect.model import Document, Filters, Link, Note, Written, draft_of
 from recollect.query import parse
 from recollect.query.expressions import Reading
+from recollect.retrieval.matching import sought
+from recollect.retrieval.rarity import Rarity
+from recollect.retrieval.substitution import substitute
 from recollect.stores.base import Edge, Model, ModelChangedError, Shelf, Store, VectorsMissingError, digest
 
 HOME = "default"
@@ -660,6 +663,25 @@ class TestCounting:
         assert self.counts(store, "tea", '"green tea"', "gre*", "green OR pot") == (4, [4, 1, 2, 3])
         assert self.counts(store) == (4, [])
         assert self.counts(store, "", "?!") == (4, [0, 0])
+
+    def test_other_forms_of_a_word(self, store: Store) -> None:
+        put(store, "Rent 1,240", "Locker W-118", "chip 276098106234517", "Error 0x80070057", "Yılmaz", "Weiß", "Łódź")
+        for text, form in (
+            ("1240", "1 240"),
+            ("W118", "w 118"),
+            ("276 098 106 234 517", "276098106234517"),
+            ("80070057", "0x80070057"),
+            ("Yilmaz", "yılmaz"),
+            ("Weiss", "weiß"),
+            ("Lodz", "łodz"),
+            ("W119", None),
+        ):
+            words = parse(text, keep_short=True)
+            notes, holding = store.note_counts(list(sought(words).values()), namespace=HOME)
+            rarity = Rarity(notes, dict(zip(sought(words), holding, strict=True)))
+            query, done = substitute(words, rarity, lambda asked: store.note_counts(asked, namespace=HOME)[1])
+            assert [each.forms for each in done] == ([(form,)] if form else [])
+            assert len(store.search_text(query, 9, namespace=HOME, filters=Filters())) == len(done)
 
     def test_a_namespace_is_a_wall(self, store: Store) -> None:
         put(store, "tea", {"content": "tea", "namespace": "alice"}, {"content": "tea pot", "namespace": "alice"})

@@ -67,7 +67,7 @@ def draw_retry(result: SearchResult) -> None:
     from recollect.retrieval.wording import exclusion_in_words, retry_in_words  # noqa: PLC0415 (brings numpy)
 
     for message in (exclusion_in_words(result.trace), retry_in_words(result.trace)):
-        if message:
+        if message and message not in result.warnings:  # which were shown already
             terminal.say_aside(message)
 
 

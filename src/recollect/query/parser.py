@@ -15,7 +15,7 @@ from recollect.query.normalisation import normalise
 from recollect.query.stopwords import STOPWORDS
 from recollect.query.tree import Kind, Operator, Query, Token
 
-__all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "parse", "strip_punctuation"]
+__all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "is_short_name", "parse", "strip_punctuation", "symbolic_name"]
 
 MAX_LENGTH = 100_000
 """How many characters of a query are read."""
@@ -26,20 +26,25 @@ PUNCTUATION = "*():^+\"-?!.,;/\\[]{}<>|&'$#@%=~`"
 _STRIP = {ord(character): None for character in PUNCTUATION}
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
 _PIECE = re.compile(r'"[^"]*"?|[^ "]+')
+_DIGIT = re.compile(r"\d")
+_SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|#))[\"'?!.,;:)\]}>]*")
 _PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
 
 
-def parse(text: str, *, drop_stopwords: bool = True) -> Query:
+def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -> Query:
     """Return the tree of ``text``.
 
     Stopwords, and words of one or two letters, are dropped from a query without quotes and operators;
-    ``drop_stopwords=False`` keeps them. Text beyond :data:`MAX_LENGTH` characters is left unread, and the query's
-    ``warnings`` say so.
+    ``drop_stopwords=False`` keeps them. ``keep_short`` keeps those short words that name something: see
+    :func:`is_short_name`. Text beyond :data:`MAX_LENGTH` characters is left unread, and the query's ``warnings`` say
+    so.
 
     >>> [token.text for token in parse("The Kubernetes Deployment").tokens]
     ['kubernetes', 'deployment']
     >>> parse('"hello world" NOT kube*').to_dict()["tokens"]
     [{'kind': 'phrase', 'text': 'hello world'}, {'kind': 'prefix', 'text': 'kube', 'operator': 'NOT'}]
+    >>> [token.text for token in parse("Who is in flat 5?", keep_short=True).tokens]
+    ['flat', '5']
     """
     arguments.text("text", text)
     warnings: tuple[str, ...] = ()
@@ -66,7 +71,8 @@ def parse(text: str, *, drop_stopwords: bool = True) -> Query:
         else:
             kind = "prefix" if piece[-1:] == "*" else "term"
             cleaned = clean_word(piece)
-            if not cleaned or (filtering and (len(cleaned) <= 2 or cleaned in STOPWORDS)):
+            is_dropped = cleaned in STOPWORDS or (len(cleaned) <= 2 and not (keep_short and is_short_name(piece)))
+            if not cleaned or (filtering and is_dropped):
                 pending = None
                 continue
         tokens.append(Token(kind, cleaned, pending, piece))
@@ -90,6 +96,33 @@ def strip_punctuation(piece: str) -> str:
     'Nodejs'
     """
     return piece if piece.isalnum() else piece.translate(_STRIP)
+
+
+def is_short_name(piece: str) -> bool:
+    """Return whether a word of one or two characters names something; stopwords are not asked about.
+
+    It does if it has a digit, a capital or a letter of a script without capitals, or ends in a symbol that is part of
+    a name.
+
+    >>> [is_short_name(word) for word in ("5", "2b", "QA", "Go", "c#", "東京", "to")]
+    [True, True, True, True, True, True, False]
+    """
+    return (
+        piece != piece.lower()
+        or piece.lower() == piece.upper()
+        or _DIGIT.search(piece) is not None
+        or bool(symbolic_name(piece))
+    )
+
+
+def symbolic_name(piece: str) -> str:
+    """Return a name to which a symbol belongs, such as C++ or .NET, in lower case; nothing for any other word.
+
+    >>> symbolic_name("(C#)?"), symbolic_name(".NET,"), symbolic_name("node.js")
+    ('c#', '.net', '')
+    """
+    name = _SYMBOLIC_NAME.fullmatch(piece)
+    return name[1].lower() if name else ""
 
 
 def _cut(text: str) -> str:

@@ -7,12 +7,13 @@ single term.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import WHITESPACE, compose, split_words
+from recollect.characters import WHITESPACE, compose, fold_accents, split_words
 from recollect.model import Candidate, as_candidates
+from recollect.query.parser import symbolic_name
 from recollect.ranking.stage import Effect, rescore
 
 __all__ = ["exact_match", "lift_exact_term"]
@@ -60,6 +61,7 @@ def lift_exact_term(
     candidates: Iterable[Candidate | Mapping[str, Any]],
     *,
     query: str,
+    forms: Sequence[str] = (),
     most: int = 10,
     lead: float = 0.25,
 ) -> list[Candidate]:
@@ -68,7 +70,9 @@ def lift_exact_term(
     A search for a booking code, a version or a name is for the notes that hold it. All of them gain the same score, so
     that the last of them is above every other note by ``lead`` of the highest possible score; their own order stays.
     Case is ignored; a part of a longer word or number is no match. A superseded note gains only for a term with a
-    digit, such as an old ticket number: for a word, the note that supersedes it is the better answer. If more than
+    digit, such as an old ticket number: for a word, the note that supersedes it is the better answer. If no candidate
+    holds the term as it was written, those that hold one of its other ``forms`` count, which may have any punctuation
+    or white space between their words. If more than
     ``most`` candidates hold the term, or none does, or the query has several terms, the list stays as it was.
 
     >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
@@ -78,20 +82,16 @@ def lift_exact_term(
     found = as_candidates("candidates", candidates)
     highest = arguments.count("most", most)
     share = arguments.number("lead", lead, at_least=0)
-    pattern = _term_pattern(arguments.text("query", query))
-    if pattern is None:
-        return found
+    written = _term_pattern(arguments.text("query", query))
+    others = _forms_pattern([arguments.text("forms", form) for form in arguments.sequence("forms", forms)])
     has_digit = any(letter.isdigit() for letter in query)
-    holding = {
-        candidate.id
-        for candidate in found
-        if (has_digit or not candidate.superseded_by) and any(pattern.search(text) for text in _texts(candidate))
-    }
+    holding = _holding(found, written, superseded=has_digit)
+    holding = holding or _holding(found, others, superseded=has_digit, fold=_folded)
     if not 0 < len(holding) <= highest or len(holding) == len(found):
         return found
-    others = max(candidate.score for candidate in found if candidate.id not in holding)
+    best = max(candidate.score for candidate in found if candidate.id not in holding)
     lowest = min(candidate.score for candidate in found if candidate.id in holding)
-    gain = others - lowest + share * (found[0].ceiling or others)
+    gain = best - lowest + share * (found[0].ceiling or best)
     if gain <= 0:
         return found
     return rescore(
@@ -105,12 +105,43 @@ def lift_exact_term(
 
 def _term_pattern(query: str) -> re.Pattern[str] | None:
     """Return a pattern for the only term of a query; ``None`` for an operator, a prefix, or several terms."""
+    symbolic = symbolic_name(query.strip())
+    if symbolic:
+        return re.compile(rf"(?<!\w){re.escape(symbolic)}(?![\w+#])")
     term = query.strip(_SURROUNDING)
     if not term or "*" in query or term in _OPERATORS or len(term.split()) > 1:
         return None
     if not any(letter.isalnum() for letter in term):
         return None
-    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(compose(term).casefold())}(?!\w)(?![.,]\d)")
+    no_symbol = "(?![+#])" if len(term) == 1 else ""
+    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(compose(term).casefold())}(?!\w)(?![.,]\d){no_symbol}")
+
+
+def _forms_pattern(forms: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern for any of several forms, each of one or more words; ``None`` for none."""
+    spelt = [r"[\W_]{1,3}".join(map(re.escape, _folded(form).split())) for form in forms]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(spelt)})(?!\w)") if spelt else None
+
+
+def _holding(
+    found: Sequence[Candidate],
+    pattern: re.Pattern[str] | None,
+    *,
+    superseded: bool,
+    fold: Callable[[str], str] = str,
+) -> set[str]:
+    """Return the ids of the candidates in which a pattern is found; superseded ones only if ``superseded``."""
+    if pattern is None:
+        return set()
+    return {
+        candidate.id
+        for candidate in found
+        if (superseded or not candidate.superseded_by) and any(pattern.search(fold(text)) for text in _texts(candidate))
+    }
+
+
+def _folded(text: str) -> str:
+    return fold_accents(compose(text).casefold())
 
 
 def _texts(candidate: Candidate) -> Iterable[str]:

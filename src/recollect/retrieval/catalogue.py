@@ -32,8 +32,8 @@ _NO_RERANK = RerankRules(on=False)
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
-    query=QueryRules(common=0.45, question_operators=False, stem_only_weight=0.1),
-    ladder=LadderRules(trust=0.5),
+    query=QueryRules(common=0.45, question_operators=False, short_words=True, other_forms=True, stem_only_weight=0.1),
+    ladder=LadderRules(strict_guesses=True, trust=0.5),
     fusion=FusionRules(
         method="convex",
         weights={"lexical": 0.5, "vector": 0.5},

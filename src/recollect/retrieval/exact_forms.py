@@ -8,6 +8,8 @@ the results are therefore compared with the query's words. A note holds a word
   and neither is a stopword;
 - by its stem only, if nothing else explains the match.
 
+A name to which a symbol belongs, such as C++ or .NET, is held exactly as it is written, or else by its stem only.
+
 For a query that is a single term, ``recollect.ranking.lift_exact_term`` also reads terms with punctuation inside, such
 as ``BZH-20931``, which are left alone here.
 """
@@ -21,6 +23,7 @@ from typing import NamedTuple
 
 from recollect.model import Candidate
 from recollect.query import Query, Token, normalise
+from recollect.query.parser import symbolic_name
 from recollect.query.stopwords import STOPWORDS
 from recollect.retrieval.trace import StemOnly
 from recollect.stores import tokens
@@ -100,8 +103,9 @@ def is_one_word(tree: Query) -> bool:
 
 
 def _has_ambiguous_stem(form: _Form) -> bool:
-    """Return whether the stem of a word is a stopword, as *in* is for *Ines*, or shorter than three letters."""
-    return form.stem != form.plain and (form.stem in STOPWORDS or len(form.stem) < _SHORTEST_STEM)
+    """Return whether the stem of a word is a stopword, as *in* is for *Ines*, lacks a symbol, or is very short."""
+    is_ambiguous = form.stem in STOPWORDS or len(form.stem) < _SHORTEST_STEM or not form.plain.isalnum()
+    return form.stem != form.plain and is_ambiguous
 
 
 def _read(candidate: Candidate, words: Sequence[Sequence[_Form]]) -> tuple[list[str], list[str], list[str]]:
@@ -169,10 +173,13 @@ def _forms(query: tuple[Token, ...]) -> tuple[tuple[_Form, ...], ...]:
             groups.append([])
         if token.kind == "term" and not excluded and len(written) == 1 and groups:
             word = written[0].casefold()
-            pattern = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
+            symbolic = "" if token.alternative else symbolic_name(token.source)
+            spelt = symbolic or word
+            no_symbol = "(?![+#])" if symbolic or len(word) == 1 else ""  # C is neither C++ nor C#
+            pattern = re.compile(rf"(?<![^\W_]){re.escape(spelt)}(?![^\W_]){no_symbol}")
             stem = tokens.stem(word)
             stem_prefix = re.compile(rf"(?<![^\W_]){re.escape(stem[:-1])}")
-            groups[-1].append(_Form(word, tokens.plain(word), stem, pattern, stem_prefix))
+            groups[-1].append(_Form(spelt, symbolic or tokens.plain(word), stem, pattern, stem_prefix))
     unique = {tuple(form.written for form in group): tuple(group) for group in groups if group}
     return tuple(unique.values())
 

@@ -65,10 +65,11 @@ def account(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     {'label': 'query', 'text': 'tea'}
     """
     shown = _first(trace.results, limit)
+    retried = retry_in_words(trace)
     places = _places(trace.results)
     return {
         "story": [{"label": label, "text": text} for label, text in story(trace)],
-        "notice": retry_in_words(trace),
+        "notice": "" if retried in trace.warnings else retried,
         "excluding": exclusion_in_words(trace),
         "timeline": [part.to_dict() for part in parts(trace)],
         "scale": highest(shown),

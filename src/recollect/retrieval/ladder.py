@@ -56,13 +56,14 @@ def climb(
     spelt: Callable[[Sequence[str]], str] | None = None,
     discreet: bool = False,
     stopwords: Collection[str] = (),
+    guess_numbers: bool = True,
 ) -> list[Candidate]:
     """Return what the first rung that finds anything finds, and write down each try.
 
     ``search`` looks for the words of a text; ``names`` compares words with the names of notes, letter by letter;
     ``spelt`` returns the words as the index spells them, where that is different; where one must be ``discreet``,
     because filters hide notes, words that find nothing are not told. ``stopwords`` alone are never a fallback query,
-    nor are they compared with names.
+    nor are they compared with names; without ``guess_numbers``, words with a digit are not compared with names either.
     """
     for strategy, words in rungs(text, stopwords):
         found = search(words)
@@ -77,6 +78,8 @@ def climb(
             attempts.append(Attempt(BY_SPELLING, corrected, len(found)))
         if found:
             return found
+    if not guess_numbers:
+        tokens = [word for word in tokens if not any(map(str.isdigit, word))]
     if not tokens:
         return []
     found = names(tokens)

@@ -14,8 +14,11 @@ from recollect.query.stopwords import STOPWORDS
 from recollect.retrieval.chunks import NamedChunks
 from recollect.retrieval.exact_forms import ONE_WORD_DEPTH, discount_stem_only, is_one_word
 from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
+from recollect.retrieval.matching import sought
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, shortened, wanted
 from recollect.retrieval.trace import Attempt, StemOnly
+from recollect.stores import tokens
+from recollect.stores.spelling import distance
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
@@ -50,6 +53,7 @@ class LexicalLeg:
         self._aliases = aliases
         self._chunks = trigram_chunks
         self._stem_only: Mapping[str, StemOnly] = {}
+        self._guessed: frozenset[str] = frozenset()
 
     def search(self, request: Request, place: Place, attempts: list[Attempt], *, retry: bool) -> Worded:
         """Return what the words find, the best first, and write down each try."""
@@ -79,12 +83,16 @@ class LexicalLeg:
             spelt=(lambda words: self._spelt(words, request, place)) if self._preset.ladder.vocabulary else None,
             discreet=bool(place.filters),
             stopwords=STOPWORDS if self._preset.ladder.skip_stopwords else (),
+            guess_numbers=not self._preset.ladder.strict_guesses,
         )
         if not found:
             return Worded(found, request.tree)
         by_name, guessed = attempts[-1].strategy == BY_NAME, attempts[-1].strategy in GUESSES
         stem_only = {} if by_name else self._stem_only
-        return Worded(found, request.tree if by_name else tried[-1], by_name, guessed, stem_only)
+        tree = request.tree if by_name else tried[-1]
+        if self._preset.ladder.strict_guesses and not by_name:
+            tree = _with_missing_words(tree, request.words, self._guessed)
+        return Worded(found, tree, by_name, guessed, stem_only)
 
     def _ask(self, tree: Query, place: Place) -> list[Candidate]:
         if not tree.tokens:
@@ -165,19 +173,46 @@ class LexicalLeg:
         kept = {each.id for each in as_candidates("candidates", allowed)}
         return [each for each in found if each.id in kept]
 
-    def _spelt(self, tokens: Sequence[str], request: Request, place: Place) -> str:
+    def _spelt(self, asked: Sequence[str], request: Request, place: Place) -> str:
         """Return such words as the index knows in the place of those that it does not; stopwords are never misspelt."""
-        sought = query_tokens(" ".join(token.source or token.text for token in request.words.tokens))
-        words = [token for token in tokens if token in sought]
+        own = query_tokens(" ".join(token.source or token.text for token in request.words.tokens))
+        words = [word for word in asked if word in own]
         similar_words = getattr(self._index, "similar_words", None)
         similar: Mapping[str, Sequence[str]] = (
             similar_words(words, namespace=place.namespace) if similar_words is not None else {}
         )
+        if self._preset.ladder.strict_guesses:
+            near = {word: [each for each in guesses if _is_near(word, each)] for word, guesses in similar.items()}
+            similar = {word: guesses for word, guesses in near.items() if guesses}
+        self._guessed = frozenset(similar)
         known = [alternative for word in words for alternative in similar.get(word, ())]
         return " ".join(dict.fromkeys(known))
 
 
 def _all_words(tree: Query) -> Query:
     """Return the query with all its words required."""
-    tokens = [token._replace(operator="AND") if token.alternative <= 1 else token for token in tree.tokens]
-    return replace(tree, tokens=tuple(tokens))
+    required = [token._replace(operator="AND") if token.alternative <= 1 else token for token in tree.tokens]
+    return replace(tree, tokens=tuple(required))
+
+
+_ONE_EDIT, _TWO_EDITS = 5, 8
+"""The fewest letters of a word that may be one edit away from what was meant, and two."""
+
+
+def _is_near(word: str, guess: str) -> bool:
+    """Return whether a word is long enough to be misspelt so, and begins like the guess, or with letters swapped."""
+    plain, other = tokens.plain(word), tokens.plain(guess)
+    begins_alike = plain[:1] == other[:1] or plain[:2] == other[1::-1]
+    return begins_alike and len(plain) >= (_ONE_EDIT if distance(plain, other) <= 1 else _TWO_EDITS)
+
+
+def _with_missing_words(tree: Query, words: Query, guessed: frozenset[str]) -> Query:
+    """Return a fallback query with the words that nothing took the place of: no note holds them, but they count."""
+    found = {token.text for token in tree.tokens}
+    missing = [
+        token
+        for written, word in sought(words).items()
+        if guessed.isdisjoint(query_tokens(written)) and found.isdisjoint(token.text for token in word.tokens)
+        for token in word.tokens
+    ]
+    return replace(tree, tokens=(*tree.tokens, *missing))

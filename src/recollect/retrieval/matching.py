@@ -1,17 +1,20 @@
 """Where a query's words stand in a text, whatever their endings; no engine is asked.
 
-A word matches another that begins with the same letters up to its ending, as the word index would have it. Each word
+A word matches another that begins with the same letters up to its ending, as the word index would have it; accents do
+not count. A name to which a symbol belongs, such as C++, matches only as it is written. Each word
 is looked for as plain text: a pattern made for each query would take longer to compile than it takes to look.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from recollect.characters import fold_accents
 from recollect.query import Query, Token
+from recollect.query.parser import symbolic_name
 
 __all__ = ["Matched", "coverage", "matches", "occurrences", "sought"]
 
@@ -21,6 +24,9 @@ _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al
 _POSSIBLE_ENDINGS = frozenset((*_ENDINGS, ""))
 _NEXT_WORD = re.compile(r"(?:\s++|[^\w\s]){1,3}(\w+)")
 """The next word of a phrase: so few signs, or stretches of white space, may lie between two."""
+_SYMBOLS = ("+", "#")
+_SEVERAL_LETTERS = frozenset("ßẞæÆœŒİ")
+"""Letters that become several in lower case without accents."""
 SCANNED = 100_000
 """A text is looked through as far as this; beyond it, it would not be worth the time."""
 
@@ -40,6 +46,8 @@ class _Term(NamedTuple):
     is_prefix: bool
     word: int
     """Which of the query's words it stands for; aliases stand for the same."""
+    symbolic: str = ""
+    """The whole name where a symbol belongs to it: ``c#`` or ``.net``."""
 
 
 class _Terms(NamedTuple):
@@ -57,7 +65,7 @@ def matches(text: str, query: Query) -> list[Matched]:
     >>> matches("Two kettles, greener teas.", parse("green tea"))
     [Matched(start=13, end=20, word=0), Matched(start=21, end=25, word=1)]
     """
-    lowered = _lowered(text)
+    lowered, places = _folded_with_places(text[:SCANNED])
     begun: list[Matched] = []
     for stem, terms in _terms(query.tokens).by_stem.items():
         at = lowered.find(stem)
@@ -65,7 +73,7 @@ def matches(text: str, query: Query) -> list[Matched]:
             before = lowered[at - 1 : at]
             if not (before.isalnum() or before == "_"):
                 ends = ((_end(lowered, at, term), term.word) for term in terms)
-                begun += [Matched(at, end, word) for end, word in ends if end]
+                begun += [Matched(places[at], places[end - 1] + 1, word) for end, word in ends if end]
             at = lowered.find(stem, at + 1)
     if len(begun) < 2:
         return begun
@@ -86,7 +94,7 @@ def occurrences(text: str, query: Query) -> dict[int, int]:
     >>> occurrences("Tea? Green teas, please.", parse("green tea"))
     {0: 1, 1: 2}
     """
-    lowered = text[:SCANNED].lower()
+    lowered = fold_accents(text[:SCANNED].lower())
     counts: dict[int, int] = {}
     for stem, terms in _terms(query.tokens).by_stem.items():
         at = lowered.find(stem)
@@ -134,9 +142,10 @@ def _terms(tokens: tuple[Token, ...]) -> _Terms:
     for token, words in _wanted(tokens):
         number = numbers.setdefault(token.source or token.text, len(numbers))
         if token.kind == "prefix":
-            term = _Term((words[-1].lower(),), is_prefix=True, word=number)
+            term = _Term((fold_accents(words[-1].lower()),), is_prefix=True, word=number)
         else:
-            term = _Term(tuple(map(_stem, words)), is_prefix=False, word=number)
+            symbolic = "" if token.alternative or token.kind == "phrase" else symbolic_name(token.source)
+            term = _Term(tuple(map(_stem, words)), is_prefix=False, word=number, symbolic=fold_accents(symbolic))
         same = by_stem.setdefault(term.stems[0], [])
         if term not in same:
             same.append(term)
@@ -153,16 +162,20 @@ def _wanted(tokens: Iterable[Token]) -> Iterator[tuple[Token, list[str]]]:
             yield token, words
 
 
-def _lowered(text: str) -> str:
-    """Return a text in small letters, each in the place where it was."""
-    lowered = text[:SCANNED].lower()
-    if len(lowered) == len(text[:SCANNED]):
-        return lowered
-    return "".join(letter.lower()[0] for letter in text[:SCANNED])
+def _folded_with_places(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text in lower case without accents, and for each of its letters its place in the text."""
+    folded = fold_accents(text.lower())
+    if text.isascii() or (len(folded) == len(text) and _SEVERAL_LETTERS.isdisjoint(text)):
+        return folded, range(len(text))
+    letters = [fold_accents(letter.lower()) for letter in text]
+    places = [place for place, folded_to in enumerate(letters) for _ in folded_to]
+    return "".join(letters), places
 
 
 def _end(lowered: str, at: int, term: _Term) -> int:
     """Return where a term ends that begins at a place, or 0 if it does not begin there."""
+    if term.symbolic:
+        return _symbolic_end(lowered, at, term.symbolic)
     word = _WORD.match(lowered, at)
     for place, stem in enumerate(term.stems):
         if place:
@@ -173,12 +186,23 @@ def _end(lowered: str, at: int, term: _Term) -> int:
         if not spelt.startswith(stem) or not (term.is_prefix or spelt[len(stem) :] in _POSSIBLE_ENDINGS):
             return 0
         at = word.end()
+        if len(spelt) == 1 and lowered[at : at + 1] in _SYMBOLS:
+            return 0  # C is neither C++ nor C#
     return at
+
+
+def _symbolic_end(lowered: str, at: int, name: str) -> int:
+    """Return where a name with a symbol ends whose first letter is at a place, or 0 if it is not there."""
+    start = at - name.startswith(".")
+    end = start + len(name)
+    following = lowered[end : end + 1]
+    is_whole = not (following.isalnum() or following == "_" or following in _SYMBOLS)
+    return end if start >= 0 and is_whole and lowered.startswith(name, start) else 0
 
 
 def _stem(word: str) -> str:
     """Return a word without the ending that inflection would change."""
-    lowered = word.lower()
+    lowered = fold_accents(word.lower())
     for ending in _ENDINGS:
         if lowered.endswith(ending) and len(lowered) - len(ending) >= _SHORTEST_STEM:
             return lowered.removesuffix(ending)

@@ -12,7 +12,7 @@ from recollect import arguments
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.model import Candidate, Filters
-from recollect.query import AliasTable, Query, Token, find_time_expressions
+from recollect.query import AliasTable, Query, Token, compile_fts5, find_time_expressions
 from recollect.query.dates import QuestionDate
 from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
@@ -28,6 +28,7 @@ from recollect.retrieval.focus import focused
 from recollect.retrieval.graph import explore, lend
 from recollect.retrieval.inheritance import inherit_confidence
 from recollect.retrieval.lexical import LexicalLeg, Worded
+from recollect.retrieval.matching import sought
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.rarity import Rarity, rarity_of
 from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
@@ -35,8 +36,10 @@ from recollect.retrieval.result import SearchResult
 from recollect.retrieval.rules import FusionRules, number_between
 from recollect.retrieval.second_stage import SecondStage
 from recollect.retrieval.stages import Scene, run_stage
+from recollect.retrieval.substitution import Substitution, substitute
 from recollect.retrieval.trace import StageRun, Trace
 from recollect.retrieval.vector_scale import scale_similarities
+from recollect.retrieval.wording import retry_in_words
 
 if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
@@ -145,12 +148,16 @@ class Retrieval:
                 preset=chosen.name,
                 embedder=self._dense.name,
                 excluded=request.excluded,
+                only_stopwords=request.only_stopwords,
                 date_hints=request.date_hints,
                 warnings=list(request.warnings),
             ),
             calibration_of(self._dense.name),
         )
+        if chosen.query.other_forms:
+            self._substitute(walk)
         lists = self._complete(walk, self._legs(walk, vector, retry=not skip_retry_ladder))
+        self._report_substitutions(walk)
         lists = self._in_context(walk, lists)
         fused = self._ranked(walk, lists)
         scorer = self._confidence_scorer(walk, fused)
@@ -233,6 +240,41 @@ class Retrieval:
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             walk.trace.warnings.append(f"lexical scores of candidates from the vector leg are missing: {told(error)}")
         return {"lexical": lexical, "vector": self._joined(walk, lists["vector"], lists["lexical"])}
+
+    def _substitute(self, walk: _Walk) -> None:
+        """Look for other forms of numbers, identifiers and names that no note holds as they were written."""
+        request = walk.request
+        rarity = self._rarity(walk, request.words)
+        if rarity is None or not rarity.notes:
+            return
+
+        def note_counts(queries: Sequence[Query]) -> Sequence[int]:
+            counts: list[int] = self._index.note_counts(queries, namespace=walk.place.namespace)[1]
+            return counts
+
+        try:
+            words, walk.substitutions = substitute(request.words, rarity, note_counts)
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            walk.trace.warnings.append(f"other forms of the query's words were not looked for: {told(error)}")
+            return
+        if walk.substitutions:
+            tree = replace(words, tokens=(*words.tokens, *request.tree.tokens[len(request.words.tokens) :]))
+            compiled = walk.trace.compiled_query = compile_fts5(tree)
+            walk.request = replace(request, words=words, tree=tree, compiled=compiled)
+
+    def _report_substitutions(self, walk: _Walk) -> None:
+        """Name in the warnings what was searched for in the place of words that no note holds.
+
+        Where filters hide notes, only what was found is named.
+        """
+        trace, found = walk.trace, walk.worded.found
+        trace.substitutions = tuple(
+            each for each in walk.substitutions if not walk.place.filters or any(each.is_in(note) for note in found)
+        )
+        trace.warnings += [each.in_words() for each in trace.substitutions]
+        retried = retry_in_words(trace)
+        if retried and walk.preset.ladder.strict_guesses:
+            trace.warnings.append(retried)
 
     def _focus(self, walk: _Walk) -> None:
         """Leave such words out of what stands for the query's meaning as too many notes hold."""
@@ -318,7 +360,7 @@ class Retrieval:
         connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
         if rules.use != "off":
             fused = self._connected(walk, fused, fusing, connections)
-        scene = Scene(walk.request.query, walk.request.now, connections)
+        scene = Scene(walk.request.query, walk.request.now, connections, walk.forms_of_only_term)
         for stage, settings in walk.preset.stages:
             before = perf_counter()
             fused = run_stage(stage, settings, fused, scene)
@@ -375,6 +417,7 @@ class _Walk:
         "preset",
         "rarities",
         "request",
+        "substitutions",
         "trace",
         "worded",
     )
@@ -391,6 +434,8 @@ class _Walk:
         """The score of the last note that the vector leg itself retrieved: the similarity that fusion scales to 0."""
         self.rarities: dict[tuple[Token, ...], Rarity | None] = {}
         """The document frequencies of the terms of each query that was looked up; ``None`` if the index failed."""
+        self.substitutions: tuple[Substitution, ...] = ()
+        """The words that are searched for in other forms, too."""
         self.highest: float | None = None
         """The best lexical score before coverage, which fusion scales to 1; a poor match stays below it."""
 
@@ -410,6 +455,11 @@ class _Walk:
         if rules.method == "convex":
             self.trace.fusion["highest"] = {leg: one for leg, one in highest.items() if one is not None}
         return fuse(lists, rules, highest)
+
+    @property
+    def forms_of_only_term(self) -> tuple[str, ...]:
+        """The other forms of the query's only term."""
+        return self.substitutions[0].forms if len(sought(self.request.words)) == len(self.substitutions) == 1 else ()
 
     @property
     def fusion(self) -> FusionRules:

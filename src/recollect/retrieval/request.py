@@ -22,6 +22,7 @@ from recollect.query import (
 )
 from recollect.query.dates import QuestionDate
 from recollect.query.questions import operators_as_words
+from recollect.query.stopwords import STOPWORDS
 from recollect.retrieval.preset import Preset
 
 __all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "shortened", "wanted"]
@@ -58,6 +59,8 @@ class Request:
     now: datetime
     date_hints: tuple[str, ...]
     warnings: tuple[str, ...]
+    only_stopwords: bool = False
+    """Whether the query has nothing but stopwords, which were searched for after all."""
 
 
 def read_place(namespace: str | None, filters: Filters | Mapping[str, Any] | None, depth: int) -> Place:
@@ -89,6 +92,9 @@ def read_request(
         dated = read_tree(augmented, preset, aliases)
         compiled = replace(dated, tokens=(*words.tokens, *dated.tokens[len(own.tokens) :])) if cut else dated
     meaning = wanted(own) if strict else augmented
+    only_stopwords = _has_only_stopwords(own)
+    if only_stopwords:
+        warnings = (*warnings, "the query holds only stopwords")
     if strict and own.tokens and not meaning:
         warnings = (*warnings, "the query says only what is not wanted; add what is")
     return Request(
@@ -102,15 +108,26 @@ def read_request(
         now=arguments.instant("now", now) if now is not None else asked or datetime.now(UTC),
         date_hints=hints,
         warnings=(*own.warnings, *warnings, *cut),
+        only_stopwords=only_stopwords,
     )
 
 
 def read_tree(text: str, preset: Preset, aliases: Aliases | None) -> Query:
     """Return a text parsed as the preset parses, with aliases in the place of terms."""
-    tree = parse(text)
+    tree = parse(text, keep_short=preset.query.short_words)
     if not tree.tokens and preset.query.stopwords_alone:
         tree = parse(text, drop_stopwords=False)  # nothing but stopwords: then they are what is meant
     return expand_aliases(tree, aliases) if aliases else tree
+
+
+def _has_only_stopwords(tree: Query) -> bool:
+    """Return whether a query without quotes and operators has nothing but stopwords, none of which has an alias."""
+    tokens = tree.tokens
+    return (
+        bool(tokens)
+        and not tree.has_operators
+        and all(not token.alternative and token.text in STOPWORDS for token in tokens)
+    )
 
 
 def wanted(tree: Query) -> str:

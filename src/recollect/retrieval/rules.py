@@ -144,6 +144,10 @@ class QueryRules(Section):
     """How many words of a long text are looked for; 0 for all."""
     question_operators: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
     """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too; if not, they are words."""
+    short_words: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    """Whether words of one or two characters that name something, such as 5, 2b, QA or C#, are looked for."""
+    other_forms: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    """Whether numbers, identifiers and names that no note holds are looked for in other forms: 1240 as 1,240."""
     stem_only_weight: float = checked(1.0, number_between(0, 1))
     """The weight of a lexical match that shares only the stem with the query's word; an exact match has weight 1."""
     common: float = checked(1.0, number_between(0, 1))
@@ -166,6 +170,9 @@ class LadderRules(Section):
     """Whether misspelt words are replaced by those of the index that are most like them."""
     skip_stopwords: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
     """Whether a fallback step whose words are all stopwords is left out."""
+    strict_guesses: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    """Whether a guess must be near the word, words with a digit are never guessed, the words that were not replaced
+    still count in coverage, and a warning names the fallback query."""
     trust: float = checked(1.0, number_between(0, 1))
     """What the lexical leg counts, as a share of its weight, where it could only guess which words were meant."""
 

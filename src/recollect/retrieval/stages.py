@@ -57,6 +57,8 @@ class Scene:
     query: str
     now: datetime
     connections: Connections
+    forms: tuple[str, ...] = ()
+    """The other forms in which the query's only term was searched for."""
 
 
 _DEFAULT = CompositeWeights()
@@ -112,7 +114,7 @@ def _exact_match(found: list[Candidate], scene: Scene, *, bonus: float = 0.2) ->
 
 
 def _exact_term(found: list[Candidate], scene: Scene, *, most: int = 10, lead: float = 0.25) -> list[Candidate]:
-    return lift_exact_term(found, query=scene.query, most=most, lead=lead)
+    return lift_exact_term(found, query=scene.query, forms=scene.forms, most=most, lead=lead)
 
 
 def _session(found: list[Candidate], _: Scene, *, weight: float = 0.33) -> list[Candidate]:

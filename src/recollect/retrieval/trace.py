@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from recollect.model import Candidate
 from recollect.ranking import ConfidenceEvidence, Loan
+from recollect.retrieval.substitution import Substitution
 
 __all__ = ["Attempt", "Context", "StageRun", "StemOnly", "Trace", "recomputed_score"]
 
@@ -131,6 +132,10 @@ class Trace:
     """The rules of the fusion: method, k, base of ranks, weights."""
     excluded: tuple[str, ...] = ()
     """The terms that the query excludes, as they were written; no leg returns a note that holds one."""
+    only_stopwords: bool = False
+    """Whether the query has nothing but stopwords, which were searched for after all."""
+    substitutions: tuple[Substitution, ...] = ()
+    """The words of the query that no note holds as written, with the forms that were searched for as well."""
     date_hints: tuple[str, ...] = ()
     """The dates that the query's relative times were taken for."""
     graph_elapsed: float = 0.0
@@ -183,6 +188,8 @@ class Trace:
             "embeddedQuery": self.embedded_query,
             "fusion": dict(self.fusion),
             "excluded": list(self.excluded),
+            "onlyStopwords": self.only_stopwords,
+            "substitutions": [each.to_dict() for each in self.substitutions],
             "dateHints": list(self.date_hints),
             "contextElapsed": self.context_elapsed,
             "graphElapsed": self.graph_elapsed,

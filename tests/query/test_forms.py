@@ -1,0 +1,89 @@
+"""Other ways to write the same number, identifier or name."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.query import parse
+from recollect.query.forms import MOST_FORMS, joined_forms, letter_forms, number_forms
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("1240", "1 240"),
+        ("62300", "62 300"),
+        ("1240.50", "1 240 50"),
+        ("PF3KQ7ZX", "pf 3kq7zx"),
+        ("PF-3KQ7-ZX", "pf3kq7 zx"),
+        ("W118", "w 118"),
+        ("R551032", "r 551032"),
+        ("14.2kg", "14 2 kg"),
+        ("01715523981", "0171 5523981"),
+        ("01715523981", "0171 552 3981"),
+        ("80070057", "0x80070057"),
+        ("0x80070057", "80070057"),
+        ("v15.4", "15 4"),
+        ("15.4", "v15 4"),
+        ("20260405", "2026 04 05"),
+        ("DE89370400440532013000", "de89 3704 0044 0532 0130 00"),
+        ("a1b2c3d4e5f6", "a1b2 c3d4 e5f6"),
+    ],
+)
+def test_a_number_or_identifier_has_forms_with_other_separators(written: str, form: str) -> None:
+    assert form in [text for _, text in number_forms(written)]
+    assert all((kind == "phrase") is (" " in text) for kind, text in number_forms(written))
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [("14.2kg", "142 kg"), ("v15.4", "154"), ("1412", "14 12"), ("W118", "w118"), ("PF-3KQ7ZX", "pf 3kq7zx")],
+)
+def test_a_decimal_point_is_kept_and_what_is_searched_for_anyway_is_no_other_form(written: str, form: str) -> None:
+    assert form not in [text for _, text in number_forms(written)]
+
+
+def test_a_word_without_a_digit_and_a_very_long_one_have_no_forms() -> None:
+    assert number_forms("kettle") == number_forms("1" * 41) == []
+    assert all(len(number_forms(written)) <= MOST_FORMS for written in ("1" * 15, "a1" * 20, "1-" * 20))
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("Yilmaz", "yılmaz"),
+        ("Sorensen", "sørensen"),
+        ("Weiss", "weiß"),
+        ("Strasse", "straße"),
+        ("Lodz", "łodz"),
+        ("Caesar", "cæsar"),
+        ("Sørensen", "sorensen"),
+        ("Straße", "strasse"),
+        ("Colloidoil", "cølloidoil"),
+    ],
+)
+def test_a_name_has_forms_with_letters_that_keyboards_lack(written: str, form: str) -> None:
+    assert ("term", form) in letter_forms(written)
+
+
+def test_many_replaceable_letters_are_replaced_one_at_a_time() -> None:
+    assert [text for _, text in letter_forms("Colloidoil")][:2] == ["cølloidoil", "cołloidoil"]
+    assert letter_forms("W118") == letter_forms("ol") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "form"),
+    [
+        ("276 098 106 234 517", ("term", "276098106234517")),
+        ("the R 551032 receipt", ("term", "r551032")),
+        ("a bottle of 14.2 kg", ("phrase", "14 2kg")),
+        ("(0171) 552-3981", ("phrase", "0171552 3981")),
+    ],
+)
+def test_adjacent_words_with_a_digit_may_be_one_word(query: str, form: tuple[str, str]) -> None:
+    assert form in [each.form for each in joined_forms(parse(query, keep_short=True))]
+
+
+@pytest.mark.parametrize("query", ["green tea", "flat AND 5", "the 5", "5 - 6", "two cups of 5"])
+def test_words_without_a_digit_operators_stopwords_and_signs_are_not_joined(query: str) -> None:
+    assert joined_forms(parse(query, keep_short=True)) == []
