@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
+from recollect.query.dates import rolled
 from recollect.query.time_intervals import DAY, latest, month, period, yearly
 from recollect.query.time_tokens import PHRASE_GAPS, Mention, TokenizedText, relative_before, year_after
 from recollect.query.time_words import (
@@ -70,7 +71,7 @@ def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 def _weeks(year: int, number: int) -> list[tuple[datetime, datetime]]:
     """Return the bounds of a numbered week of a year; none if the year has no such week."""
-    first = period("week", datetime(year, 1, 4, tzinfo=UTC))[0]  # 4 January is always in week 1
+    first = period("week", rolled(year, 1, 4))[0]  # 4 January is always in week 1
     start = first + 7 * (number - 1) * DAY
     return [(start, start + 7 * DAY)] if number >= 1 and start.isocalendar().year == year else []
 
@@ -103,12 +104,12 @@ def feasts(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 def _feast(feast: str, year: int) -> tuple[datetime, datetime]:
     """Return the days of a feast: 24 to 26 December, 31 December and 1 January, Good Friday to Easter Monday."""
     if feast == "christmas":
-        start = datetime(year, 12, 24, tzinfo=UTC)
+        start = rolled(year, 12, 24)
         return start, start + 3 * DAY
     if feast == "easter":
         sunday = easter(year)
         return sunday - 2 * DAY, sunday + 2 * DAY
-    eve = datetime(year if feast == "new year's eve" else year - 1, 12, 31, tzinfo=UTC)
+    eve = rolled(year if feast == "new year's eve" else year - 1, 12, 31)
     return eve, eve + 2 * DAY
 
 
@@ -123,7 +124,7 @@ def easter(year: int) -> datetime:
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
     m = (a + 11 * h + 22 * k) // 451
     number, day_before = divmod(h + k - 7 * m + 114, 31)
-    return datetime(year, number, day_before + 1, tzinfo=UTC)
+    return rolled(year, number, day_before + 1)
 
 
 _CURRENT_PERIOD = re.compile(
