@@ -13,12 +13,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from recollect import arguments
+from recollect.query.stopwords import STOPWORDS
 from recollect.query.time_intervals import DAY, Bounds, TimeInterval, Unit, month, period, shifted
 from recollect.query.time_rules import RANGE_MARKS, count_before, date_mentions, mentions, offset_interval
 from recollect.query.time_tokens import Mention, TokenizedText
-from recollect.query.time_words import TIME_WORDS, UNITS
+from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
 
-__all__ = ["MAX_CHARACTERS", "dates_in_text", "find_time_expressions"]
+__all__ = ["MAX_CHARACTERS", "asks_only_for_times", "dates_in_text", "find_time_expressions"]
 
 MAX_CHARACTERS = 2000
 """How many characters of a text are read."""
@@ -57,6 +58,24 @@ def _resolved(words: TokenizedText, now: datetime) -> tuple[TimeInterval, ...]:
             start = intervals[0].span[0]
             found = [other for other in found if other.span[1] <= start] + intervals  # "last weekend before April 10"
     return tuple(found)
+
+
+def asks_only_for_times(text: str, intervals: Sequence[TimeInterval]) -> bool:
+    """Return whether a text has no word of content besides the times that were found in it.
+
+    >>> now = datetime(2026, 11, 17, tzinfo=UTC)
+    >>> texts = "what happened in May?", "runs in May"
+    >>> [asks_only_for_times(text, find_time_expressions(text, now)) for text in texts]
+    [True, False]
+    """
+    if not intervals or len(text) > MAX_CHARACTERS:
+        return False
+    rest = list(text)
+    for interval in intervals:
+        start, end = interval.span
+        rest[start:end] = " " * (end - start)
+    words = TokenizedText("".join(rest)).lower
+    return all(word in GENERIC_WORDS or word in STOPWORDS for word in words)
 
 
 def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInterval, ...]:

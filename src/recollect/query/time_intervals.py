@@ -68,6 +68,11 @@ class TimeInterval:
         from_start = self.start is None or (other.start is not None and self.start <= other.start)
         return from_start and (self.end is None or (other.end is not None and other.end <= self.end))
 
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the interval as JSON-ready data: what was written, what it was read as, and its bounds."""
+        start, end = (None if bound is None else bound.isoformat() for bound in (self.start, self.end))
+        return {"text": self.text, "label": self.label, "start": start, "end": end}
+
     @property
     def label(self) -> str:
         """The interval in words: a year, a month, a day, or where it begins and ends, both days included."""

@@ -16,6 +16,7 @@ __all__ = [
     "FEAST_STARTS",
     "FORTNIGHTS",
     "FUTURE_LEADS",
+    "GENERIC_WORDS",
     "HALF_OF",
     "HALVES",
     "LONGEST_FEAST",
@@ -302,3 +303,18 @@ TIME_WORDS = (
     | {word for phrase in PHRASES for word in phrase.split()[:1] if " " not in phrase}
 )
 """At least one of these, or a digit, is in every text that names a time."""
+
+GENERIC_WORDS = frozenset(
+    (
+        "what happened happen happens happening did do done doing was were is there went gone going on show me list "
+        "tell give find get note notes noted entry entries memory memories everything anything something all write "
+        "wrote written down record recorded from of in at during since until the my our we i you us any about up to by "
+        "day days date week "
+        "was ist war gab geschah passiert passierte los habe haben hat ich wir gemacht getan notiz notizen alles zeig "
+        "mir am im vom "
+        "qu est ce qui s passé fait ai je nous avons tout il a y eu que quoi en le la du "
+        "qué pasó pasado ocurrió hice hicimos notas todo el de "
+        "wat er gebeurd gebeurde gedaan deed ik wij notities toon"
+    ).split()
+)
+"""Words of a question that asks for nothing in particular."""

@@ -12,6 +12,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from recollect.model import Candidate
+from recollect.query import TimeInterval
 from recollect.ranking import ConfidenceEvidence, Loan
 
 __all__ = ["Attempt", "Context", "StageRun", "StemOnly", "Trace", "recomputed_score"]
@@ -133,6 +134,10 @@ class Trace:
     """The terms that the query excludes, as they were written; no leg returns a note that holds one."""
     date_hints: tuple[str, ...] = ()
     """The dates that the query's relative times were taken for."""
+    times: tuple[TimeInterval, ...] = ()
+    """The times that the query names, as they were read."""
+    time_only: bool = False
+    """Whether the query was taken to ask for nothing but a time."""
     graph_elapsed: float = 0.0
     graph_count: int = 0
     """How many notes connections led to."""
@@ -184,6 +189,8 @@ class Trace:
             "fusion": dict(self.fusion),
             "excluded": list(self.excluded),
             "dateHints": list(self.date_hints),
+            "times": [time.to_dict() for time in self.times],
+            "timeOnly": self.time_only,
             "contextElapsed": self.context_elapsed,
             "graphElapsed": self.graph_elapsed,
             "graphCount": self.graph_count,
