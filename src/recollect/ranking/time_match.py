@@ -1,7 +1,7 @@
 """Time match: boost notes of the time that the query names.
 
-A note is of a time if it was created then or if its text names a date within it. The boost is a bounded factor, so that
-a date alone does not put an unrelated note first.
+A note is of a time if it was created then or if its text names a date within it. The boost is bounded, so that a date
+alone does not put an unrelated note before one that clearly answers the query.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from recollect.ranking.stage import Effect, clamp, rescore
 __all__ = ["DEFAULT_TIME_BOOST", "boost_time_matches", "time_match"]
 
 DEFAULT_TIME_BOOST = 0.5
-"""The share of its score, or of the best score, that a note of the time that the query names gains."""
+"""The share of its score, or of the most possible score, that a note of the time that the query names gains."""
 
 Combination: TypeAlias = Literal["multiply", "add"]
 
@@ -48,10 +48,11 @@ def boost_time_matches(
 ) -> list[Candidate]:
     """Return ``candidates`` with each score multiplied by ``1 + boost * time_match``, or with that share added.
 
-    With ``combine="add"``, ``boost * time_match * best`` is added, where ``best`` is the highest score of the list: of
-    notes about the same thing the one of that time comes first, even if its own score is near 0; a lead of more than
-    ``boost * best`` stays. With ``time_only``, the query asks for nothing but a time: ``2 * best * time_match`` is
-    added, so that all notes of that time come first.
+    With ``combine="add"``, ``time_match * min(best, boost * ceiling)`` is added, where ``best`` is the highest score of
+    the list and ``ceiling`` the most that fusion could have given, or ``best`` before fusion. Where no note stands out,
+    because all are about the same thing, the time decides; a lead of more than ``boost * ceiling`` stays. With
+    ``time_only``, the query asks for nothing but a time: ``2 * best`` is added to notes of that time, so that they come
+    first, and ``best * time_match`` to those near it.
 
     Times are read by :func:`~recollect.query.find_time_expressions`, relative to ``now``; with ``events``, "before the
     move" is read as well, if the candidates date the move. A query that names no time leaves the list as it was.
@@ -74,7 +75,8 @@ def boost_time_matches(
     if not (intervals or event.intervals) or not strength:
         return found
     best = max((candidate.score for candidate in found), default=0.0)
-    share = _ALONE * (best if best > 0 else 1.0) if time_only else strength * max(best, 0.0)
+    ceiling = max((candidate.ceiling for candidate in found if candidate.ceiling is not None), default=best)
+    share = _ALONE * (best if best > 0 else 1.0) if time_only else max(0.0, min(best, strength * ceiling))
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         own = () if candidate.id in event.sources else event.intervals  # the move is not before the move
@@ -100,7 +102,7 @@ def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float
 
     >>> march = find_time_expressions("in March", datetime(2026, 11, 17))
     >>> time_match(Candidate("n", created_at="2026-04-04T12:00:00Z"), march)
-    0.7666666666666666
+    0.7333333333333334
     >>> time_match(Candidate("n", content="Signed on 2026-03-09."), march)
     1.0
     """

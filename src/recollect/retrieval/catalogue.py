@@ -56,7 +56,7 @@ DEFAULT = Preset(
     stages=(
         StageRules("session", {"weight": 0.33}),
         StageRules("turns", {"speaker": 0.3, "asks": 0.1, "length": 0.1}),
-        StageRules("time_match", {"boost": 0.7, "combine": "add"}),
+        StageRules("time_match", {"boost": 0.3, "combine": "add"}),
         StageRules("replaced", {"factor": 0.5}),
         StageRules("exact_term", {"most": 10, "lead": 0.25}),
         StageRules("duplicates"),
