@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Step
+from recollect.query import find_time_expressions
 from recollect.ranking import ConfidenceEvidence, Loan
 from recollect.retrieval import Attempt, Context, FusionRules, Preset, StageRules, StageRun, Trace, presets
 from recollect.retrieval.rules import Section
@@ -119,6 +121,8 @@ def test_every_field_of_a_trace_is_described() -> None:
         excluded=("coffee",),
         fusion=FusionRules().to_dict(),
         date_hints=("2026/04/04",),
+        times=find_time_expressions("yesterday", datetime(2026, 4, 5, tzinfo=UTC)),
+        time_only=True,
         graph_elapsed=1.0,
         graph_count=1,
         graph_skipped_reason="none",

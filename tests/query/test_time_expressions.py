@@ -175,6 +175,112 @@ def test_a_time_expression_becomes_an_interval(text: str, expected: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("half a year ago", "2026-04-22 to 2026-06-11"),
+        ("vor einem halben Jahr", "2026-04-22 to 2026-06-11"),
+        ("hace medio año", "2026-04-22 to 2026-06-11"),
+        ("een half jaar geleden", "2026-04-22 to 2026-06-11"),
+        ("a fortnight ago", "2026-10-30 to 2026-11-07"),
+        ("the past fortnight", "2026-11-03 to 2026-11-17"),
+        ("a fortnight before 2026-10-09", "2026-09-21 to 2026-09-29"),
+        ("fifteen days ago", "2026-10-31 to 2026-11-04"),
+        ("twenty days ago", "2026-10-25 to 2026-10-31"),
+        ("vor fünfzehn Tagen", "2026-10-31 to 2026-11-04"),
+        ("sixty days ago", "2026-09-09 to 2026-09-27"),
+        ("Monday to Wednesday", "2026-11-09 to 2026-11-11"),
+        ("from Monday to Wednesday", "2026-11-09 to 2026-11-11"),
+        ("what did I eat Monday to Wednesday?", "2026-11-09 to 2026-11-11"),
+        ("Mon-Wed", "2026-11-09 to 2026-11-11"),
+        ("von Montag bis Mittwoch", "2026-11-09 to 2026-11-11"),
+        ("mon to wed", "2026-11-09 to 2026-11-11"),
+        ("Friday to Monday", "2026-11-13 to 2026-11-16"),
+        ("lundi à mercredi", "2026-11-09 to 2026-11-11"),
+        ("the week before last", "2026-11-02 to 2026-11-08"),
+        ("the weekend before last", "2026-11-07 to 2026-11-08"),
+        ("vorletzte Woche", "2026-11-02 to 2026-11-08"),
+        ("vorletzten Monat", "September 2026"),
+        ("voorvorige week", "2026-11-02 to 2026-11-08"),
+        ("la semana antepasada", "2026-11-02 to 2026-11-08"),
+        ("the week after next", "2026-11-30 to 2026-12-06"),
+        ("vergangene Woche", "2026-11-09 to 2026-11-15"),
+        ("letztes Wochenende", "2026-11-14 to 2026-11-15"),
+        ("last Christmas", "2025-12-24 to 2025-12-26"),
+        ("what did we eat at Christmas?", "2025-12-24 to 2025-12-26"),
+        ("letzte Weihnachten", "2025-12-24 to 2025-12-26"),
+        ("an Weihnachten", "2025-12-24 to 2025-12-26"),
+        ("Noël dernier", "2025-12-24 to 2025-12-26"),
+        ("à Noël", "2025-12-24 to 2025-12-26"),
+        ("afgelopen kerst", "2025-12-24 to 2025-12-26"),
+        ("met kerst", "2025-12-24 to 2025-12-26"),
+        ("en navidad", "2025-12-24 to 2025-12-26"),
+        ("la navidad pasada", "2025-12-24 to 2025-12-26"),
+        ("last Easter", "2026-04-03 to 2026-04-06"),
+        ("Easter 2025", "2025-04-18 to 2025-04-21"),
+        ("at Easter", "2026-04-03 to 2026-04-06"),
+        ("since Easter", "the time since 2026-04-03"),
+        ("before Christmas", "the time before 2025-12-24"),
+        ("last New Year's Eve", "2025-12-31 to 2026-01-01"),
+        ("at New Year", "2025-12-31 to 2026-01-01"),
+        ("New Year 2026", "2025-12-31 to 2026-01-01"),
+        ("New Year's Eve 2025", "2025-12-31 to 2026-01-01"),
+        ("next Christmas", "2026-12-24 to 2026-12-26"),
+        ("11.11.", "2026-11-11"),
+        ("Was war am 11.11.?", "2026-11-11"),
+        ("KW 46", "2026-11-09 to 2026-11-15"),
+        ("in KW 3", "2026-01-12 to 2026-01-18"),
+        ("week 46", "2026-11-09 to 2026-11-15"),
+        ("2026-W46", "2026-11-09 to 2026-11-15"),
+        ("week 46 of 2025", "2025-11-10 to 2025-11-16"),
+        ("KW 46/2025", "2025-11-10 to 2025-11-16"),
+        ("week 50", "2025-12-08 to 2025-12-14"),
+        ("Anfang des Jahres", "2026-01-01 to 2026-05-02"),
+        ("at the beginning of the year", "2026-01-01 to 2026-05-02"),
+        ("end of the month", "2026-11-21 to 2026-11-30"),
+        ("Ende des Monats", "2026-11-21 to 2026-11-30"),
+        ("début de l'année", "2026-01-01 to 2026-05-02"),
+        ("a principios de año", "2026-01-01 to 2026-05-02"),
+        ("begin van het jaar", "2026-01-01 to 2026-05-02"),
+        ("im ersten Quartal", "2026-01-01 to 2026-03-31"),
+        ("first quarter", "2026-01-01 to 2026-03-31"),
+        ("the first quarter of last year", "2025-01-01 to 2025-03-31"),
+        ("1. Quartal 2025", "2025-01-01 to 2025-03-31"),
+        ("premier trimestre", "2026-01-01 to 2026-03-31"),
+        ("primer trimestre de 2025", "2025-01-01 to 2025-03-31"),
+        ("eerste kwartaal", "2026-01-01 to 2026-03-31"),
+        ("Q1 2026", "2026-01-01 to 2026-03-31"),
+        ("q1 2026", "2026-01-01 to 2026-03-31"),
+        ("10/2026", "October 2026"),
+        ("in two weeks", "2026-11-27 to 2026-12-05"),
+        ("what is due in two weeks?", "2026-11-27 to 2026-12-05"),
+        ("in zwei Wochen", "2026-11-27 to 2026-12-05"),
+        ("dans deux semaines", "2026-11-27 to 2026-12-05"),
+        ("over twee weken", "2026-11-27 to 2026-12-05"),
+        ("qu'ai-je fait hier ?", "2026-11-16"),
+        ("begin oktober", "2026-10-01 to 2026-10-11"),
+        ("a principios de octubre", "2026-10-01 to 2026-10-11"),
+        ("eind vorig jaar", "2025-09-01 to 2025-12-31"),
+        ("begin mei", "2026-05-01 to 2026-05-11"),
+        ("a finales de mayo", "2026-05-21 to 2026-05-31"),
+        ("mediados de agosto", "2026-08-11 to 2026-08-21"),
+        ("fin mars", "2026-03-21 to 2026-03-31"),
+        ("Ende März", "2026-03-21 to 2026-03-31"),
+        ("Anfang Mai", "2026-05-01 to 2026-05-11"),
+        ("am vergangenen Freitag", "2026-11-13"),
+        ("letzten Mittwoch", "2026-11-11"),
+        ("vorige maand", "October 2026"),
+        ("1.5.", "2026-05-01"),
+        ("hier soir", "2026-11-16"),
+        ("la semana santa pasada", "2026-04-03 to 2026-04-06"),
+        ("many weeks after March 3", "the time since 2026-03-04"),
+        ("projects that begin in October", "October 2026"),
+    ],
+)
+def test_halves_ranges_feasts_weeks_and_parts_are_read(text: str, expected: str) -> None:
+    assert labels(text) == [expected]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -225,6 +331,26 @@ def test_a_time_expression_becomes_an_interval(text: str, expected: str) -> None
         "before the move",
         "tea NOT 2025-03-01",
         'tea NOT "March 2025"',
+        "half a day ago",
+        "version 11.11.",
+        "week 3",
+        "week 20 of the pregnancy",
+        "2026-W60",
+        "the q4 weights",
+        "how many did I run in two weeks?",
+        "hier",
+        "was ist hier?",
+        "wat is hier",
+        "Christmas presents",
+        "Easter eggs recipe",
+        "half past two",
+        "New Year resolution",
+        "Christmas",
+        "open 9 to 5",
+        "the 32.13. build",
+        "begin may I",
+        "am 31.2.",
+        "a last. Christmas-tree",
     ],
 )
 def test_other_text_names_no_time(text: str) -> None:
@@ -255,6 +381,10 @@ def test_several_expressions_come_in_the_order_of_the_text() -> None:
     ]
 
 
+def test_a_quarter_that_has_not_begun_is_that_of_last_year() -> None:
+    assert labels("Q3", datetime(2026, 2, 1, tzinfo=UTC)) == ["2025-07-01 to 2025-09-30"]
+
+
 def test_a_range_that_ends_before_it_starts_is_two_times() -> None:
     assert labels("between 2025-06-01 and 2025-03-01") == ["2025-06-01", "2025-03-01"]
 
@@ -265,7 +395,8 @@ def test_a_weekend_is_the_current_one_on_saturday_and_sunday() -> None:
 
 def test_the_ends_of_the_calendar_are_no_error() -> None:
     assert labels("in 1999", datetime(1, 1, 1, tzinfo=UTC)) == ["1999"]
-    for text in ("last year", "last month", "last week", "yesterday", "recently", "last summer", "March", "4 May"):
+    texts = "last year,last month,last week,yesterday,recently,last summer,March,4 May,KW 46,11.11.,last Easter"
+    for text in texts.split(","):
         labels(text, datetime(1, 1, 1, tzinfo=UTC))
         labels(text.replace("last", "next"), datetime(9999, 12, 31, tzinfo=UTC))
     assert [each.label for each in dates_in_text("4 May", datetime(9999, 12, 31, tzinfo=UTC))] == ["9998-05-04"]
@@ -309,7 +440,8 @@ def test_any_text_at_any_time_gives_ordered_intervals_within_the_text(text: str,
 
 _WORDS = st.sampled_from(
     "before after since until the last next this in on week weekend month may March 2025 9 th october friday two a few "
-    "days ago years summer winter of and between - , from early end yesterday Q3 first year".split()
+    "days ago years summer winter of and between - , from early end yesterday Q3 first year half fortnight Christmas "
+    "Easter Monday to beginning W46 KW 46 11.11. 10/2026 quarter fifteen begin vorletzte Woche hier je".split()
 )
 
 

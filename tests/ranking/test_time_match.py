@@ -12,7 +12,8 @@ from recollect import ArgumentError, Candidate
 from recollect.evaluation import evaluate, load_dataset, paired_difference
 from recollect.query import find_time_expressions
 from recollect.ranking import boost_time_matches, time_match
-from recollect.retrieval import presets
+from recollect.retrieval import Retrieval, presets
+from tests.retrieval.test_accounting import Letters
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 
@@ -27,20 +28,22 @@ def note(created: str | None, name: str = "n", score: float = 1.0, **values: Any
         # March has 31 days: nothing is left 15 days before and behind it
         ("in March", "2026-03-01", 1.0),
         ("in March", "2026-03-31T23:59:59Z", 1.0),
-        ("in March", "2026-04-04", 0.8),
+        ("in March", "2026-04-04", 1 - 4 / 15),
         ("in March", "2026-02-26", 0.8),
-        ("in March", "2026-04-16", 0.0),
+        ("in March", "2026-04-15", 0.0),
         ("in March", "2025-03-14", 0.0),
         # a week decays within three and a half days, a day within two
-        ("last week", "2026-11-16", 1.0 - 0 / 3.5),
-        ("last week", "2026-11-17", 1.0 - 1 / 3.5),
+        ("last week", "2026-11-15", 1.0),
+        ("last week", "2026-11-16", 1.0 - 1 / 3.5),  # the first day after it, at 00:00
+        ("last week", "2026-11-17T18:00:00Z", 1.0 - 2 / 3.5),
+        ("the day before yesterday", "2026-11-16", 0.5),
         ("yesterday", "2026-11-15", 0.5),
         ("yesterday", "2026-11-14", 0.0),
         # open intervals decay within 7 days
         ("since March", "2026-10-01", 1.0),
         ("since March", "2026-02-22", 0.0),
         ("before 2026", "2020-01-01", 1.0),
-        ("before 2026", "2026-01-04T12:00:00Z", 0.5),
+        ("before 2026", "2026-01-04T12:00:00Z", 1 - 4 / 7),
         ("before 2026", "2026-02-01", 0.0),
         ("in March or in May", "2026-05-09", 1.0),
         ("in March", None, 0.0),
@@ -84,10 +87,10 @@ def test_the_factor_is_bounded_by_the_boost_and_the_reason_says_why() -> None:
     assert {each.id: (round(each.score, 6), each.steps[0].reason) for each in found} == {
         "march": (0.6, "created 2026-03-14, within March 2026"),
         "april": (0.5, "no rule of this stage applies"),
-        "soon": (round(0.3 * (1 + 0.5 * (1 - 0.5 / 15)), 6), "created 2026-04-01, less than a day from March 2026"),
-        "next": (round(0.2 * (1 + 0.5 * (1 - 1 / 15)), 6), "created 2026-04-02, a day from March 2026"),
+        "soon": (round(0.3 * (1 + 0.5 * (1 - 1 / 15)), 6), "created 2026-04-01, a day from March 2026"),
+        "next": (round(0.2 * (1 + 0.5 * (1 - 2 / 15)), 6), "created 2026-04-02, 2 days from March 2026"),
         "text": (0.15, "its text names 2026-03-02, within March 2026"),
-        "days": (0.014, "created 2026-04-04, 3 days from March 2026"),
+        "days": (round(0.01 * (1 + 0.5 * (1 - 4 / 15)), 6), "created 2026-04-04, 4 days from March 2026"),
     }
 
 
@@ -108,11 +111,118 @@ def test_a_date_cannot_lift_a_note_that_has_nothing_to_do_with_the_query() -> No
     assert boost_time_matches(notes, query="yesterday", now=NOW)[0].id == "relevant"
 
 
+def test_an_added_boost_decides_where_no_note_stands_out_and_leaves_a_clear_lead() -> None:
+    alike = [note("2026-01-01", "other", 0.25, ceiling=1.0), note("2026-11-16", "dated", 0.01, ceiling=1.0)]
+    (first, second) = boost_time_matches(alike, query="yesterday", now=NOW, combine="add", boost=0.4)
+    assert (first.id, first.score, first.steps[0].addend) == ("dated", 0.26, 0.25)  # no more than the best score
+    assert second.score == 0.25
+    clear = [note("2026-01-01", "relevant", 0.9, ceiling=1.0), note("2026-11-16", "dated", 0.1, ceiling=1.0)]
+    (first, second) = boost_time_matches(clear, query="yesterday", now=NOW, combine="add", boost=0.4)
+    assert (first.id, second.score) == ("relevant", 0.5)
+    (first,) = boost_time_matches([note("2026-11-16", score=-1.0)], query="yesterday", now=NOW, combine="add")
+    assert first.score == -1.0
+    (first,) = boost_time_matches([note("2026-11-16", score=0.5)], query="yesterday", now=NOW, combine="add", boost=0.4)
+    assert first.score == 0.7  # before fusion, the best score is the most possible
+
+
+def test_where_time_alone_is_asked_for_its_notes_come_first_and_then_those_near_it() -> None:
+    notes = [note("2026-01-01", "far", 0.9), note("2026-11-15", "near", 0.5), note("2026-11-16", "dated", 0.0)]
+    found = boost_time_matches(notes, query="yesterday", now=NOW, time_only=True)
+    assert [(each.id, round(each.score, 6)) for each in found] == [("dated", 1.8), ("near", 0.95), ("far", 0.9)]
+    (first,) = boost_time_matches([note("2026-11-16", score=0.0)], query="yesterday", now=NOW, time_only=True)
+    assert first.score == 2.0
+
+
+_RUNS = {
+    "2026-11-16": "Run: 6 km easy along the canal.",
+    "2026-11-03": "Run: tempo, 10 km in 47:10.",
+    "2026-10-09": "Run: hill repeats at the dyke.",
+    "2026-08-15": "Run: on the beach, on holiday.",
+    "2026-03-08": "Run: parkrun, 22:40.",
+    "2026-05-30": "Run: marathon, gave up at 33 km.",
+}
+
+
+@pytest.mark.parametrize("embedder", [None, Letters()])
+@pytest.mark.parametrize(
+    ("query", "day"),
+    [
+        ("what was my run yesterday?", "2026-11-16"),
+        ("run on 9 October", "2026-10-09"),
+        ("what did I run in March?", "2026-03-08"),
+        ("run two weeks ago", "2026-11-03"),
+    ],
+)
+def test_time_decides_in_a_log_of_one_subject(tmp_path: Path, embedder: Any, query: str, day: str) -> None:
+    with recollect.open(tmp_path / "log.db", embedder=embedder) as memory:
+        memory.add_many([{"content": text, "created_at": day, "path": f"{day}.md"} for day, text in _RUNS.items()])
+        assert memory.search(query, question_date="2026-11-17").hits[0].path == f"{day}.md"
+
+
+@pytest.mark.parametrize("embedder", [None, Letters()])
+@pytest.mark.parametrize("query", ["what happened on 11 November?", "2026-11-11", "was war am 11.11.?"])
+def test_a_query_for_a_time_alone_finds_its_notes_beyond_the_pool(tmp_path: Path, embedder: Any, query: str) -> None:
+    with recollect.open(tmp_path / "many.db", embedder=embedder) as memory:
+        many = [{"content": f"What happened: number {n}, it happened.", "created_at": "2026-02-01"} for n in range(60)]
+        rare = [{"content": f"Zebra {n}.", "created_at": "2026-11-11", "path": f"z{n}.md"} for n in range(2)]
+        memory.add_many([*many, *rare, {"content": "Quiz.", "created_at": "2026-11-11", "tags": ["x"]}])
+        result = memory.search(query, question_date="2026-11-17", candidate_k=20, top_k=5)
+        assert {hit.path for hit in result.hits[:3]} >= {"z0.md", "z1.md"}
+        assert result.trace.time_only
+        told = result.trace.to_dict()
+        assert told["timeOnly"] is True
+        assert [time["label"] for time in told["times"]] == ["2026-11-11"]
+        assert "2026-11-11, and nothing else was asked for" in result.explain(width=200)
+        only = memory.search(query, question_date="2026-11-17", candidate_k=20, filters={"tags": ["x"]})
+        assert [hit.content for hit in only] == ["Quiz."]
+
+
+def test_a_query_for_more_than_a_time_says_which_time_was_read(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Run: in the rain.", created_at="2020-01-01")
+        result = memory.search("run last week or since March", question_date="2026-11-17")
+        assert not result.trace.time_only
+        lines = result.explain().splitlines()
+        assert "time         last week: 2026-11-09 to 2026-11-15" in lines
+        assert "             since March: the time since 2026-03-01" in lines
+        times = result.trace.to_dict()["times"]
+        assert times[1] == {
+            "text": "since March",
+            "label": "the time since 2026-03-01",
+            "start": "2026-03-01T00:00:00+00:00",
+            "end": None,
+        }
+        assert not memory.search('"last week"', question_date="2026-11-17").trace.time_only
+        assert not memory.search("last week", preset="memini", question_date="2026-11-17").trace.times
+
+
+def test_an_index_that_cannot_list_its_notes_is_searched_as_it_is() -> None:
+    class Index:
+        def search_text(self, *_: Any, **__: Any) -> list[Candidate]:
+            return [Candidate("n1", content="August.", score=1.0)]
+
+        def search_vectors(self, *_: Any, **__: Any) -> list[Candidate]:
+            return []
+
+    class Failing(Index):
+        def page(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("gone")
+
+    assert [hit.id for hit in Retrieval(Index()).search("in August")] == ["n1"]  # type: ignore[arg-type]
+    result = Retrieval(Failing()).search("in August")  # type: ignore[arg-type]
+    assert [hit.id for hit in result] == ["n1"]
+    assert any("notes of the time that was asked for are missing: " in warning for warning in result.warnings)
+
+
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ArgumentError, match="^boost: must be at least 0, got -1"):
         boost_time_matches([], query="yesterday", now=NOW, boost=-1)
     with pytest.raises(ArgumentError, match="^events: must be true or false, got 'no'"):
         boost_time_matches([], query="yesterday", now=NOW, events="no")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="^time_only: must be true or false, got 1"):
+        boost_time_matches([], query="yesterday", now=NOW, time_only=1)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="^combine: "):
+        boost_time_matches([], query="yesterday", now=NOW, combine="max")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^query: must be a string"):
         boost_time_matches([], query=None, now=NOW)  # type: ignore[arg-type]
 
@@ -186,22 +296,22 @@ def test_a_search_in_the_default_preset_uses_the_question_date(tmp_path: Any) ->
         ):
             (hit, *_) = memory.search(query, question_date=asked)
             assert hit.path == first
-            assert any(step.stage == "time match" and step.factor > 1 for step in hit.candidate.steps)
+            assert any(step.stage == "time match" and step.addend > 0 for step in hit.candidate.steps)
         assert memory.search("dentist", now=NOW).hits[0].candidate.steps[-1].stage != "time match"
 
 
 def test_near_misses_fall_with_the_distance() -> None:
     intervals = find_time_expressions("in March", NOW)
     end = datetime(2026, 4, 1, tzinfo=UTC)
-    values = [time_match(Candidate("n", created_at=end + timedelta(days=days)), intervals) for days in range(20)]
+    values = [time_match(Candidate("n", created_at=end + timedelta(days=days)), intervals) for days in range(-1, 20)]
     assert values == sorted(values, reverse=True)
-    assert values[0] == 1.0
+    assert values[:2] == [1.0, 1 - 1 / 15]
     assert values[-1] == 0.0
 
 
 def test_the_stage_helps_on_the_temporal_set_and_leaves_queries_without_a_time_alone(tmp_path: Path) -> None:
     dataset = load_dataset(Path(__file__).parents[2] / "studies" / "temporal")
-    assert len(dataset.questions) == 111
+    assert len(dataset.questions) == 129
     default = presets()["default"]
     stages = tuple(rules for rules in default.stages if rules.stage != "time_match")
     without, with_stage = evaluate(

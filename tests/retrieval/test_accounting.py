@@ -85,6 +85,7 @@ _stages = st.sampled_from(
         {"stage": "temporal", "combine": "multiply"},
         {"stage": "temporal_boost"},
         {"stage": "time_match", "boost": 0.7},
+        {"stage": "time_match", "combine": "add"},
         {"stage": "importance", "slope": 0.5},
         {"stage": "exact_match", "bonus": 0.3},
         {"stage": "session", "weight": 0.7},

@@ -13,11 +13,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from recollect import arguments
+from recollect.query.stopwords import STOPWORDS
 from recollect.query.time_intervals import DAY, Bounds, TimeInterval, Unit, month, period, shifted
-from recollect.query.time_rules import Mention, TokenizedText, date_mentions, mentions, number_before, offset_interval
-from recollect.query.time_words import TIME_WORDS, UNITS
+from recollect.query.time_rules import RANGE_MARKS, count_before, date_mentions, mentions, offset_interval
+from recollect.query.time_tokens import Mention, TokenizedText
+from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
 
-__all__ = ["MAX_CHARACTERS", "dates_in_text", "find_time_expressions"]
+__all__ = ["MAX_CHARACTERS", "asks_only_for_times", "dates_in_text", "find_time_expressions"]
 
 MAX_CHARACTERS = 2000
 """How many characters of a text are read."""
@@ -56,6 +58,24 @@ def _resolved(words: TokenizedText, now: datetime) -> tuple[TimeInterval, ...]:
             start = intervals[0].span[0]
             found = [other for other in found if other.span[1] <= start] + intervals  # "last weekend before April 10"
     return tuple(found)
+
+
+def asks_only_for_times(text: str, intervals: Sequence[TimeInterval]) -> bool:
+    """Return whether a text has no word of content besides the times that were found in it.
+
+    >>> now = datetime(2026, 11, 17, tzinfo=UTC)
+    >>> texts = "what happened in May?", "runs in May"
+    >>> [asks_only_for_times(text, find_time_expressions(text, now)) for text in texts]
+    [True, False]
+    """
+    if not intervals or len(text) > MAX_CHARACTERS:
+        return False
+    rest = list(text)
+    for interval in intervals:
+        start, end = interval.span
+        rest[start:end] = " " * (end - start)
+    words = TokenizedText("".join(rest)).lower
+    return all(word in GENERIC_WORDS or word in STOPWORDS for word in words)
 
 
 def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInterval, ...]:
@@ -121,7 +141,8 @@ def _ranges(text: str, found: list[Mention]) -> list[Mention]:
         if first is not None:
             gap = text[first.end : mention.start]
             lead = _search_before(_RANGE_LEAD, text, first.start)
-            if _RANGE.fullmatch(gap) and (lead or gap.strip() in _DASHES):
+            weekdays = first.weekday is not None and mention.weekday is not None and gap.strip().lower() in RANGE_MARKS
+            if _RANGE.fullmatch(gap) and (lead or weekdays or gap.strip() in _DASHES):
                 start, end = _start_before(first, mention), mention.bounds[-1][1]
                 if start < end:
                     begin = lead.start() if lead else first.start
@@ -132,8 +153,10 @@ def _ranges(text: str, found: list[Mention]) -> list[Mention]:
 
 
 def _start_before(first: Mention, last: Mention) -> datetime:
-    """Return when a range starts; a month or day without a year is the last one before the range's end."""
+    """Return when a range starts; a weekday, month or day without a year is the last one before the range's end."""
     start, end = first.bounds[0][0], last.bounds[-1][0]
+    if first.weekday is not None and last.weekday is not None:
+        return end - (last.weekday - first.weekday) % 7 * DAY
     if first.yearless:
         number, day_of_month = first.yearless
         starts = [month(end.year - back, number)[0] + (max(day_of_month, 1) - 1) * DAY for back in (0, 1)]
@@ -142,9 +165,12 @@ def _start_before(first: Mention, last: Mention) -> datetime:
 
 
 _PART = (
-    r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start)\s+of|anfang|début)|"
-    r"(?P<middle>mid|(?:the\s+)?middle\s+of|mitte|mi)|"
-    r"(?P<late>late|(?:(?:towards?|at|by)\s+)?(?:the\s+)?end\s+of|ende|fin))(?:\s+in)?[\s-]+(?:the\s+)?$"
+    r"\b(?:(?P<early>early|(?:the\s+)?(?:beginning|start)\s+of|anfang|début|begin(?!\s+in)(?:\s+van)?|"
+    r"(?:a\s+)?(?:principios?|comienzos|inicios)\s+del?)|"
+    r"(?P<middle>mid|(?:the\s+)?middle\s+of|mitte|mi|milieu|midden|halverwege|(?:a\s+)?mediados\s+del?)|"
+    r"(?P<late>late|(?:(?:towards?|at|by)\s+)?(?:the\s+)?end\s+of|ende|einde?(?:\s+van)?|"
+    r"(?:a\s+)?(?:finales|fines)\s+del?|fin))"
+    r"(?:\s+in)?[\s-]+(?:the\s+|des\s+|der\s+|du\s+|de\s+la\s+|la\s+|de\s+l['’]|het\s+|de\s+)?$"
 )
 _BORDER = r"\s+(?:(?P<before>before|prior\s+to)|after|following)\s+(?:the\s+)?$"
 _WEEK_OF = r"\b(?:the\s+)?(?P<unit>week|weekend)\s+of\s+(?:the\s+)?$"
@@ -201,9 +227,10 @@ def _at_distance(text: str, border: re.Match[str], mention: Mention) -> list[Tim
     offset = max(0, border.start() - _LONGEST_LEAD)
     words = TokenizedText(text[offset : border.start()])
     index = len(words.lower) - 1
-    unit = UNITS.get(words.at(index))
-    first, number = number_before(words, index)
-    if unit is None or (number is None and words.before(index) not in ("the", "last")):
+    if words.at(index) not in UNITS:
+        return []
+    first, unit, number = count_before(words, index)
+    if number is None and words.before(index) not in ("the", "last"):
         return []
     begin = offset + words.spans[first if number else index - 1][0]
     bounds = [_beside(*each, unit, number, before=bool(border["before"])) for each in mention.bounds]

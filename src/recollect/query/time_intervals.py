@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
 from recollect.query.dates import MONTHS, rolled
 
-__all__ = ["DAY", "Bounds", "TimeInterval", "Unit", "day", "last_weekday", "month", "period", "season", "shifted"]
+__all__ = [
+    "DAY",
+    "Bounds",
+    "TimeInterval",
+    "Unit",
+    "day",
+    "last_weekday",
+    "latest",
+    "month",
+    "period",
+    "season",
+    "shifted",
+    "yearly",
+]
 
 DAY = timedelta(days=1)
 
@@ -53,6 +67,11 @@ class TimeInterval:
         """Return whether all of another interval lies within this one."""
         from_start = self.start is None or (other.start is not None and self.start <= other.start)
         return from_start and (self.end is None or (other.end is not None and other.end <= self.end))
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the interval as JSON-ready data: what was written, what it was read as, and its bounds."""
+        start, end = (None if bound is None else bound.isoformat() for bound in (self.start, self.end))
+        return {"text": self.text, "label": self.label, "start": start, "end": end}
 
     @property
     def label(self) -> str:
@@ -136,3 +155,27 @@ def last_weekday(moment: datetime, weekday: int) -> datetime:
     """
     today = day(moment)[0]
     return today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
+
+
+def yearly(
+    now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], offset: int
+) -> tuple[datetime, datetime]:
+    """Return a yearly period: the last that is over (``offset`` -1), that of this year (0), or the next to begin (1).
+
+    >>> yearly(datetime(2026, 11, 17, tzinfo=UTC), lambda year: month(year, 12), -1)[0].date().isoformat()
+    '2025-12-01'
+    """
+    years = [in_year(now.year + distance) for distance in range(-2, 3)]
+    if offset < 0:
+        return max(bounds for bounds in years if bounds[1] <= now)
+    return years[2] if offset == 0 else min(bounds for bounds in years if bounds[0] > now)
+
+
+def latest(now: datetime, in_year: Callable[[int], tuple[datetime, datetime]]) -> tuple[datetime, datetime]:
+    """Return the latest of a yearly period that has begun.
+
+    >>> latest(datetime(2026, 12, 2, tzinfo=UTC), lambda year: month(year, 12))[0].date().isoformat()
+    '2026-12-01'
+    """
+    years = (in_year(now.year + distance) for distance in (1, 0, -1))
+    return next(bounds for bounds in years if bounds[0] <= now)

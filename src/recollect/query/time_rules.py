@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from recollect.query.time_intervals import DAY, Unit, day, last_weekday, month, period, season, shifted
+from recollect.query.time_calendar import calendar_weeks, current_periods, feasts, quarters, short_dates
+from recollect.query.time_intervals import DAY, Unit, day, last_weekday, month, period, season, shifted, yearly
+from recollect.query.time_tokens import PHRASE_GAPS, Mention, TokenizedText, is_year, relative_before, year_after
 from recollect.query.time_words import (
     AGO,
     AGO_BEFORE,
+    ARTICLES,
     CERTAIN_MONTHS,
+    FORTNIGHTS,
+    FRENCH,
+    FUTURE_LEADS,
+    HALF_OF,
+    HALVES,
+    HIER,
     LONGEST_PHRASE,
     MONTH_LEADS,
     MONTH_NUMBERS,
+    NOT_FRENCH,
     NUMBERS,
     ORDINALS,
     PAST,
@@ -36,8 +45,8 @@ from recollect.query.time_words import (
 )
 
 __all__ = [
-    "Mention",
-    "TokenizedText",
+    "RANGE_MARKS",
+    "count_before",
     "date_mentions",
     "mentions",
     "number_before",
@@ -47,75 +56,10 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
-class Mention:
-    """A time as it was written, and what it means."""
-
-    start: int
-    """Where it begins in the text."""
-    end: int
-    bounds: list[tuple[datetime, datetime]]
-    yearless: tuple[int, int] | None = None
-    """Month and first day (0: the whole month), if no year was written."""
-    certain: bool = True
-    """Whether it is a time by itself; if not, it counts only as one end of a range."""
-    ranged: bool = False
-    """Whether it is a range, such as "from March to May"."""
-
-
-class TokenizedText:
-    """The words and numbers of a text, in lower case, and their offsets."""
-
-    __slots__ = ("lower", "spans", "text")
-
-    def __init__(self, text: str) -> None:
-        """Split a text into runs of letters and runs of digits."""
-        self.text = text
-        matches = list(_WORD.finditer(text))
-        self.lower = [match[0].lower() for match in matches]
-        self.spans = [match.span() for match in matches]
-
-    def at(self, index: int) -> str:
-        """Return a word in lower case; empty if there is no such index."""
-        return self.lower[index] if 0 <= index < len(self.lower) else ""
-
-    def written(self, index: int) -> str:
-        """Return a word as it was written."""
-        start, end = self.spans[index]
-        return self.text[start:end]
-
-    def gap(self, index: int) -> str:
-        """Return the text between a word and the next, or the rest of the text after the last word."""
-        end = self.spans[index][1]
-        return self.text[end : self.spans[index + 1][0]] if index + 1 < len(self.spans) else self.text[end:]
-
-    def spaced(self, index: int) -> bool:
-        """Return whether only white space is between a word and the next."""
-        return 0 <= index < len(self.spans) - 1 and self.gap(index).isspace()
-
-    def before(self, index: int) -> str:
-        """Return the word before one, if only white space is between them."""
-        return self.lower[index - 1] if index and self.spaced(index - 1) else ""
-
-    def two_before(self, index: int) -> str:
-        """Return the two words before one."""
-        first = self.before(index - 1) if index else ""
-        return f"{first} {self.before(index)}" if first else ""
-
-    def ends_clause(self, index: int) -> bool:
-        """Return whether a word is the last of its sentence or clause."""
-        gap = self.gap(index).lstrip()
-        return gap[:1] in _CLAUSE_ENDS if gap else index == len(self.spans) - 1
-
-
-_WORD = re.compile(r"\d+|[^\W\d_]+")
-_CLAUSE_ENDS = frozenset("?.!,;:)")
-
-
 def mentions(words: TokenizedText, now: datetime) -> list[Mention]:
     """Return the times that a text names, in the order of the text; of two that overlap, the earlier rule's."""
     found = _Claims(_numeric_dates(words))
-    for find in (_weeks_of_months, _named_dates, _quarters, _counted, _phrases, _weekdays, _seasons, _months, _years):
+    for find in _RULES:
         found.add(find(words, now))
     return sorted(found.mentions, key=lambda mention: mention.start)
 
@@ -198,22 +142,6 @@ def _indexes(words: TokenizedText, table: Iterable[str]) -> list[int]:
     return [index for index, word in enumerate(words.lower) if word in known]
 
 
-def _year_after(words: TokenizedText, index: int) -> int:
-    """Return the index of the year after a word, with "of" or a comma between them or not; 0 if there is none."""
-    year_index = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
-    if year_index >= len(words.spans) or not _JOINED.fullmatch(words.gap(index)):
-        return 0
-    return year_index if _is_year(words, year_index) else 0
-
-
-_JOINED = re.compile(r"\.?,?\s*")
-
-
-def _is_year(words: TokenizedText, index: int) -> bool:
-    word = words.at(index)
-    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20") and not words.gap(index)[:1].isalpha()
-
-
 def _is_day(words: TokenizedText, index: int) -> bool:
     word = words.at(index)
     return 0 < len(word) <= 2 and word.isdecimal() and 1 <= int(word) <= 31
@@ -249,7 +177,7 @@ def _day_after(words: TokenizedText, index: int, now: datetime) -> Mention | Non
     last, until = day_index + ordinal, 0
     if words.gap(last).strip() in ("-", "–") and _is_day(words, last + 1):
         last, until = last + 1, int(words.at(last + 1))
-    if not _year_after(words, last) and (_GOES_ON.match(words.gap(last)) or words.at(last + 1) in _COUNTED):
+    if not year_after(words, last) and (_GOES_ON.match(words.gap(last)) or words.at(last + 1) in _COUNTED):
         return None  # a time, a price, "May 4 people"
     stated = ordinal or words.before(index) in _DAY_LEADS
     return _dated(words, (index, last), index, int(words.at(day_index)), until, now, stated=stated)
@@ -272,7 +200,7 @@ def _dated(
     """Return the day of a month, in the year after it or in the latest that fits."""
     number = MONTH_NUMBERS[words.at(index)]
     start, last = span_indexes
-    year = _year_after(words, last)
+    year = year_after(words, last)
     if year:
         bounds = _days(int(words.at(year)), number, first, until)
     elif words.written(index) in _VERBS and not stated:
@@ -288,41 +216,26 @@ _VERBS = frozenset(("may", "mar", "march"))
 
 def _with_year(words: TokenizedText, index: int) -> Mention | None:
     """Read "March 2025"; Mars 2020 is a rover, French months are written small."""
-    year = _year_after(words, index)
+    year = year_after(words, index)
     if not year or words.written(index) == "Mars":
         return None
     bounds = _days(int(words.at(year)), MONTH_NUMBERS[words.at(index)])
     return Mention(words.spans[index][0], words.spans[year][1], bounds)
 
 
-# Quarters, numbers of units, phrases
-
-_QUARTER = re.compile(
-    r"\b(?:(?P<before>(?:19|20)\d\d)\s*[-/]?\s*)?(?:Q(?P<quarter>[1-4])\b|(?P<word>1st|2nd|3rd|4th|first|second|third|fourth)"
-    r"\s+quarter\b)(?:\s*[-/]?\s*(?:(?:of|in)\s+)?(?P<year>(?:19|20)\d\d)\b)?"
-)
-
-
-def _quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    for match in _QUARTER.finditer(words.text):
-        number = int(match["quarter"]) if match["quarter"] else WEEKS_OF_MONTH[match["word"]] + 1
-        year = match["year"] or match["before"]
-        bounds = month(int(year) if year else now.year, 3 * number - 2, 3)
-        if not year and bounds[0] > now:
-            bounds = month(now.year - 1, 3 * number - 2, 3)
-        yield Mention(*match.span(), [bounds])
+# Numbers of units, phrases
 
 
 def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "two weeks ago", "the past two weeks", "in the past month"."""
     for index in _indexes(words, UNITS):
-        mention = _distance(words, index, UNITS[words.at(index)], now)
+        mention = _distance(words, index, now)
         if mention:
             yield mention
 
 
-def _distance(words: TokenizedText, index: int, unit: Unit, now: datetime) -> Mention | None:
-    first, number = number_before(words, index)
+def _distance(words: TokenizedText, index: int, now: datetime) -> Mention | None:
+    first, unit, number = count_before(words, index)
     lead = words.before(first)
     start, end = words.spans[first][0], words.spans[index][1]
     following = words.at(index + 1) if words.spaced(index) else ""
@@ -331,7 +244,8 @@ def _distance(words: TokenizedText, index: int, unit: Unit, now: datetime) -> Me
         rolling = lead == "past" or (lead in PAST and article == "the" and within in _WITHIN)
         if not rolling or unit == "weekend":
             return None
-        return Mention(words.spans[index - 1][0], end, [_up_to_now(now, unit, 1)])
+        length = 2 if words.at(index) in FORTNIGHTS else 1
+        return Mention(words.spans[index - 1][0], end, [_up_to_now(now, unit, length)])
     if following in AGO:
         return Mention(start, words.spans[index + 1][1], [offset_interval(now, unit, number, -1)])
     if lead in AGO_BEFORE or (lead == "a" and words.two_before(first - 1) == "il y"):
@@ -339,10 +253,36 @@ def _distance(words: TokenizedText, index: int, unit: Unit, now: datetime) -> Me
         return Mention(words.spans[before][0], end, [offset_interval(now, unit, number, -1)])
     if following == "from" and words.at(index + 2) in ("now", "today"):
         return Mention(start, words.spans[index + 2][1], [offset_interval(now, unit, number, 1)])
+    if words.at(index) in FUTURE_LEADS.get(lead, ()) and _lies_ahead(words, first, index):
+        return Mention(words.spans[first - 1][0], end, [offset_interval(now, unit, number, 1)])
     return Mention(words.spans[first - 1][0], end, [_up_to_now(now, unit, number[1])]) if lead in PAST else None
 
 
+def _lies_ahead(words: TokenizedText, first: int, index: int) -> bool:
+    """Return whether "in two weeks" is a time, and not how long something took or how often it happens."""
+    clear = words.at(first) not in ARTICLES and words.ends_clause(index)
+    return clear and _DURATION.isdisjoint(words.lower[:first])
+
+
+_DURATION = frozenset("many much often times long did was were have has had oft lange combien fois cuántos".split())
+
+
 _WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
+
+
+def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int, int] | None]:
+    """Return the index at which the number before a unit begins, the unit, and the number's least and greatest value.
+
+    Half a year is 6 months, a fortnight 2 weeks.
+    """
+    unit = UNITS[words.at(index)]
+    for first, text in ((index - 2, words.two_before(index)), (index - 1, words.before(index))):
+        if text in HALVES:
+            return (first, *HALF_OF.get(unit, (unit, None)))
+    first, number = number_before(words, index)
+    if number and words.at(index) in FORTNIGHTS:
+        number = 2 * number[0], 2 * number[1]
+    return first, unit, number
 
 
 def number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, int] | None]:
@@ -398,7 +338,7 @@ def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         name, which = index + 2, WEEKS_OF_MONTH.get(words.before(index))
         number = MONTH_NUMBERS.get(words.at(name)) if words.at(index + 1) in ("of", "in") else None
         if which is not None and number is not None:
-            year = _year_after(words, name)
+            year = year_after(words, name)
             start, end = (_days(int(words.at(year)), number) if year else _latest(now, number))[0]
             week = (end - 7 * DAY, end) if which < 0 else (start + 7 * which * DAY, start + 7 * (which + 1) * DAY)
             yield Mention(words.spans[index - 1][0], words.spans[year or name][1], [week])
@@ -406,12 +346,15 @@ def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "yesterday", "last week", "la semana pasada", "recently" and their like."""
+    if not FRENCH.isdisjoint(words.lower) and NOT_FRENCH.isdisjoint(words.lower):
+        for index in _indexes(words, HIER):
+            yield Mention(*words.spans[index], [period("day", now, -1)])
     index = 0
     while index < len(words.lower):
         longest = min(LONGEST_PHRASE, len(words.lower) - index) if words.lower[index] in PHRASE_STARTS else 0
         length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in PHRASES), 0)
         last = index + length - 1
-        joined = all(words.gap(position) in _PHRASE_GAPS for position in range(index, last))
+        joined = all(words.gap(position) in PHRASE_GAPS for position in range(index, last))
         if length and joined and words.before(index) != "most":  # "most recently" compares
             meaning = PHRASES[" ".join(words.lower[index : last + 1])]
             part = words.before(index)
@@ -424,7 +367,6 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 
 _PARTS = frozenset(("earlier", "later"))
-_PHRASE_GAPS = frozenset((" ", "-", "'", "’"))
 
 
 def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[datetime, datetime]:
@@ -443,27 +385,16 @@ def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[
 # Weekdays, seasons, months and years
 
 
-def _relative(words: TokenizedText, index: int) -> tuple[int, str]:
-    """Return the index at which "last", "this" or "next" before a word begins, and the word in English."""
-    for length, text in ((2, words.two_before(index)), (1, words.before(index))):
-        if text in RELATIVE:
-            return index - length, text
-        if text in PAST:
-            return index - length, "last"
-    if words.spaced(index) and words.at(index + 1) in PAST_AFTER:
-        return index, "last"
-    return index, ""
-
-
 def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield weekdays: the last one before today, or by "this" and "next" that of this week and of the next."""
     for index in _indexes(words, WEEKDAY_NUMBERS):
         weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.written(index)
-        first, relative = _relative(words, index)
+        first, relative = relative_before(words, index)
         last = index + (words.at(index + 1) in PAST_AFTER)
-        stated = bool(relative) or words.before(index) in WEEKDAY_LEADS
+        stated = (bool(relative) or words.before(index) in WEEKDAY_LEADS) and len(name) > 4
         alone = words.ends_clause(last) and (relative or name[0].isupper()) and words.before(index) not in _RECURRING
-        if not alone and (not stated or len(name) <= 4):
+        certain = bool(alone) or stated
+        if not certain and not _in_weekday_range(words, index):
             continue  # "the Monday meeting", "the sun sets"
         if not relative and words.at(index + 1) in _PLURAL:
             continue  # "on Saturday mornings"
@@ -473,8 +404,22 @@ def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             bounds = day(last_weekday(now, weekday) + (14 if now.weekday() == weekday else 7) * DAY)
         else:
             bounds = day(period("week", now, RELATIVE[relative])[0] + weekday * DAY)
-        yield Mention(words.spans[first][0], words.spans[last][1], [bounds])
+        span = words.spans[first][0], words.spans[last][1]
+        yield Mention(*span, [bounds], certain=certain, weekday=None if relative else weekday)
 
+
+def _in_weekday_range(words: TokenizedText, index: int) -> bool:
+    """Return whether a weekday is an end of a range such as "Monday to Wednesday" or "Mon-Wed"."""
+    for first, last in ((index, index + 1), (index, index + 2), (index - 1, index), (index - 2, index)):
+        if first >= 0 and words.at(first) in WEEKDAY_NUMBERS and words.at(last) in WEEKDAY_NUMBERS:
+            between = words.text[words.spans[first][1] : words.spans[last][0]].strip().lower()
+            if between in RANGE_MARKS:
+                return True
+    return False
+
+
+RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
+"""What is between the ends of a range of weekdays."""
 
 _RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
 _PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
@@ -484,8 +429,8 @@ def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield seasons; winter 2025 may be either end of that year, so that it has two readings."""
     for index in _indexes(words, SEASON_STARTS):
         start = SEASON_STARTS[words.at(index)]
-        first, relative = _relative(words, index)
-        year = _year_after(words, index)
+        first, relative = relative_before(words, index)
+        year = year_after(words, index)
         last = year or index + (words.at(index + 1) in PAST_AFTER)
         if year:
             both = _SECOND_YEAR.match(words.text, words.spans[year][1])
@@ -494,7 +439,7 @@ def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             )
             bounds = [season(number, start) for number in years]
         elif relative:
-            bounds = [_yearly(now, lambda number, start=start: season(number, start), relative)]  # type: ignore[misc]
+            bounds = [yearly(now, lambda number, start=start: season(number, start), RELATIVE[relative])]  # type: ignore[misc]
         else:
             lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
             follows = words.text[words.spans[index][1] :]
@@ -509,29 +454,18 @@ _SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
 _NO_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
 
 
-def _yearly(
-    now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], relative: str
-) -> tuple[datetime, datetime]:
-    """Return a yearly period: the last that is over, that of this year, or the next to begin."""
-    years = [in_year(now.year + offset) for offset in range(-2, 3)]
-    offset = RELATIVE[relative]
-    if offset < 0:
-        return max(bounds for bounds in years if bounds[1] <= now)
-    return years[2] if offset == 0 else min(bounds for bounds in years if bounds[0] > now)
-
-
 def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield months without a year: by "last" or "next", else the latest that has begun."""
     for index in _indexes(words, MONTH_NUMBERS):
         number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
-        first, relative = _relative(words, index)
+        first, relative = relative_before(words, index)
         start, end = words.spans[index]
         if relative and not (relative == "this" and name in _VERBS):  # "this may take a while"
-            bounds = [_yearly(now, lambda year, number=number: month(year, number), relative)]  # type: ignore[misc]
+            bounds = [yearly(now, lambda year, number=number: month(year, number), RELATIVE[relative])]  # type: ignore[misc]
             yield Mention(words.spans[first][0], end, bounds)
             continue
         lead = words.before(index)
-        person = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by"))
+        person = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))
         stated = (
             lead in MONTH_LEADS or words.two_before(index) in MONTH_LEADS or words.text[:start].lower().endswith("mid-")
         )
@@ -546,7 +480,7 @@ _POSSESSIVE = re.compile(r"['’]s\b")
 
 def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
     for index in range(len(words.lower)):
-        if _is_year(words, index):
+        if is_year(words, index):
             start, end = words.spans[index]
             around = words.text[max(0, start - 1) : start], words.text[end : end + 1]
             if around[0] in _PART_OF_YEAR or around[1] in _PART_OF_YEAR or _DECIMAL.match(words.text, end):
@@ -558,3 +492,21 @@ def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
 
 _PART_OF_YEAR = frozenset("/:#$€£%_")
 _DECIMAL = re.compile(r"[.,]\d")
+
+
+_RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
+    short_dates,
+    _weeks_of_months,
+    _named_dates,
+    quarters,
+    calendar_weeks,
+    feasts,
+    _counted,
+    current_periods,
+    _phrases,
+    _weekdays,
+    _seasons,
+    _months,
+    _years,
+)
+"""In the order of their precedence."""

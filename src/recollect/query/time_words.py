@@ -9,7 +9,17 @@ from recollect.query.time_intervals import Unit
 __all__ = [
     "AGO",
     "AGO_BEFORE",
+    "ARTICLES",
     "CERTAIN_MONTHS",
+    "FEASTS",
+    "FEAST_LEADS",
+    "FEAST_STARTS",
+    "FORTNIGHTS",
+    "FUTURE_LEADS",
+    "GENERIC_WORDS",
+    "HALF_OF",
+    "HALVES",
+    "LONGEST_FEAST",
     "LONGEST_PHRASE",
     "MONTH_LEADS",
     "MONTH_NUMBERS",
@@ -19,6 +29,7 @@ __all__ = [
     "PAST_AFTER",
     "PHRASES",
     "PHRASE_STARTS",
+    "QUARTERS",
     "RELATIVE",
     "SEASON_LEADS",
     "SEASON_STARTS",
@@ -80,10 +91,11 @@ UNITS: dict[str, Unit] = {}
 """The units of time by their names, in singular and plural."""
 UNITS |= dict.fromkeys("day days tag tage tagen jour jours día días dag dagen".split(), "day")
 UNITS |= dict.fromkeys("week weeks woche wochen semaine semaines semana semanas weken".split(), "week")
-UNITS |= dict.fromkeys("weekend weekends".split(), "weekend")
-UNITS |= dict.fromkeys("month months monat monate monaten mois mes meses maand maanden".split(), "month")
-UNITS |= dict.fromkeys("quarter quarters quartal quartale quartalen".split(), "quarter")
-UNITS |= dict.fromkeys("year years jahr jahre jahren an ans année années año años jaar".split(), "year")
+UNITS |= dict.fromkeys("fortnight fortnights".split(), "week")
+UNITS |= dict.fromkeys("weekend weekends wochenende wochenenden".split(), "weekend")
+UNITS |= dict.fromkeys("month months monat monate monaten monats mois mes meses maand maanden".split(), "month")
+UNITS |= dict.fromkeys("quarter quarters quartal quartale quartalen quartals trimestre kwartaal".split(), "quarter")
+UNITS |= dict.fromkeys("year years jahr jahre jahren jahres an ans année années año años jaar".split(), "year")
 
 _COUNTED = (
     "a an one ein eine einem einer einen un une uno una een",
@@ -98,21 +110,65 @@ _COUNTED = (
     "ten zehn dix diez tien",
     "eleven elf onze once",
     "twelve zwölf douze doce twaalf",
+    "thirteen dreizehn treize trece dertien",
+    "fourteen vierzehn quatorze catorce veertien",
+    "fifteen fünfzehn quinze quince vijftien",
+    "sixteen sechzehn seize dieciséis zestien",
+    "seventeen siebzehn diecisiete zeventien",
+    "eighteen achtzehn dieciocho achttien",
+    "nineteen neunzehn diecinueve negentien",
+    "twenty zwanzig vingt veinte twintig",
+)
+_TENS = (
+    "thirty dreißig dreissig trente treinta dertig",
+    "forty vierzig quarante cuarenta veertig",
+    "fifty fünfzig cinquante cincuenta vijftig",
+    "sixty sechzig soixante sesenta zestig",
+    "seventy siebzig setenta zeventig",
+    "eighty achtzig ochenta tachtig",
+    "ninety neunzig noventa negentig",
 )
 NUMBERS = {word: (number, number) for number, words in enumerate(_COUNTED, 1) for word in words.split()}
 """The least and the greatest number that a word may stand for."""
+NUMBERS |= {word: (10 * tens, 10 * tens) for tens, words in enumerate(_TENS, 3) for word in words.split()}
 NUMBERS |= dict.fromkeys(
     ("couple", "a couple", "a couple of", "couple of", "un par de", "ein paar", "een paar"), (2, 3)
 )
 NUMBERS |= dict.fromkeys(("a few", "few", "einigen", "quelques", "unos", "unas", "enkele"), (2, 5))
-NUMBERS |= {"several": (3, 8), "twenty": (20, 20), "thirty": (30, 30)}
+NUMBERS |= {"several": (3, 8)}
+
+ARTICLES = frozenset(_COUNTED[0].split()) - {"one", "uno"}
+FORTNIGHTS = frozenset(("fortnight", "fortnights"))
+HALVES = frozenset(("half a", "half an", "a half", "einem halben", "ein halbes", "een half", "medio", "un demi"))
+HALF_OF: dict[Unit, tuple[Unit, tuple[int, int]]] = {
+    "week": ("day", (3, 4)),
+    "month": ("week", (2, 2)),
+    "quarter": ("week", (6, 6)),
+    "year": ("month", (6, 6)),
+}
+"""Half of a unit, in a smaller one."""
 
 AGO = frozenset(("ago", "back", "geleden"))
 AGO_BEFORE = frozenset(("vor", "hace"))
+FUTURE_LEADS = {
+    "in": frozenset(
+        "days weeks fortnight fortnights months quarters years week month year tagen wochen monaten jahren".split()
+    ),
+    "dans": frozenset("jours semaines mois ans".split()),
+    "en": frozenset("días semanas meses años".split()),
+    "over": frozenset("dagen weken maanden jaar".split()),
+}
+"""Words before a number and a unit that mean the time so far ahead, and the units that they go with."""
 ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
 WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 
-PAST = frozenset("last past previous letzten letzter letztem letzte vorigen vorige afgelopen".split())
+
+def _declined(*stems: str) -> list[str]:
+    return [f"{stem}{ending}" for stem in stems for ending in ("e", "en", "er", "em", "es")]
+
+
+_GERMAN_PAST = _declined("letzt", "vergangen", "vorig")
+PAST = frozenset(("last", "past", "previous", "afgelopen", "vorig", *_GERMAN_PAST))
 """Before a period, these mean the one that is over."""
 PAST_AFTER = frozenset("dernier dernière passé passée pasado pasada".split())
 """After a period, these mean the same."""
@@ -129,13 +185,46 @@ MONTH_LEADS = frozenset(
     (
         *_OPENING.split(),
         *"in during throughout around early mid late im en".split(),
+        *"anfang mitte ende début fin begin midden eind einde".split(),
         *("end of", "beginning of", "start of", "middle of", "jusqu en", "antes de"),
+        *("principios de", "comienzos de", "inicios de", "mediados de", "finales de", "fines de"),
     )
 )
 """Words before a name of a month that show that it is a month, such as "in" before "may"."""
 WEEKDAY_LEADS = frozenset((*_OPENING.split(), *"on am op el".split()))
 SEASON_LEADS = frozenset((*_OPENING.split(), *"in during over im en au".split()))
 YEAR_LEADS = MONTH_LEADS | {"year", "im jahr", "prior to", "back in"}
+
+FEAST_LEADS = frozenset((*_OPENING.split(), "antes de", *"at over during around on zu an um à en por met bij".split()))
+FEASTS: dict[str, str] = {}
+"""Phrases that name a feast; without a word of ``FEAST_LEADS``, "last" or a year they are no time."""
+FEASTS |= dict.fromkeys(
+    "christmas,xmas,christmas day,christmas eve,weihnachten,noël,navidad,kerst,kerstmis".split(","), "christmas"
+)
+FEASTS |= dict.fromkeys(
+    "easter,easter sunday,easter monday,ostern,pâques,pascua,semana santa,pasen".split(","), "easter"
+)
+FEASTS |= dict.fromkeys(
+    "new year,new years,new year s,new year s day,new years day,neujahr,nouvel an,año nuevo,nieuwjaar".split(","),
+    "new year",
+)
+FEASTS |= dict.fromkeys("new year s eve,new years eve,silvester,nochevieja,oudejaarsavond".split(","), "new year's eve")
+FEAST_STARTS = frozenset(feast.split()[0] for feast in FEASTS)
+LONGEST_FEAST = max(len(feast.split()) for feast in FEASTS)
+
+QUARTERS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "first 1st erste ersten erstes 1. premier 1er primer eerste 1e",
+            "second 2nd zweite zweiten zweites 2. deuxième 2e segundo tweede",
+            "third 3rd dritte dritten drittes 3. troisième 3e tercer derde",
+            "fourth 4th vierte vierten viertes 4. quatrième 4e cuarto vierde",
+        ),
+        1,
+    )
+    for word in words.split()
+}
 
 
 def _phrases() -> dict[str, tuple[str, int]]:
@@ -144,10 +233,31 @@ def _phrases() -> dict[str, tuple[str, int]]:
         for word, offset in RELATIVE.items()
         for unit in ("week", "weekend", "month", "quarter", "year")
     }
+    for unit, names in _PHRASE_UNITS:
+        for offset, adjectives in _PHRASE_ADJECTIVES:
+            found |= {f"{adjective} {name}": (unit, offset) for adjective in adjectives for name in names.split()}
+    for unit in ("week", "weekend", "month", "quarter", "year"):
+        found |= {f"{unit} before last": (unit, -2), f"the {unit} before last": (unit, -2)}
+        found |= {f"{unit} after next": (unit, 2), f"the {unit} after next": (unit, 2)}
     for unit, offset, texts in _PHRASE_TABLE:
         found |= dict.fromkeys((re.sub(r"\W+", " ", text) for text in texts.split(", ")), (unit, offset))
     return found
 
+
+_PHRASE_UNITS = (
+    ("week", "woche week"),
+    ("weekend", "wochenende weekend"),
+    ("month", "monat maand"),
+    ("quarter", "quartal kwartaal"),
+    ("year", "jahr jaar"),
+)
+_PHRASE_ADJECTIVES = (
+    (-2, [*_declined("vorletzt"), "voorvorig", "voorvorige"]),
+    (-1, [*_GERMAN_PAST, "vorig", "afgelopen"]),
+    (0, [*_declined("dies"), "deze", "dit"]),
+    (1, [*_declined("nächst", "kommend"), "volgend", "volgende"]),
+)
+"""German and Dutch words before a unit."""
 
 _PHRASE_TABLE = (
     ("day", -2, "the day before yesterday, day before yesterday, vorgestern, avant-hier, anteayer, eergisteren"),
@@ -159,20 +269,19 @@ _PHRASE_TABLE = (
     ),
     ("day", 1, "tomorrow, demain"),
     ("day", 2, "the day after tomorrow, day after tomorrow, übermorgen, après-demain, overmorgen"),
-    ("week", -1, "letzte woche, letzter woche, vorige woche, la semaine dernière, la semaine passée, la semana pasada"),
-    ("week", -1, "vorige week, afgelopen week"),
-    ("week", 0, "diese woche, dieser woche, cette semaine, esta semana, deze week"),
-    ("week", 1, "nächste woche, nächster woche, la semaine prochaine, la próxima semana, volgende week"),
-    ("weekend", -1, "letztes wochenende, letzten wochenende, le week-end dernier, el fin de semana pasado"),
-    ("weekend", -1, "vorig weekend, afgelopen weekend"),
+    ("day", -1, "hier soir"),
+    ("week", -2, "la semana antepasada"),
+    ("week", -1, "la semaine dernière, la semaine passée, la semana pasada"),
+    ("week", 0, "cette semaine, esta semana"),
+    ("week", 1, "la semaine prochaine, la próxima semana"),
+    ("weekend", -1, "le week-end dernier, el fin de semana pasado"),
     ("the weekend", 0, "over the weekend, on the weekend, at the weekend, am wochenende, ce week-end, dit weekend"),
-    ("month", -1, "letzten monat, letztem monat, le mois dernier, le mois passé, el mes pasado, vorige maand"),
-    ("month", -1, "afgelopen maand"),
-    ("month", 0, "diesen monat, diesem monat, ce mois, ce mois-ci, este mes, deze maand"),
-    ("month", 1, "nächsten monat, nächstem monat, le mois prochain, el próximo mes, volgende maand"),
-    ("year", -1, "letztes jahr, letzten jahr, l'année dernière, l'an dernier, el año pasado, vorig jaar"),
-    ("year", 0, "dieses jahr, diesem jahr, cette année, este año, dit jaar"),
-    ("year", 1, "nächstes jahr, nächsten jahr, l'année prochaine, el próximo año, volgend jaar"),
+    ("month", -1, "le mois dernier, le mois passé, el mes pasado"),
+    ("month", 0, "ce mois, ce mois-ci, este mes"),
+    ("month", 1, "le mois prochain, el próximo mes"),
+    ("year", -1, "l'année dernière, l'an dernier, el año pasado"),
+    ("year", 0, "cette année, este año"),
+    ("year", 1, "l'année prochaine, el próximo año"),
     ("days", 30, "recently, lately, these days, kürzlich, neulich, récemment, recientemente, onlangs"),
     ("days", 10, "the other day"),
 )
@@ -182,9 +291,30 @@ up to today; or ``the weekend``, the current one or the last."""
 PHRASE_STARTS = frozenset(phrase.split()[0] for phrase in PHRASES)
 LONGEST_PHRASE = max(len(phrase.split()) for phrase in PHRASES)
 
+HIER = frozenset(("hier",))
+"""French for yesterday, German and Dutch for here."""
+FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait qu que quoi quel quelle le la les".split())
+"""At least one of these words is beside "hier" if the text is French, and none of the next."""
+NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
+
 TIME_WORDS = (
-    frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS))
+    frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *FEAST_STARTS, *HIER))
     | {word for phrase in PHRASES for word in phrase.split()[-1:]}
     | {word for phrase in PHRASES for word in phrase.split()[:1] if " " not in phrase}
 )
 """At least one of these, or a digit, is in every text that names a time."""
+
+GENERIC_WORDS = frozenset(
+    (
+        "what happened happen happens happening did do done doing was were is there went gone going on show me list "
+        "tell give find get note notes noted entry entries memory memories everything anything something all write "
+        "wrote written down record recorded from of in at during since until the my our we i you us any about up to by "
+        "day days date week "
+        "was ist war gab geschah passiert passierte los habe haben hat ich wir gemacht getan notiz notizen alles zeig "
+        "mir am im vom "
+        "qu est ce qui s passé fait ai je nous avons tout il a y eu que quoi en le la du "
+        "qué pasó pasado ocurrió hice hicimos notas todo el de "
+        "wat er gebeurd gebeurde gedaan deed ik wij notities toon"
+    ).split()
+)
+"""Words of a question that asks for nothing in particular."""

@@ -1,14 +1,14 @@
 """Time match: boost notes of the time that the query names.
 
-A note is of a time if it was created then or if its text names a date within it. The boost is a bounded factor, so that
-a date alone does not put an unrelated note first.
+A note is of a time if it was created then or if its text names a date within it. The boost is bounded, so that a date
+alone does not put an unrelated note before one that clearly answers the query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from recollect import arguments
 from recollect.errors import ArgumentTypeError
@@ -20,9 +20,15 @@ from recollect.ranking.stage import Effect, clamp, rescore
 __all__ = ["DEFAULT_TIME_BOOST", "boost_time_matches", "time_match"]
 
 DEFAULT_TIME_BOOST = 0.5
-"""The share of its score that a note of the time that the query names gains."""
+"""The share of its score, or of the most possible score, that a note of the time that the query names gains."""
+
+Combination: TypeAlias = Literal["multiply", "add"]
+
+_ALONE = 2.0
+"""The share of the best score that a note of that time gains where the query asks for nothing but a time."""
 
 _DAY = timedelta(days=1)
+_INSTANT = timedelta(microseconds=1)
 _MIN_DECAY = 2 * _DAY
 _MAX_DECAY = 15 * _DAY
 _OPEN_DECAY = 7 * _DAY
@@ -37,8 +43,16 @@ def boost_time_matches(
     now: datetime,
     boost: float = DEFAULT_TIME_BOOST,
     events: bool = True,
+    combine: Combination = "multiply",
+    time_only: bool = False,
 ) -> list[Candidate]:
-    """Return ``candidates`` with each score multiplied by ``1 + boost * time_match``.
+    """Return ``candidates`` with each score multiplied by ``1 + boost * time_match``, or with that share added.
+
+    With ``combine="add"``, ``time_match * min(best, boost * ceiling)`` is added, where ``best`` is the highest score of
+    the list and ``ceiling`` the most that fusion could have given, or ``best`` before fusion. Where no note stands out,
+    because all are about the same thing, the time decides; a lead of more than ``boost * ceiling`` stays. With
+    ``time_only``, the query asks for nothing but a time: ``2 * best`` is added to notes of that time, so that they come
+    first, and ``best * time_match`` to those near it.
 
     Times are read by :func:`~recollect.query.find_time_expressions`, relative to ``now``; with ``events``, "before the
     move" is read as well, if the candidates date the move. A query that names no time leaves the list as it was.
@@ -52,17 +66,28 @@ def boost_time_matches(
     found = as_candidates("candidates", candidates)
     moment = arguments.instant("now", now)
     strength = arguments.number("boost", boost, at_least=0)
-    if not isinstance(events, bool):
-        raise ArgumentTypeError("events", f"must be true or false, got {events!r}")
+    for name, value in (("events", events), ("time_only", time_only)):
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(name, f"must be true or false, got {value!r}")
+    adds = arguments.choice("combine", combine, ("multiply", "add")) == "add" or time_only
     intervals = find_time_expressions(arguments.text("query", query), moment)
     event = event_times(query, found) if events else _NO_EVENTS
     if not (intervals or event.intervals) or not strength:
         return found
+    best = max((candidate.score for candidate in found), default=0.0)
+    ceiling = max((candidate.ceiling for candidate in found if candidate.ceiling is not None), default=best)
+    share = _ALONE * (best if best > 0 else 1.0) if time_only else max(0.0, min(best, strength * ceiling))
 
     def effects_on(candidate: Candidate) -> list[Effect]:
         own = () if candidate.id in event.sources else event.intervals  # the move is not before the move
         match = _best_match(candidate, (*intervals, *own))
-        return [Effect(match.reason, factor=1 + strength * match.value)] if match.value else []
+        if not match.value:
+            return []
+        if time_only and match.value < 1:  # behind every note of that time
+            return [Effect(match.reason, addend=share / _ALONE * match.value)]
+        if adds:
+            return [Effect(match.reason, addend=share * match.value)]
+        return [Effect(match.reason, factor=1 + strength * match.value)]
 
     return rescore("time match", found, effects_on)
 
@@ -72,11 +97,12 @@ def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float
 
     1: it was created within the interval, or its text names a date within it. For a note created outside, the value
     falls linearly to 0 at a distance of half the interval's length, at least 2 and at most 15 days, or of 7 days for an
-    open interval. 0.5: its text names a month of which the interval is a part.
+    open interval; the distance is in calendar days, so that the day after the last one is a day away.
+    0.5: its text names a month of which the interval is a part.
 
     >>> march = find_time_expressions("in March", datetime(2026, 11, 17))
     >>> time_match(Candidate("n", created_at="2026-04-04T12:00:00Z"), march)
-    0.7666666666666666
+    0.7333333333333334
     >>> time_match(Candidate("n", content="Signed on 2026-03-09."), march)
     1.0
     """
@@ -111,11 +137,21 @@ def _by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
         return _NO_MATCH
     if interval.contains(created):
         return _Match(1.0, f"created {created.date()}, within {interval.label}")
-    distance = interval.distance(created)
-    value = clamp(1 - distance / _decay(interval))
-    days = round(distance / _DAY)
-    near = "less than a day" if not days else "a day" if days == 1 else f"{days} days"
+    days = _days_away(created, interval)
+    value = clamp(1 - days * _DAY / _decay(interval))
+    near = "a day" if days == 1 else f"{days} days"
     return _Match(value, f"created {created.date()}, {near} from {interval.label}")
+
+
+def _days_away(created: datetime, interval: TimeInterval) -> int:
+    """Return how many calendar days a note was created before an interval's first or after its last day; at least 1.
+
+    A note that is dated by its day alone lies at 00:00 of it, which is where the interval before that day ends.
+    """
+    if interval.start is not None and created < interval.start:
+        return max(1, (interval.start.date() - created.date()).days)
+    assert interval.end is not None  # noqa: S101 (else the interval contains all that is not before it)
+    return max(1, (created.date() - (interval.end - _INSTANT).date()).days)
 
 
 def _decay(interval: TimeInterval) -> timedelta:

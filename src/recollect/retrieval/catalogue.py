@@ -32,7 +32,14 @@ _NO_RERANK = RerankRules(on=False)
 DEFAULT = Preset(
     name="default",
     about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
-    query=QueryRules(common=0.45, question_operators=False, short_words=True, other_forms=True, stem_only_weight=0.1),
+    query=QueryRules(
+        common=0.45,
+        question_operators=False,
+        short_words=True,
+        other_forms=True,
+        stem_only_weight=0.1,
+        time_only=True,
+    ),
     ladder=LadderRules(strict_guesses=True, trust=0.5),
     fusion=FusionRules(
         method="convex",
@@ -56,7 +63,7 @@ DEFAULT = Preset(
     stages=(
         StageRules("session", {"weight": 0.33}),
         StageRules("turns", {"speaker": 0.3, "asks": 0.1, "length": 0.1}),
-        StageRules("time_match", {"boost": 0.5}),
+        StageRules("time_match", {"boost": 0.3, "combine": "add"}),
         StageRules("replaced", {"factor": 0.5}),
         StageRules("exact_term", {"most": 10, "lead": 0.25}),
         StageRules("duplicates"),

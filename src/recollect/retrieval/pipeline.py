@@ -12,7 +12,7 @@ from recollect import arguments
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
 from recollect.model import Candidate, Filters
-from recollect.query import AliasTable, Query, Token, compile_fts5, find_time_expressions
+from recollect.query import AliasTable, Query, Token, compile_fts5
 from recollect.query.dates import QuestionDate
 from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
@@ -150,6 +150,8 @@ class Retrieval:
                 excluded=request.excluded,
                 only_stopwords=request.only_stopwords,
                 date_hints=request.date_hints,
+                times=request.times,
+                time_only=request.time_only,
                 warnings=list(request.warnings),
             ),
             calibration_of(self._dense.name),
@@ -158,6 +160,7 @@ class Retrieval:
             self._substitute(walk)
         lists = self._complete(walk, self._legs(walk, vector, retry=not skip_retry_ladder))
         self._report_substitutions(walk)
+        lists = self._with_notes_of_times(walk, lists) if request.time_only else lists
         lists = self._in_context(walk, lists)
         fused = self._ranked(walk, lists)
         scorer = self._confidence_scorer(walk, fused)
@@ -185,14 +188,13 @@ class Retrieval:
     def _confidence_scorer(self, walk: _Walk, ranked: Sequence[Candidate]) -> ConfidenceScorer:
         """Return the scorer that computes the confidence of a search's candidates."""
         request = walk.request
-        matches_times = any(stage.stage == "time_match" for stage in walk.preset.stages)
         return ConfidenceScorer(
             walk.worded,
             ranked,
             walk.calibration,
             rarity=self._rarity(walk, walk.worded.tree),
             background=walk.background,
-            intervals=find_time_expressions(request.query, request.now) if matches_times else (),
+            intervals=request.times,
             compares_scores=walk.preset.fusion.method == "convex",
             words=request.tree,
         )
@@ -276,6 +278,43 @@ class Retrieval:
         if retried and walk.preset.ladder.strict_guesses:
             trace.warnings.append(retried)
 
+    def _with_notes_of_times(self, walk: _Walk, lists: dict[str, list[Candidate]]) -> dict[str, list[Candidate]]:
+        """Add the notes that were created within the times that a query asks for to the list of a leg.
+
+        Without a vector leg they come in the order in which they were stored, with a lexical score of 0.
+        """
+        leg = "vector" if walk.nearest.query is not None else "lexical"
+        known = {candidate.id for candidate in lists[leg]}
+        joined = list(lists[leg])
+        for time in walk.request.times:
+            for candidate in self._notes_of(walk, walk.place.within(time)):
+                if candidate.id not in known:
+                    known.add(candidate.id)
+                    joined.append(candidate)
+                    if leg == "vector":
+                        candidate.vector_rank = len(joined)
+        return {**lists, leg: joined}
+
+    def _notes_of(self, walk: _Walk, place: Place) -> list[Candidate]:
+        """Return notes of a place: those nearest to the query, or without a vector the first of them."""
+        query = walk.nearest.query
+        try:
+            if query is not None:
+                return self._dense.search(lambda: query, walk.request, place).found or []
+            page = getattr(self._index, "page", None)
+            if page is None:
+                return []
+            notes = page(place.depth, namespace=place.namespace, filters=place.filters).notes
+            return self._index.candidates(
+                [note.id for note in notes],
+                namespace=place.namespace,
+                filters=place.filters,
+                without=walk.request.excluding,
+            )
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            walk.trace.warnings.append(f"the notes of the time that was asked for are missing: {told(error)}")
+            return []
+
     def _focus(self, walk: _Walk) -> None:
         """Leave such words out of what stands for the query's meaning as too many notes hold."""
         request, common = walk.request, walk.preset.query.common
@@ -354,13 +393,15 @@ class Retrieval:
         trace, rules = walk.trace, walk.preset.graph
         fusing = {leg: found for leg, found in lists.items() if leg in _LEGS_OF[trace.mode]}
         fused = walk.fuse(fusing)
-        if walk.preset.context.on:
+        if walk.preset.context.on and not walk.request.time_only:
             fused = fused[: walk.place.depth]  # those beside the best made the lists longer than was asked for
         trace.fused_count = len(fused)
         connections = IndexConnections(self._index, walk.request, walk.place, rules.reach)
         if rules.use != "off":
             fused = self._connected(walk, fused, fusing, connections)
-        scene = Scene(walk.request.query, walk.request.now, connections, walk.forms_of_only_term)
+        scene = Scene(
+            walk.request.query, walk.request.now, connections, walk.forms_of_only_term, walk.request.time_only
+        )
         for stage, settings in walk.preset.stages:
             before = perf_counter()
             fused = run_stage(stage, settings, fused, scene)

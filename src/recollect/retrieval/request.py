@@ -11,11 +11,13 @@ from recollect import arguments
 from recollect.model import DEFAULT_NAMESPACE, Filters
 from recollect.query import (
     Query,
+    TimeInterval,
     Token,
     augment_with_temporal,
     compile_fts5,
     expand_aliases,
     expand_temporal,
+    find_time_expressions,
     parse,
     parse_question_date,
     with_dates,
@@ -23,6 +25,7 @@ from recollect.query import (
 from recollect.query.dates import QuestionDate
 from recollect.query.questions import operators_as_words
 from recollect.query.stopwords import STOPWORDS
+from recollect.query.time_expressions import asks_only_for_times
 from recollect.retrieval.preset import Preset
 
 __all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "shortened", "wanted"]
@@ -36,6 +39,15 @@ class Place(NamedTuple):
     namespace: str
     filters: Filters
     depth: int
+
+    def within(self, time: TimeInterval) -> Place:
+        """Return the place with only the notes that were created within a time."""
+        filters = self.filters
+        starts = [each for each in (filters.created_after, time.start) if each is not None]
+        ends = [each for each in (filters.created_before, time.end) if each is not None]
+        return self._replace(
+            filters=replace(filters, created_after=max(starts, default=None), created_before=min(ends, default=None))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,10 @@ class Request:
     warnings: tuple[str, ...]
     only_stopwords: bool = False
     """Whether the query has nothing but stopwords, which were searched for after all."""
+    times: tuple[TimeInterval, ...] = ()
+    """The times that the query names, in presets with the stage ``time_match``."""
+    time_only: bool = False
+    """Whether it names nothing but a time."""
 
 
 def read_place(namespace: str | None, filters: Filters | Mapping[str, Any] | None, depth: int) -> Place:
@@ -97,6 +113,9 @@ def read_request(
         warnings = (*warnings, "the query holds only stopwords")
     if strict and own.tokens and not meaning:
         warnings = (*warnings, "the query says only what is not wanted; add what is")
+    moment = arguments.instant("now", now) if now is not None else asked or datetime.now(UTC)
+    matches_times = any(stage.stage == "time_match" for stage in preset.stages)
+    times = find_time_expressions(query, moment) if matches_times else ()
     return Request(
         query=query,
         tree=with_dates(words, hints) if hints else words,
@@ -105,10 +124,12 @@ def read_request(
         meaning=meaning,
         excluding=own if strict else None,
         excluded=_excluded(own) if strict else (),
-        now=arguments.instant("now", now) if now is not None else asked or datetime.now(UTC),
+        now=moment,
         date_hints=hints,
         warnings=(*own.warnings, *warnings, *cut),
         only_stopwords=only_stopwords,
+        times=times,
+        time_only=preset.query.time_only and not own.has_operators and asks_only_for_times(query, times),
     )
 
 

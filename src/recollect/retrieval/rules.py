@@ -152,6 +152,9 @@ class QueryRules(Section):
     """The weight of a lexical match that shares only the stem with the query's word; an exact match has weight 1."""
     common: float = checked(1.0, number_between(0, 1))
     """A word that more than this share of the notes hold is left out of the query's vector; 1: none is."""
+    time_only: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    """Whether a query that names a time and nothing else, such as "what happened in August", finds the notes of that
+    time; it needs the stage ``time_match``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

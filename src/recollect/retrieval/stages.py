@@ -59,6 +59,8 @@ class Scene:
     connections: Connections
     forms: tuple[str, ...] = ()
     """The other forms in which the query's only term was searched for."""
+    time_only: bool = False
+    """Whether the query asks for nothing but a time."""
 
 
 _DEFAULT = CompositeWeights()
@@ -100,9 +102,22 @@ def _temporal_boost(
 
 
 def _time_match(
-    found: list[Candidate], scene: Scene, *, boost: float = DEFAULT_TIME_BOOST, events: bool = True
+    found: list[Candidate],
+    scene: Scene,
+    *,
+    boost: float = DEFAULT_TIME_BOOST,
+    events: bool = True,
+    combine: Any = "multiply",
 ) -> list[Candidate]:
-    return boost_time_matches(found, query=scene.query, now=scene.now, boost=boost, events=events)
+    return boost_time_matches(
+        found,
+        query=scene.query,
+        now=scene.now,
+        boost=boost,
+        events=events,
+        combine=combine,
+        time_only=scene.time_only,
+    )
 
 
 def _importance(found: list[Candidate], _: Scene, *, base: float = 0.7, slope: float = 0.3) -> list[Candidate]:

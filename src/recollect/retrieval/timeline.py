@@ -45,6 +45,9 @@ def story(trace: Trace) -> Iterator[tuple[str, str]]:
         yield "excluded", ", ".join(map(one_line, trace.excluded))
     if trace.date_hints:
         yield "dates", ", ".join(map(one_line, trace.date_hints))
+    for place, time in enumerate(trace.times):
+        only = ", and nothing else was asked for" if trace.time_only else ""
+        yield "" if place else "time", f"{one_line(time.text)}: {time.label}{only}"
     if trace.preset:
         yield "preset", " · ".join(part for part in (one_line(trace.preset), fusion_in_words(trace.fusion)) if part)
     yield "mode", trace.mode + (", since there was no answer by meaning" if trace.fell_back_to_bm25 else "")

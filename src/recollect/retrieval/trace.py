@@ -12,6 +12,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from recollect.model import Candidate
+from recollect.query import TimeInterval
 from recollect.ranking import ConfidenceEvidence, Loan
 from recollect.retrieval.substitution import Substitution
 
@@ -138,6 +139,10 @@ class Trace:
     """The words of the query that no note holds as written, with the forms that were searched for as well."""
     date_hints: tuple[str, ...] = ()
     """The dates that the query's relative times were taken for."""
+    times: tuple[TimeInterval, ...] = ()
+    """The times that the query names, as they were read."""
+    time_only: bool = False
+    """Whether the query was taken to ask for nothing but a time."""
     graph_elapsed: float = 0.0
     graph_count: int = 0
     """How many notes connections led to."""
@@ -191,6 +196,8 @@ class Trace:
             "onlyStopwords": self.only_stopwords,
             "substitutions": [each.to_dict() for each in self.substitutions],
             "dateHints": list(self.date_hints),
+            "times": [time.to_dict() for time in self.times],
+            "timeOnly": self.time_only,
             "contextElapsed": self.context_elapsed,
             "graphElapsed": self.graph_elapsed,
             "graphCount": self.graph_count,
