@@ -99,3 +99,20 @@ def test_what_only_a_fallback_query_found_holds_half_as_much() -> None:
     assert ConfidenceScorer(fallback, [note], MINILM, words=parse("500"), **options).evidence(note).coverage == 1.0  # type: ignore[arg-type]
     both = ConfidenceScorer(fallback, [note], MINILM, words=parse("bread dough"), **options)  # type: ignore[arg-type]
     assert both.evidence(note).coverage == 1.0
+
+
+def test_the_coverage_of_a_query_that_names_only_a_time_is_the_time_match() -> None:
+    march, june = (
+        Candidate(day, content="Sencha.", score=0.5, created_at=datetime.fromisoformat(day))
+        for day in ("2026-03-14", "2026-06-14")
+    )
+    times = find_time_expressions("what happened in March?", NOW)
+    known = scorer("what happened in March?", march, june, intervals=times, time_only=True)
+    assert [known.evidence(each).coverage for each in (march, june)] == [1.0, 0.0]
+
+
+def test_a_query_of_stopwords_covers_nothing() -> None:
+    note = Candidate("a", content="The tea is there.", score=0.5)
+    words = parse("is the tea")
+    assert scorer("is the tea", note, words=words).evidence(note).coverage == 1.0
+    assert scorer("is the tea", note, words=words, only_stopwords=True).evidence(note).coverage == 0.0

@@ -33,13 +33,16 @@ class ConfidenceScorer:
         intervals: Sequence[TimeInterval] = (),
         compares_scores: bool = True,
         words: Query | None = None,
+        time_only: bool = False,
+        only_stopwords: bool = False,
     ) -> None:
         """Set up the scorer for one search.
 
         ``ranked`` are its candidates, best first, before a reranker. ``background`` is the similarity of a candidate
         for which none is known. ``words`` is the query as it was written, where the lexical leg used a fallback query:
         the coverage of the fallback query counts half. ``compares_scores`` is false for a fusion by ranks, whose score
-        distances mean nothing; the margin is then that of an average first hit.
+        distances mean nothing; the margin is then that of an average first hit. If the query names only a time
+        (``time_only``), the coverage is the time match; if it holds only stopwords, it is 0.
         """
         self._lexical = lexical
         self._calibration = calibration
@@ -49,6 +52,8 @@ class ConfidenceScorer:
         self._time_words = {word for interval in intervals for word in _WORD.findall(interval.text.casefold())}
         self._words = lexical.tree if words is None else words
         self._compares_scores = compares_scores
+        self._time_only = time_only
+        self._only_stopwords = only_stopwords
         scores = sorted((candidate.score for candidate in ranked), reverse=True)[:2]
         self._best, self._second = (*scores, 0.0, 0.0)[:2]
 
@@ -100,6 +105,8 @@ class ConfidenceScorer:
 
         A term of the time that the query names counts ``matched``, the note's time match, where the text lacks it.
         """
+        if self._only_stopwords or self._time_only:
+            return matched
         if self._words.tokens != self._lexical.tree.tokens:
             # A fallback query found it: the query's own terms count in full, those of the fallback query half.
             own = self._share(candidate, self._words, _term_weights(self._words, None), None, matched)

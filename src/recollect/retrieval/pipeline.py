@@ -197,6 +197,8 @@ class Retrieval:
             intervals=request.times,
             compares_scores=walk.preset.fusion.method == "convex",
             words=request.tree,
+            time_only=request.time_only,
+            only_stopwords=request.only_stopwords,
         )
 
     def _legs(self, walk: _Walk, vector: Any, *, retry: bool) -> dict[str, list[Candidate]]:
