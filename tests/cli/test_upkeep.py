@@ -17,6 +17,7 @@ from tests.cli.conftest import NOTES, Run, error_of
 from tests.embedders.test_selection import without
 
 STATIC = ("--embedder", "static")
+PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "supersessions")
 
 
 @pytest.mark.usefixtures("filled")
@@ -99,7 +100,7 @@ def test_a_healthy_memory(run: Run) -> None:
     result = run("doctor")
     assert result.exit_code == 0
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
-        *(["✓", part] for part in ("file", "references", "words", "vectors", "mentions", "entities", "snapshots")),
+        *(["✓", part] for part in PARTS),
         ["!", "embedder"],
         ["vector", "search"],
     ]

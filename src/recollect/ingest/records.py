@@ -108,8 +108,11 @@ class _Reading:
             raise UnreadableError(self._name, first.line, f"holds no notes; the first problem: {first.message}")
         problems = self._problems
         if self._failed > len(problems):
-            rest = f"and {self._failed - len(problems):,} more like these"
-            problems = [*problems, Problem(self._name, None, rest, skipped=True)]
+            more = self._failed - len(problems)
+            problems = [
+                *problems,
+                Problem(self._name, None, f"and {more:,} more like these", skipped=True, times=more),
+            ]
         return Contents(self._drafts, problems)
 
     def _fail(self, number: int, message: str) -> None:

@@ -41,7 +41,7 @@ def test_texts_become_notes(client: httpx.Client, memory: Memory) -> None:
         {"path": "photo.png", "content": "?"},
     ]
     report = client.post("/v1/ingest", json={"documents": documents, "prefix": "vault/"}).json()
-    assert report["files"] == {"read": 2, "unchanged": 0, "removed": 0}
+    assert report["files"] == {"read": 2, "unchanged": 0, "removed": 0, "failed": 1}
     assert report["notes"]["added"] == 3
     assert [(each["name"], each["skipped"]) for each in report["problems"]] == [("photo.png", True)]
     assert memory.has("vault/people/ines.md")
