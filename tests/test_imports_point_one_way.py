@@ -23,7 +23,7 @@ LAYERS = [
     {"asynchronous"},
     {"opening"},
     {"memory"},
-    {"writing", "access", "copying", "figures"},
+    {"writing", "access", "copying", "figures", "question_dates"},
     {"superseding"},
     {"retrieval"},
     {"ingest", "stores", "embedders", "rerankers"},

@@ -22,6 +22,7 @@ from recollect.figures import MemoryStats
 from recollect.model import DEFAULT_NAMESPACE, Draft, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
+from recollect.question_dates import check_question_date
 from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
@@ -300,8 +301,10 @@ class Memory:
         asked, from where "two weeks ago" is counted; ``now`` is what recency counts from, by default ``question_date``
         or the present. ``filters`` hold inside the engine, before the cut. ``min_confidence`` drops notes with less
         confidence, from 0 to 1. ``answer_threshold`` drops none: :attr:`SearchResult.has_answer` is false if the
-        best confidence is below it. Both default to the preset's.
+        best confidence is below it. Both default to the preset's. A ``question_date`` that is no date is an
+        ``ArgumentError``; an empty text counts as not given.
         """
+        asked = check_question_date(question_date)
         self._expire()
         result = self._retrieval.search(
             query,
@@ -312,7 +315,7 @@ class Memory:
             rerank=rerank,
             rerank_top_n=rerank_top_n,
             skip_retry_ladder=skip_retry_ladder,
-            question_date=question_date,
+            question_date=asked,
             now=now,
             filters=filters,
             namespace=namespace,
@@ -321,7 +324,7 @@ class Memory:
             answer_threshold=answer_threshold,
         )
         self._warn_if_lexical_only(result, mode, vector)
-        if now is None and question_date is None:  # who asks as of another time reads nothing now
+        if now is None and asked is None:  # who asks as of another time reads nothing now
             self._accessed(result, namespace)
         return result
 
@@ -336,6 +339,8 @@ class Memory:
             if preset.name in chosen:
                 raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
             chosen[preset.name] = preset
+        if "question_date" in options:
+            options["question_date"] = check_question_date(options["question_date"])
         self._expire()
         results = {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
         for result in results.values():

@@ -94,7 +94,8 @@ class NoteWriter:
                 return
         raise ArgumentError(
             f"{prefix}{given[0]}",
-            "must not be blank in a note without title and summary; give the note some text, or delete it",
+            "must not be blank or only punctuation in a note without title and summary; give the note some text, or "
+            "delete it",
         )
 
     def _write(self, drafts: Sequence[Draft], model: Model | None, *, create: bool = True) -> list[Note]:

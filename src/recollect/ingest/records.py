@@ -92,7 +92,7 @@ class _Reading:
             speaker = _first(record, _SPEAKER)
             draft = self._note(record, number) if speaker is None else self._turn(record, speaker[1], speaker[0])
             if is_blank(draft):
-                raise ArgumentError("record", "has no text: content, title and summary are blank")
+                raise ArgumentError("record", "has no text: content, title and summary are blank or only punctuation")
             self._claim(draft, number)
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")
