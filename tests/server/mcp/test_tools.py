@@ -232,8 +232,7 @@ class TestWriting:
     def test_remember_refuses_a_note_without_text(self, memory: Memory) -> None:
         told = error(memory, "remember", content=" ")
         assert (
-            "content: must not be blank or only punctuation in a note without title and summary; give the note some text"
-            in told
+            "content: must not be blank or only punctuation in a note without title and summary; give the note" in told
         )
 
     def test_remember_takes_no_others_place(self, memory: Memory) -> None:
