@@ -430,7 +430,8 @@ class TestQuestionDate:
         "asked",
         [
             None, "2026-02-28", "2026/04/18 (Sat) 09:30", "2026-04-18T10:00:59.5+02:00", "2024-02-29",
-            date(2026, 4, 18), "18 apr 2026 10:00", "Sat, 18 Apr 2026 10:00:59 +0000 (CET)", datetime(2026, 4, 18, 9, tzinfo=UTC),
+            date(2026, 4, 18), "18 apr 2026 10:00", "Sat, 18 Apr 2026 10:00:59 +0000 (CET)",
+            datetime(2026, 4, 18, 9, tzinfo=UTC),
         ],
     )  # fmt: skip
     def test_dates_are_taken(self, memory: Memory, asked: Any) -> None:
