@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from recollect.characters import collapse_whitespace
 from recollect.errors import ArgumentError
 from recollect.query.dates import QuestionDate, read_date
 
@@ -46,10 +47,8 @@ def _is_in_calendar(value: QuestionDate) -> bool:
     """Return whether no field of a date that can be read rolls over."""
     if not isinstance(value, str):
         return True
-    found = _FIELDS.search(_DAY_FIRST.sub(_numeric, value))
-    if found is None:
-        return False
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups())
+    (fields,) = _FIELDS.findall(_DAY_FIRST.sub(_numeric, collapse_whitespace(value)))[:1]
+    year, month, day, hour, minute, second = (int(part or 0) for part in fields)
     try:
         datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 (only the fields are checked)
     except ValueError:

@@ -301,7 +301,7 @@ def test_a_record_without_text_is_reported_by_its_line(tmp_path: Path, shelf: Sh
     report = ingest(tmp_path, shelf)
     assert report.notes_added == 2
     assert [str(problem) for problem in report.problems] == [
-        "a.jsonl, line 2: record: has no text: content, title and summary are blank"
+        "a.jsonl, line 2: record: has no text: content, title and summary are blank or only punctuation"
     ]
 
 
