@@ -6,6 +6,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -405,11 +406,50 @@ class TestLinks:
         assert memory.neighbours(tea) == []
 
 
-BLANK = "must not be blank in a note without title and summary; give the note some text, or delete it"
+BLANK = (
+    "must not be blank or only punctuation in a note without title and summary; give the note some text, or delete it"
+)
+
+
+class TestQuestionDate:
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            "2026-13-40", "2026-02-30", "2026-04-18 25:00", "2026-04-18T10:61:00Z", "yesterday", "1.2.2026",
+            "31 Feb 2026 10:00", "Sat, 18 Apr 2026 10:00:61 +0000", "x" * 100,
+        ],
+    )  # fmt: skip
+    def test_what_is_no_date_is_refused(self, memory: Memory, asked: str) -> None:
+        message = r"^question_date: must be a date such as 2026-04-18, 2026/04/18 \(Sat\) 09:30, or a time in ISO 8601 "
+        with pytest.raises(ArgumentError, match=message + rf"or RFC 2822, got '{asked[:60]}'$".replace("+", r"\+")):
+            memory.search("tea", question_date=asked)
+        with pytest.raises(ArgumentError, match=message):
+            memory.compare("tea", ["default"], question_date=asked)
+
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            None, "2026-02-28", "2026/04/18 (Sat) 09:30", "2026-04-18T10:00:59.5+02:00", "2024-02-29",
+            date(2026, 4, 18), "18 apr\ufeff2026 10:00", "Sat, 18 Apr 2026 10:00:59 +0000 (CET)",
+            datetime(2026, 4, 18, 9, tzinfo=UTC),
+        ],
+    )  # fmt: skip
+    def test_dates_are_taken(self, memory: Memory, asked: Any) -> None:
+        assert not any("date" in warning for warning in memory.search("tea", question_date=asked).warnings)
+
+    @pytest.mark.parametrize("empty", ["", "  "])
+    def test_an_empty_text_counts_as_not_given(self, memory: Memory, empty: str) -> None:
+        memory.add("Tea.", id="n1")
+        assert memory.search("tea 2 days ago", question_date=empty).trace.date_hints == ()
+        assert memory.compare("tea", ["default"], question_date=empty)["default"].trace.date_hints == ()
+
+    def test_what_is_neither_text_nor_date(self, memory: Memory) -> None:
+        with pytest.raises(ArgumentError, match="^question_date: must be a string or a date, got int$"):
+            memory.search("tea", question_date=7)  # type: ignore[arg-type]
 
 
 class TestBlankNotes:
-    @pytest.mark.parametrize("text", ["", " \n\t", "\u3000\ufeff\u200b"])
+    @pytest.mark.parametrize("text", ["", " \n\t", "\u3000\ufeff\u200b", "...", "---", "?! _\n`~`", "¿…—"])
     def test_a_note_without_text_is_refused(self, memory: Memory, text: str) -> None:
         with pytest.raises(ArgumentError, match=f"^content: {BLANK}$"):
             memory.add(text, tags=["tea"], title=text)
@@ -421,6 +461,10 @@ class TestBlankNotes:
         assert memory.add("", title="Tea").title == "Tea"
         assert memory.add("", summary="Tea", path="tea.md").summary == "Tea"
         assert memory.add(" ", path="tea.md").summary == "Tea"
+
+    @pytest.mark.parametrize("text", ["🎻", "→ ✓", "茶", "7", "…a", "C", "é"])
+    def test_a_letter_a_digit_or_a_symbol_is_text(self, memory: Memory, text: str) -> None:
+        assert memory.add(text).content == text
 
     def test_a_change_may_not_take_the_last_text(self, memory: Memory) -> None:
         memory.add("Green.", path="tea.md", title="Tea")

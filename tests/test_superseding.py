@@ -140,14 +140,14 @@ class TestSearching:
         assert {hit.id for hit in result if not hit.superseded_by} == {"c59", "z"}
         assert {hit.superseded_by for hit in result if hit.id not in ("c59", "z")} == {("c59",)}
 
-    def test_in_a_circle_nothing_holds_and_all_step_back(self, memory: Memory, mode: str) -> None:
+    def test_in_a_circle_no_note_steps_back(self, memory: Memory, mode: str) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         memory.add("Now Fink.", id="c", supersedes="b")
-        assert memory.add(id="a", supersedes="c").links == (Link("supersedes", "c"),)
+        with pytest.warns(recollect.RecollectWarning, match="in a circle"):
+            assert memory.add(id="a", supersedes="c").links == (Link("supersedes", "c"),)
         result = memory.search("wifi called Amsel or Drossel or Fink", mode=mode)
-        assert {hit.id: hit.superseded_by for hit in result} == {"a": ("b",), "b": ("c",), "c": ("a",), "z": ()}
-        steps = {hit.id: [step.factor for step in hit.candidate.steps if step.stage == "replaced"] for hit in result}
-        assert steps == {"a": [0.5], "b": [0.5], "c": [0.5], "z": [1.0]}
+        assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "b": (), "c": (), "z": ()}
+        assert not any(step.stage == "replaced" for hit in result for step in hit.candidate.steps)
         assert all(hit.candidate.inherited_confidence is None for hit in result)
 
     def test_what_may_not_be_found_replaces_all_the_same(self, memory: Memory, mode: str) -> None:
@@ -204,3 +204,71 @@ def test_the_number_of_queries_does_not_grow_with_the_chain(tmp_path: Path, leng
         found = recollect.Retrieval(Counting(memory._store)).search("Amsel", mode="bm25")
     assert [(hit.id, hit.superseded_by) for hit in found] == [(f"n{length - 1}", ()), ("n0", (f"n{length - 1}",))]
     assert asked == ["search_text", "note_counts", "edges", "successors", "candidates"]
+
+
+class TestCycles:
+    MESSAGE = (
+        r"^these notes supersede each other in a circle, so that none of them counts as superseded by another: "
+        r"'p', 'wifi\.md'; remove one of the links$"
+    )
+
+    def test_adding_warns_and_none_of_them_steps_back(self, memory: Memory) -> None:
+        memory.add("The wifi is called Drossel.", id="p", supersedes="a")
+        with pytest.warns(recollect.RecollectWarning, match=self.MESSAGE):
+            memory.add(id="a", supersedes="p")
+        result = memory.search("wifi called Amsel")
+        assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "p": (), "z": ()}
+        assert not any(step.stage == "replaced" for hit in result for step in hit.candidate.steps)
+        memory.add("The wifi is called Fink.", id="f", supersedes="a")  # a note outside the circle still counts
+        found = {hit.id: hit.superseded_by for hit in memory.search("wifi called Amsel")}
+        assert found == {"a": ("f",), "p": (), "z": (), "f": ()}
+
+    def test_many_notes_an_update_and_a_link_warn_too(self, memory: Memory) -> None:
+        with pytest.warns(recollect.RecollectWarning, match="in a circle.*'b', 'c'; remove"):
+            memory.add_many([{"id": x, "content": x, "links": [("supersedes", y)]} for x, y in ("bc", "cb")])
+        with pytest.warns(recollect.RecollectWarning, match="in a circle.*'d', 'z'; remove"):
+            memory.add("d", id="d", links=[("supersedes", "z"), ("superseded-by", "z")])
+        memory.update("d", title="D")  # nothing is said of links here
+        with pytest.warns(recollect.RecollectWarning, match="in a circle.*'b', 'c'; remove"):
+            memory.update("b", links=[("supersedes", "c")])
+        with pytest.warns(recollect.RecollectWarning, match="in a circle"):
+            memory.link("d", "z", kind="supersedes")
+        names = ", ".join(f"'l{n:02}'" for n in range(10))
+        with pytest.warns(recollect.RecollectWarning, match=rf"{names} and 2 more; remove one of the links$"):
+            memory.add_many(
+                {"id": f"l{n:02}", "content": "x", "links": [("supersedes", f"l{(n + 1) % 12:02}")]} for n in range(12)
+            )
+
+    def test_a_note_that_names_itself(self, memory: Memory) -> None:
+        message = "^the note 'wifi.md' names itself in a link 'supersedes', which is ignored$"
+        with pytest.warns(recollect.RecollectWarning, match=message):
+            memory.link("a", "wifi.md", kind="supersedes")
+        assert memory.search("Amsel")[0].superseded_by == ()
+
+    def test_doctor_reports_them_in_every_namespace(self, memory: Memory) -> None:
+        def warning() -> str:
+            (found,) = (finding for finding in memory.doctor() if finding.part == "supersessions")
+            assert not found.problem
+            return found.warning
+
+        assert warning() == ""
+        memory.add("B.", id="b", supersedes="z")
+        assert warning() == ""
+        with pytest.warns(recollect.RecollectWarning):
+            memory.link("z", "b", kind="supersedes")
+        with pytest.warns(recollect.RecollectWarning):
+            memory.add_many(
+                [{"id": x, "content": x, "links": [("supersedes", y)]} for x, y in ("cd", "dc")], namespace="ines"
+            )
+        assert "'b', 'z'; remove one of the links; these" in warning()
+        assert "'c', 'd'; remove one of the links" in warning()
+
+
+def test_doctor_loads_the_embedder(tmp_path: Path) -> None:
+    def broken(_: Sequence[str]) -> list[list[float]]:
+        raise ImportError("onnxruntime is\nbroken")
+
+    with recollect.open(tmp_path / "memory.db", embedder=broken) as memory:
+        assert memory.doctor()[-1].problem == (
+            "cannot embed: test_doctor_loads_the_embedder.<locals>.broken raised ImportError: onnxruntime is broken"
+        )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from recollect import arguments, clock
 from recollect.access import AccessLog
-from recollect.characters import well_formed
+from recollect.characters import collapse_whitespace, well_formed
 from recollect.embedders import EmbedderChoice
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
 from recollect.exchange import line_of
@@ -22,13 +22,15 @@ from recollect.figures import MemoryStats
 from recollect.model import DEFAULT_NAMESPACE, Draft, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.query.dates import QuestionDate
+from recollect.question_dates import check_question_date
 from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import SecretsMode
 from recollect.stores.base import Finding, Neighbour, Page, Store
-from recollect.superseding import superseding_links
+from recollect.stores.supersession import SUPERSESSION_KINDS
+from recollect.superseding import cycle_message, superseding_links, supersession_cycles, supersession_problems
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
 if TYPE_CHECKING:
@@ -168,7 +170,9 @@ class Memory:
                 self._writer.screening().name(field, name)  # an error would repeat it
             draft["links"] = superseding_links(self._store, draft, names)
         with self._writer.screening() as screen:
-            return self._writer.write(screen.drafts([draft]))[0]
+            note = self._writer.write(screen.drafts([draft]))[0]
+        self._warn_of_supersessions([note])
+        return note
 
     def add_many(
         self,
@@ -192,6 +196,7 @@ class Memory:
                 stored += self._writer.write(screen.drafts(batch, first=len(stored)), first=len(stored))
                 if progress:
                     progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
+        self._warn_of_supersessions(stored)
         return stored
 
     def _batches(self, drafts: Iterable[Draft], *, whole: bool) -> Iterator[list[Draft]]:
@@ -214,7 +219,10 @@ class Memory:
             changed = screen.drafts([draft_of(changes)])[0] | {"namespace": note.namespace}
             if changed.setdefault("id", note.id) != note.id:
                 raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
-            return self._writer.write([changed], create=False)[0]
+            stored = self._writer.write([changed], create=False)[0]
+        if "links" in changes:
+            self._warn_of_supersessions([stored])
+        return stored
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
@@ -293,8 +301,10 @@ class Memory:
         asked, from where "two weeks ago" is counted; ``now`` is what recency counts from, by default ``question_date``
         or the present. ``filters`` hold inside the engine, before the cut. ``min_confidence`` drops notes with less
         confidence, from 0 to 1. ``answer_threshold`` drops none: :attr:`SearchResult.has_answer` is false if the
-        best confidence is below it. Both default to the preset's.
+        best confidence is below it. Both default to the preset's. A ``question_date`` that is no date is an
+        ``ArgumentError``; an empty text counts as not given.
         """
+        asked = check_question_date(question_date)
         self._expire()
         result = self._retrieval.search(
             query,
@@ -305,7 +315,7 @@ class Memory:
             rerank=rerank,
             rerank_top_n=rerank_top_n,
             skip_retry_ladder=skip_retry_ladder,
-            question_date=question_date,
+            question_date=asked,
             now=now,
             filters=filters,
             namespace=namespace,
@@ -314,7 +324,7 @@ class Memory:
             answer_threshold=answer_threshold,
         )
         self._warn_if_lexical_only(result, mode, vector)
-        if now is None and question_date is None:  # who asks as of another time reads nothing now
+        if now is None and asked is None:  # who asks as of another time reads nothing now
             self._accessed(result, namespace)
         return result
 
@@ -329,6 +339,8 @@ class Memory:
             if preset.name in chosen:
                 raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
             chosen[preset.name] = preset
+        if "question_date" in options:
+            options["question_date"] = check_question_date(options["question_date"])
         self._expire()
         results = {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
         for result in results.values():
@@ -344,7 +356,10 @@ class Memory:
         made = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
         for field, name in made.to_dict().items():
             self._writer.screening().name(field, name)
-        return self._store.link(_key(source), made, namespace=_home(namespace, source))
+        created = self._store.link(_key(source), made, namespace=_home(namespace, source))
+        if made.kind in SUPERSESSION_KINDS:
+            self._warn_of_supersessions([self._known(source, namespace)])
+        return created
 
     def unlink(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
         """Take a link away and return whether it was there."""
@@ -440,14 +455,42 @@ class Memory:
         return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
-        """Look at every part and return what was found; with ``repair``, first rebuild what derives from the notes."""
+        """Look at every part and return what was found; with ``repair``, first rebuild what derives from the notes.
+
+        The embedder is loaded and embeds one word. Notes that supersede each other in a circle are a warning.
+        """
         found = self._store.repair() if repair else self._store.check()
+        circles = Finding("supersessions", "", repairable=False, warning="; ".join(self._supersession_cycles()))
+        failure = self._embedder_failure()
+        if failure:
+            return [*found, circles, Finding("embedder", failure, repairable=False)]
         lacking, model = self._writer.unembedded(), self._writer.model_name()
         notes = "note has" if lacking == 1 else "notes have"
         problem = f"{lacking} {notes} no vector of {model}; reindex makes them" if lacking else ""
         off = "vector search is off: to use it, open the memory with an embedder"
         warning = "" if self.embedder is not None else self._choice.warning or off
-        return [*found, Finding("embedder", problem, repairable=False, warning=warning)]
+        return [*found, circles, Finding("embedder", problem, repairable=False, warning=warning)]
+
+    def _supersession_cycles(self) -> Iterator[str]:
+        """Yield a message for each cycle of supersessions, in all namespaces."""
+        if not self._store.stats().links:
+            return
+        by_namespace: dict[str, list[str]] = {}
+        for note in self._store.notes(namespace=None):
+            if any(link.kind in SUPERSESSION_KINDS for link in note.links):
+                by_namespace.setdefault(note.namespace, []).append(note.id)
+        for namespace, ids in by_namespace.items():
+            yield from map(cycle_message, supersession_cycles(self._store, ids, namespace))
+
+    def _embedder_failure(self) -> str:
+        """Return in one line why the embedder cannot embed a word; empty if it can, or if there is none."""
+        if self.embedder is None:
+            return ""
+        try:
+            self.embedder.embed_query("word")
+        except Exception as error:  # noqa: BLE001 (an embedder may be the caller's own and raise anything)
+            return f"cannot embed: {collapse_whitespace(str(error)) or type(error).__name__}"
+        return ""
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
@@ -466,6 +509,11 @@ class Memory:
         """Remove what is due before something is read. If that cannot be, no harm is done: the store keeps it back."""
         with suppress(StoreError):
             self._store.expire(clock.now(), most=EXPIRED_AT_ONCE)
+
+    def _warn_of_supersessions(self, notes: Sequence[Note]) -> None:
+        """Warn of notes that supersede each other in a circle, or themselves."""
+        for problem in supersession_problems(self._store, notes):
+            warnings.warn(problem, RecollectWarning, stacklevel=3)
 
     def _warn_if_lexical_only(self, result: SearchResult, mode: str, vector: object) -> None:
         """Add a warning to the trace if there was no vector search because no model is installed."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from recollect.errors import ArgumentError, NoteNotFoundError
 from recollect.model import DEFAULT_NAMESPACE, Draft, Link, Note
 from recollect.stores.base import Store
+from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, cycles, follow
 
-__all__ = ["superseding_links"]
+__all__ = ["cycle_message", "superseding_links", "supersession_cycles", "supersession_problems"]
+
+MOST_NAMED = 10
+"""How many notes of a cycle a message names."""
 
 
 def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[Link, ...]:
@@ -43,3 +47,55 @@ def _there(key: str, note: Note | None, own: Note | None, home: str) -> str:
             "supersedes", f"{key!r} is the note itself; leave it out to change that note, or give the new one a path"
         )
     return note.id
+
+
+def supersession_cycles(store: Store, ids: Iterable[str], namespace: str) -> list[tuple[str, ...]]:
+    """Return the cycles of supersessions that the notes with these ids are in or lead into, each by path or else id.
+
+    It takes one query for each step of the longest chain.
+    """
+
+    def direct(notes: list[str]) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for edge in store.edges(notes, namespace=namespace, kinds=SUPERSESSION_KINDS):
+            if (edge.kind, edge.direction) in SUPERSEDED_BY:
+                found.setdefault(edge.source, set()).add(edge.target)
+        return found
+
+    named: list[tuple[str, ...]] = []
+    for cycle in cycles(follow(ids, direct)):
+        notes = store.get(cycle, namespace=namespace)
+        named.append(tuple(sorted(note.path or note.id for note in notes if note is not None)))
+    return named
+
+
+def supersession_problems(store: Store, notes: Iterable[Note]) -> list[str]:
+    """Return what is wrong with the supersessions of notes just stored: cycles, and notes that name themselves."""
+    by_namespace: dict[str, list[Note]] = {}
+    for note in notes:
+        if any(link.kind in SUPERSESSION_KINDS for link in note.links):
+            by_namespace.setdefault(note.namespace, []).append(note)
+    problems = [
+        f"the note {note.path or note.id!r} names itself in a link {link.kind!r}, which is ignored"
+        for linked in by_namespace.values()
+        for note in linked
+        for link in note.links
+        if link.kind in SUPERSESSION_KINDS and link.target in (note.id, note.path)
+    ]
+    for namespace, linked in by_namespace.items():
+        problems += map(cycle_message, supersession_cycles(store, [note.id for note in linked], namespace))
+    return problems
+
+
+def cycle_message(names: Sequence[str]) -> str:
+    """Return what to say of notes that supersede each other in a circle.
+
+    >>> cycle_message(["a.md", "b.md"])  # doctest: +ELLIPSIS
+    "these notes supersede each other in a circle, so that ...: 'a.md', 'b.md'; remove one of the links"
+    """
+    shown = ", ".join(map(repr, names[:MOST_NAMED]))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return (
+        "these notes supersede each other in a circle, so that none of them counts as superseded by another: "
+        f"{shown}{more}; remove one of the links"
+    )

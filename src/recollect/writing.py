@@ -28,6 +28,7 @@ from recollect.model import (
 )
 from recollect.secrets import Screen, SecretsMode
 from recollect.stores.base import Model, Store, VectorsMissingError, digest
+from recollect.superseding import cycle_message, supersession_cycles
 
 if TYPE_CHECKING:
     from recollect.embedders import Embedder
@@ -93,7 +94,8 @@ class NoteWriter:
                 return
         raise ArgumentError(
             f"{prefix}{given[0]}",
-            "must not be blank in a note without title and summary; give the note some text, or delete it",
+            "must not be blank or only punctuation in a note without title and summary; give the note some text, or "
+            "delete it",
         )
 
     def _write(self, drafts: Sequence[Draft], model: Model | None, *, create: bool = True) -> list[Note]:
@@ -120,6 +122,11 @@ class NoteWriter:
         """Yield the names of the notes of a namespace."""
         for note in self._store.notes(namespace=namespace):
             yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
+
+    def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
+        """Return for each cycle of supersessions that the notes at ``paths`` are in its notes, and a message."""
+        ids = [note.id for note in self._store.get(paths, namespace=namespace) if note is not None]
+        return [(cycle, cycle_message(cycle)) for cycle in supersession_cycles(self._store, ids, namespace)]
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
         """Forget documents and delete their notes."""

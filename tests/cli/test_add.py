@@ -109,7 +109,7 @@ def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch)
         (["--path", "new.md"], "content: is needed for a new note"),
         (
             [" "],
-            "content: must not be blank in a note without title and summary; give the note some text, or delete it",
+            "content: must not be blank or only punctuation in a note without title and summary; give the note",
         ),
         (["tea", "--created-at", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
         (["tea", "--expires", "soon"], "must be an ISO-8601 date or time, got 'soon'"),

@@ -67,6 +67,6 @@ def test_the_summary(fields: dict[str, object], told: str) -> None:
     trace = Trace(mode="", original_query="tea", fused_count=74, bm25_count=31, vector_count=60, total_elapsed=9.4)
     for name, value in fields.items():
         setattr(trace, name, value)
-    draw_summary(console, SearchResult("tea", (), trace))
+    draw_summary(console, SearchResult("tea", (), trace), 0)
     assert isinstance(console.file, StringIO)
     assert console.file.getvalue() == f"{told}\n"

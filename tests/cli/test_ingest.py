@@ -20,11 +20,11 @@ def vault() -> Path:
 @pytest.mark.usefixtures("vault")
 def test_a_folder_becomes_notes_and_what_is_unreadable_is_named(run: Run) -> None:
     result = run("ingest", "vault", "--prefix", "work/")
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert result.stderr.startswith("error: bad.md: ")
     assert result.stdout.splitlines() == [
-        "files  1 read, 0 unchanged, 0 removed",
-        "notes  1 added, 0 updated, 0 unchanged, 0 removed",
+        "files  1 read, 0 unchanged, 0 removed, 1 failed",
+        "notes  1 added, 0 updated, 0 unchanged, 0 removed, 0 failed",
     ]
     assert "work/tea.md" in run("search", "green tea").stdout
 
@@ -34,8 +34,8 @@ def test_several_sources_give_one_report(run: Run) -> None:
     Path("more.txt").write_text("Coffee.")
     run("ingest", "vault", "-q")
     told = json.loads(run("ingest", "vault", "more.txt", "--json").stdout)
-    assert told["files"] == {"read": 1, "unchanged": 1, "removed": 0}
-    assert told["notes"] == {"added": 1, "updated": 0, "unchanged": 0, "removed": 0}
+    assert told["files"] == {"read": 1, "unchanged": 1, "removed": 0, "failed": 1}
+    assert told["notes"] == {"added": 1, "updated": 0, "unchanged": 0, "removed": 0, "failed": 0}
     assert [problem["name"] for problem in told["problems"]] == ["bad.md"]
 
 
@@ -44,6 +44,7 @@ def test_files_of_other_types_are_counted_with_what_to_do(run: Run, vault: Path)
     for name in ("a.pdf", "b.pdf", "c.docx", "d.html", "e.csv", ".hidden.pdf", "tmp.bak"):
         (vault / name).write_text("x")
     (vault / ".gitignore").write_text("*.bak\n")
+    (vault / "bad.md").unlink()
     result = run("ingest", "vault")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[2] == (
@@ -79,7 +80,52 @@ def test_quiet_names_only_what_was_left_out(run: Run, vault: Path) -> None:
 def test_when_nothing_can_be_read(run: Run) -> None:
     result = run("ingest", "vault/bad.md", "--json")
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["files"] == {"read": 0, "unchanged": 0, "removed": 0}
+    assert json.loads(result.stdout)["files"] == {"read": 0, "unchanged": 0, "removed": 0, "failed": 1}
+
+
+def test_an_edit_that_breaks_the_front_matter_keeps_the_earlier_version(run: Run, vault: Path) -> None:
+    (vault / "bad.md").unlink()
+    assert run("ingest", "vault").exit_code == 0
+    (vault / "tea.md").write_text("---\na: b: c\n---\nBlack tea.\n")
+    for _ in range(2):  # it is read again until it can be read
+        result = run("ingest", "vault")
+        assert result.exit_code == 1
+        assert result.stderr == (
+            "error: tea.md, line 2: the front matter is not YAML: mapping values are not allowed here; "
+            "the earlier version stays\n"
+        )
+        assert result.stdout.startswith("files  0 read, 0 unchanged, 0 removed, 1 failed\n")
+    assert "Prefers green tea." in run("search", "green tea").stdout
+
+
+def test_records_that_cannot_be_read_are_counted(run: Run) -> None:
+    Path("notes.jsonl").write_text('{"content": "Tea."}\n' + "[]\n" * 25)
+    result = run("ingest", "notes.jsonl")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "files  1 read, 0 unchanged, 0 removed, 0 failed",
+        "notes  1 added, 0 updated, 0 unchanged, 0 removed, 25 failed",
+    ]
+    assert run("ingest", "notes.jsonl").exit_code == 0  # unchanged, so that it is not read
+
+
+def test_notes_that_supersede_each_other_in_a_circle_are_a_warning(run: Run, vault: Path) -> None:
+    (vault / "bad.md").unlink()
+    (vault / "a.md").write_text('---\nsupersedes: "[[Cement B]]"\n---\n# Cement A\n\nCement is mixed 1 to 3.\n')
+    (vault / "b.md").write_text('---\nsupersedes: "[[Cement A]]"\n---\n# Cement B\n\nCement is mixed 1 to 4.\n')
+    result = run("ingest", "vault")
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "warning: a.md: these notes supersede each other in a circle, so that none of them counts as superseded by "
+        "another: 'a.md', 'b.md'; remove one of the links\n",
+    )
+    assert "replaced by" not in run("search", "how is cement mixed").stdout
+    doctor = run("doctor")
+    assert doctor.exit_code == 0
+    assert "! supersessions          ok" in doctor.stdout
+    assert "supersede each other in a circle, so that none of them counts as superseded by another: 'a.md'" in (
+        doctor.stdout
+    )
 
 
 def test_an_empty_folder_is_no_failure(run: Run) -> None:

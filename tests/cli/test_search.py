@@ -53,7 +53,7 @@ def test_weak_candidates_are_shown_on_demand_and_marked(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_explanations_say_that_nothing_fits(run: Run) -> None:
     explained = run("explain", *WEAK)
-    assert (explained.exit_code, explained.stderr) == (0, "")
+    assert (explained.exit_code, explained.stderr) == (1, "")
     assert "\nno answer    nothing in the memory fits: the best confidence is 0." in explained.stdout
     assert run("search", "--explain", *WEAK).exit_code == 1
     compared = run("compare", "--preset", "default", "--preset", "memini", *WEAK)
@@ -260,7 +260,7 @@ def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
         (["tea", "-k", "0"], "0 is not in the range"),
         (["tea", "-k", "many"], "'many' is not a valid integer"),
         (["tea", "--min-confidence", "2"], "2.0 is not in the range"),
-        (["tea", "--question-date", "some day"], "must be a date such as 2026-04-18, got 'some day'"),
+        (["tea", "--question-date", "some day"], "a time in ISO 8601 or RFC 2822, got 'some day'"),
         (["tea", "--now", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
         (["tea", "--preset", "best"], "preset: must be one of default, "),
         (["tea", "--preset", "none.toml"], "preset: none.toml cannot be read"),
@@ -285,8 +285,44 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
 def test_excluded_terms_are_returned(run: Run) -> None:
     result = run("search", "tea NOT coffee")
     assert "excluding notes with: coffee\n" in result.stderr
-    assert json.loads(run("search", "tea NOT coffee", "--json").stdout)["trace"]["excluded"] == ["coffee"]
+    assert json.loads(run("search", "tea NOT coffee", "--json").stdout)["excluded"] == ["coffee"]
     assert "excluding" not in run("search", "tea").stderr
+
+
+def test_excluded_terms_are_named_where_nothing_fits(run: Run) -> None:
+    run("add", "-q", "We do not use MongoDB because the billing joins got unbearable.")
+    run("add", "-q", "Kafka has 24 partitions.")
+    result = run("search", "MongoDB NOT billing")
+    assert (result.exit_code, result.stdout) == (1, "")
+    exclusion, nothing = result.stderr.splitlines()
+    assert exclusion == "excluding notes with: billing"
+    assert nothing.startswith("nothing ")
+    explained = run("explain", "MongoDB NOT billing")
+    assert (explained.exit_code, "excluded     billing\n" in explained.stdout) == (1, True)
+
+
+@pytest.mark.usefixtures("filled")
+def test_what_min_confidence_drops_is_counted(run: Run) -> None:
+    result = run("search", "--min-confidence", "1", "green tea")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "no note for 'green tea' reaches min_confidence: 2 candidates were found, all below it; lower it to see them\n"
+    )
+
+
+def test_hits_far_below_the_answer_are_folded(run: Run) -> None:
+    run("add", "-q", "--id", "best", "--title", "Glass chapel", "The glass chapel in Soglio opens at nine.")
+    for place in range(3):
+        run("add", "-q", "--id", f"n{place}", f"Wine number {place} was served in a tall glass with cheese.")
+    shown = run("search", "when does the glass chapel in Soglio open")
+    assert shown.exit_code == 0
+    assert [line for line in shown.stdout.splitlines() if line.startswith((" 1  ", " 2  "))] == [" 1  Glass chapel"]
+    assert shown.stdout.splitlines()[-1].startswith("1 of 4 · 3 weak candidates not shown (--show-weak) · ")
+    every = run("search", "--show-weak", "when does the glass chapel in Soglio open")
+    assert (every.exit_code, every.stderr, every.stdout.count("\n    weak 0.0")) == (0, "", 3)
+    assert every.stdout.splitlines()[-1].startswith("4 of 4 · 4 by words")
+    told = json.loads(run("search", "--json", "when does the glass chapel in Soglio open").stdout)
+    assert [hit["weak"] for hit in told["hits"]] == [False, True, True, True]
 
 
 @pytest.mark.usefixtures("filled")

@@ -12,11 +12,13 @@ import pytest
 
 import recollect
 from recollect import Memory
+from recollect.errors import EmbedderError
 from recollect.stores.base import Finding
 from tests.cli.conftest import NOTES, Run, error_of
 from tests.embedders.test_selection import without
 
 STATIC = ("--embedder", "static")
+PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "supersessions")
 
 
 @pytest.mark.usefixtures("filled")
@@ -99,7 +101,7 @@ def test_a_healthy_memory(run: Run) -> None:
     result = run("doctor")
     assert result.exit_code == 0
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
-        *(["✓", part] for part in ("file", "references", "words", "vectors", "mentions", "entities", "snapshots")),
+        *(["✓", part] for part in PARTS),
         ["!", "embedder"],
         ["vector", "search"],
     ]
@@ -191,3 +193,17 @@ def test_a_memory_that_cannot_be_written_can_be_read(run: Run, filled: Path, mon
             assert run(*arguments, "--db", str(filled)).exit_code == 0
     finally:
         folder.chmod(stat.S_IRWXU)
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_embedder_that_cannot_be_loaded_is_a_problem(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise EmbedderError("onnxruntime cannot be imported")
+
+    monkeypatch.setattr("recollect.embedders.static.StaticEmbedder.embed_query", broken)
+    sick = run("doctor", *STATIC)
+    assert sick.exit_code == 1
+    assert sick.stdout.splitlines()[-2:] == [
+        "✗ embedder               cannot embed: onnxruntime cannot be imported",
+        "                         repair its installation, or use another embedder",
+    ]

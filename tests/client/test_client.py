@@ -128,7 +128,9 @@ class TestNotes:
         done(server(), do)
 
     def test_a_note_without_text_is_refused(self, server: Server) -> None:
-        with pytest.raises(ArgumentError, match="must not be blank in a note without title and summary"):
+        with pytest.raises(
+            ArgumentError, match="must not be blank or only punctuation in a note without title and summary"
+        ):
             done(server(), lambda client: client.add(""))
 
     def test_texts_of_files(self, server: Server, memory: recollect.Memory) -> None:

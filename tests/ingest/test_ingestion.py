@@ -181,7 +181,9 @@ def test_a_folder_that_cannot_be_looked_into_keeps_its_notes(shared_path: Path, 
     with locked(shared_path / "x"):
         report = ingest(shared_path, shelf)
     problem = Problem("x", None, "cannot be read: Permission denied", skipped=True)
-    assert report == IngestReport(files_unchanged=1, files_removed=1, notes_removed=1, problems=(problem,))
+    assert report == IngestReport(
+        files_unchanged=1, files_removed=1, files_failed=1, notes_removed=1, problems=(problem,)
+    )
     assert shelf.paths() == ["b.md", "x/a.md"]
 
 
@@ -197,13 +199,14 @@ def test_files_that_cannot_be_read_are_reported_and_keep_their_notes(shared_path
     with locked(shared_path / "locked.md"):
         report = ingest(shared_path, shelf)
     assert [str(problem) for problem in report.problems] == [
-        "binary.md: holds NUL characters, so it is no text",
-        "front.md, line 2: the front matter is not YAML: mapping values are not allowed here",
-        "large.md: has 10,000,001 bytes, more than 10,000,000; split it",
-        "locked.md: cannot be read: Permission denied",
+        "binary.md: holds NUL characters, so it is no text; the earlier version stays",
+        "front.md, line 2: the front matter is not YAML: mapping values are not allowed here; "
+        "the earlier version stays",
+        "large.md: has 10,000,001 bytes, more than 10,000,000; split it; the earlier version stays",
+        "locked.md: cannot be read: Permission denied; the earlier version stays",
     ]
     assert all(problem.skipped for problem in report.problems)
-    assert (report.files_read, report.notes_updated, report.files_removed) == (1, 1, 0)
+    assert (report.files_read, report.notes_updated, report.files_removed, report.files_failed) == (1, 1, 0, 4)
     assert shelf.note("binary.md")["content"] == "Tea."
     assert len(ingest(shared_path, shelf).problems) == 3
 
@@ -228,7 +231,7 @@ def test_one_bad_document_is_found_and_the_others_written(tmp_path: Path, shelf:
         write(tmp_path, f"{name}.md", text)
     shelf.error = error
     report = ingest(tmp_path, shelf)
-    assert (report.files_read, report.notes_added) == (2, 2)
+    assert (report.files_read, report.files_failed, report.notes_added) == (2, 1, 2)
     [problem] = report.problems
     assert (problem.name, problem.skipped) == ("b.md", True)
     assert problem.message.endswith("poison is not stored")
@@ -298,7 +301,7 @@ def test_a_record_without_text_is_reported_by_its_line(tmp_path: Path, shelf: Sh
     report = ingest(tmp_path, shelf)
     assert report.notes_added == 2
     assert [str(problem) for problem in report.problems] == [
-        "a.jsonl, line 2: record: has no text: content, title and summary are blank"
+        "a.jsonl, line 2: record: has no text: content, title and summary are blank or only punctuation"
     ]
 
 

@@ -210,7 +210,7 @@ def test_many_problems_are_summed_up() -> None:
     found, problems = read_json_lines(lines({"text": "One."}, *["[]"] * 1_025), "a.jsonl")
     assert len(found) == 1
     assert [problem.line for problem in problems] == [*range(2, 22), None]
-    assert problems[-1] == Problem("a.jsonl", None, "and 1,005 more like these", skipped=True)
+    assert problems[-1] == Problem("a.jsonl", None, "and 1,005 more like these", skipped=True, times=1005)
 
 
 def test_a_file_without_any_note_is_an_error() -> None:

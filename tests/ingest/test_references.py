@@ -10,7 +10,7 @@ import pytest
 import recollect
 from recollect import Link, Memory
 from recollect.ingest import ingest
-from recollect.ingest.references import NameIndex
+from recollect.ingest.references import NameIndex, resolve_links
 from recollect.model import NoteName
 from tests.ingest.test_ingestion import Shelf
 
@@ -158,3 +158,69 @@ def test_of_several_the_shortest_path_is_meant() -> None:
     assert index.find("../z/tea", "x/log.md") == "z/tea.md"
     assert index.find("milk", "log.md") == "3"
     assert index.find("tea", "z/tea.md", own="z/tea.md") == "x/y/tea.md"
+
+
+@pytest.mark.parametrize(("key", "kind"), [("superseded_by", "superseded-by"), ("replaced-by", "superseded-by")])
+def test_the_old_note_may_name_the_new_one(memory: Memory, vault: Path, key: str, kind: str) -> None:
+    (vault / "new.md").write_text("# Honey of 2026\n\nTwelve jars for the market.")
+    (vault / "old.md").write_text(
+        f'---\n{key}: "[[Honey of 2026]]"\n---\n# Honey of 2025\n\nEight jars for the market.'
+    )
+    assert memory.ingest(vault).problems == ()
+    old = memory.get("old.md")
+    assert old is not None
+    assert (old.links, old.metadata) == ((Link(kind, "new.md"),), {})
+    assert [hit.path for hit in memory.search("how many jars for the market?")] == ["new.md", "old.md"]
+    (vault / "old.md").write_text(f"---\n{key}: Nowhere\n---\nEight jars.")
+    (problem,) = memory.ingest(vault).problems
+    assert problem.message.startswith("superseded-by: there is no note with the path, file name, title or alias 'Now")
+
+
+def test_replaces_is_another_name_of_supersedes(memory: Memory, vault: Path) -> None:
+    (vault / "old.md").write_text(OLD)
+    (vault / "new.md").write_text('---\nreplaces: "[[Honey of 2025]]"\n---\nTwelve jars.')
+    assert memory.ingest(vault).problems == ()
+    assert memory.get("new.md").links == (Link("supersedes", "old.md"),)  # type: ignore[union-attr]
+
+
+def test_a_name_of_several_notes_is_a_warning_until_the_path_is_written(memory: Memory, vault: Path) -> None:
+    text = "# Key box\n\n" + "The code is 4711. " * 100  # several pieces of the same title
+    for name in ("box.md", "projects/old-box.md"):
+        (vault / name).write_text(text)
+    memory.ingest(vault)
+    (vault / "new.md").write_text('---\nsupersedes: "[[Key box]]"\n---\n# Key box\n\nThe code is 0815.')
+    for _ in range(2):
+        assert [str(problem) for problem in memory.ingest(vault).problems] == [
+            "new.md: supersedes: 2 notes are called 'Key box': 'box.md', 'projects/old-box.md'; 'box.md', which has "
+            "the shortest path, was taken; write the path of the one that you mean"
+        ]
+    assert memory.get("new.md").links == (Link("supersedes", "box.md"),)  # type: ignore[union-attr]
+    (vault / "new.md").write_text("---\nsupersedes: projects/old-box.md\n---\n# Key box\n\nThe code is 0815.")
+    assert memory.ingest(vault).problems == ()
+
+
+def test_many_notes_of_one_name_are_not_all_listed() -> None:
+    names = [NoteName(f"{n}", f"{n}.md", "Tea") for n in range(7)]
+    _, (message,) = resolve_links([{"path": "x.md", "links": (Link("supersedes", "tea"),)}], NameIndex(names), "x.md")
+    assert message.startswith(
+        "supersedes: 7 notes are called 'tea': '0.md', '1.md', '2.md', '3.md', '4.md' and 2 more;"
+    )
+
+
+def test_a_note_that_names_itself_is_told_so(memory: Memory, vault: Path) -> None:
+    (vault / "self.md").write_text('---\nsupersedes: "[[Self]]"\n---\n# Self\n\nMe.')
+    assert [str(problem) for problem in memory.ingest(vault).problems] == [
+        "self.md: supersedes: 'Self' is the note itself; the link is ignored: name another note, or remove it"
+    ]
+
+
+def test_a_circle_is_reported_also_where_one_end_was_ingested_before(memory: Memory, vault: Path) -> None:
+    (vault / "a.md").write_text("# Cement A\n\nMixed 1 to 3.")
+    (vault / "b.md").write_text('---\nsupersedes: "[[Cement A]]"\n---\n# Cement B\n\nMixed 1 to 4.')
+    assert memory.ingest(vault).problems == ()
+    (vault / "a.md").write_text('---\nsupersedes: "[[Cement B]]"\n---\n# Cement A\n\nMixed 1 to 3.')
+    (problem,) = memory.ingest(vault).problems
+    assert problem.name == "a.md"
+    assert problem.message.endswith(": 'a.md', 'b.md'; remove one of the links")
+    (vault / "c.md").write_text("---\nsuperseded-by: a\n---\n# Cement C\n\nMixed 1 to 5.")  # leads into the circle
+    assert memory.ingest(vault).problems == ()

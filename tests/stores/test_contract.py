@@ -1166,7 +1166,19 @@ def supersessions(store: Store, ids: list[str], namespace: str = HOME) -> dict[s
             found[note] = tuple(sorted(heirs))
         waiting += heirs - seen
         seen |= heirs
-    return found
+    return {
+        note: kept for note, later in found.items() if (kept := tuple(e for e in later if not leads(found, e, note)))
+    }
+
+
+def leads(successors: dict[str, tuple[str, ...]], start: str, end: str) -> bool:
+    """Return whether a chain of supersessions leads from one note to another."""
+    waiting, seen = [start], {start}
+    while waiting:
+        later = set(successors.get(waiting.pop(), ())) - seen
+        waiting += later
+        seen |= later
+    return end in seen
 
 
 class TestSuccessors:
@@ -1192,11 +1204,13 @@ class TestSuccessors:
         assert found == supersessions(store, ["1"])
         assert found == expected
 
-    def test_a_cycle_ends(self, store: Store) -> None:
+    def test_notes_of_a_cycle_do_not_supersede_each_other(self, store: Store) -> None:
         put(store, *({"id": f"{n}", "content": "x", "links": [("supersedes", f"{(n + 1) % 3}")]} for n in range(3)))
         put(store, {"id": "start", "content": "x", "links": [("superseded-by", "1")]})
-        expected = {"start": ("1",), "1": ("0",), "0": ("2",), "2": ("1",)}
-        assert store.successors(["start"], namespace=HOME) == expected
+        assert store.successors(["start"], namespace=HOME) == {"start": ("1",)}
+        put(store, {"id": "end", "content": "x", "links": [("supersedes", "2")]})
+        assert store.successors(["start"], namespace=HOME) == {"start": ("1",), "2": ("end",)}
+        assert store.successors(["0"], namespace=HOME) == {"2": ("end",)}
 
     def test_what_came_later_does_not_count(self, store: Store) -> None:
         days = {name: datetime(2026, 5, day, tzinfo=UTC) for day, name in enumerate("abcd", 1)}

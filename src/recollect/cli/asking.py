@@ -53,7 +53,8 @@ _OPTIONS = (
         "--until",
         callback=options.parsed_end,
         metavar="DATE",
-        help="Only notes made up to this day, that day included, or before this instant.",
+        help="Only notes made up to this day, that day included, or before this instant. The search is as of that "
+        "time: notes made later supersede none, so that what was replaced since is not marked.",
     ),
     click.option(
         "--where",

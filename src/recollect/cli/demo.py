@@ -191,9 +191,10 @@ def _draw_search(console: Console, memory: Memory, path: str, stop: Stop, *, sho
     result = _find(memory, path, stop)
     for warning in result.warnings:
         terminal.warn(warning)
+    drawing.draw_exclusion(result)
     drawing.draw_retry(result)
     if result.has_answer or show_weak:
-        drawing.draw_hits(console, result, weak=not result.has_answer)
+        drawing.draw_hits(console, result.hits if show_weak else result.strong_hits, weak=result.weak_hits)
     if not (result and show_weak):
         search.say_if_nothing_fits(result, shown=show_weak)
     return result.has_answer

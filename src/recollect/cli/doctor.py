@@ -27,9 +27,10 @@ __all__ = ["command"]
 @options.quiet
 @click.pass_context
 def command(context: click.Context, /, *, repair: bool, embedder: str, db: str, as_json: bool, quiet: bool) -> None:
-    """Look at every part of the memory.
+    """Look at every part of the memory, and load the embedder.
 
-    It says what to do about what is wrong. The exit code is 1 if a problem remains.
+    It says what to do about what is wrong. The exit code is 1 if a problem remains; a warning, such as notes that
+    supersede each other in a circle, does not change it.
     """
     with opening.open_existing(db, embedder) if repair else opening.open_for_reading(db, embedder) as memory:
         findings = memory.doctor(repair=repair)
@@ -50,7 +51,10 @@ def _advice(finding: Finding) -> str:
     if finding.repairable:
         return "recollect doctor --repair rebuilds it"
     if finding.part == "embedder":
-        return "recollect reindex embeds them"
+        vectors_missing = "reindex" in finding.problem
+        return (
+            "recollect reindex embeds them" if vectors_missing else "repair its installation, or use another embedder"
+        )
     return "restore a backup, or save what can be read with recollect export"
 
 

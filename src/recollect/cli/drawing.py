@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.retrieval import SearchResult
 
-__all__ = ["bar", "draw_explanation", "draw_hits", "draw_retry", "draw_summary"]
+__all__ = ["bar", "draw_exclusion", "draw_explanation", "draw_hits", "draw_retry", "draw_summary"]
 
 CELLS = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -29,19 +29,24 @@ WIDEST = 110
 """How wide an explanation is at most: longer lines are hard to follow."""
 
 
-def draw_hits(console: Console, hits: Iterable[Hit], *, indent: int = 0, weak: bool = False) -> None:
+def draw_hits(console: Console, hits: Iterable[Hit], *, indent: int = 0, weak: Iterable[Hit] = ()) -> None:
     """Draw each hit in three lines: what it is, how it was found, and the piece that fits the query.
 
-    ``weak`` marks them as candidates that are no answer.
+    Those that are among ``weak`` are marked as candidates that are no answer.
     """
     shown = list(hits)
+    marked = {hit.id for hit in weak}
     places = {hit.id: terminal.line(hit.path) for hit in shown}
     for hit in shown:
         # The first line is what the eye jumps to; the rank hangs to its left.
         title = Text.assemble((f"{hit.rank:>2}  ", "dim"), (terminal.line(hit.title or hit.path or hit.id), "bold"))
         console.print(Padding(title, (0, 0, 0, indent), expand=False))
         console.print(
-            Padding(_facts(hit, places, blocks=_knows_blocks(console), weak=weak), (0, 0, 0, indent + 4), expand=False)
+            Padding(
+                _facts(hit, places, blocks=_knows_blocks(console), weak=hit.id in marked),
+                (0, 0, 0, indent + 4),
+                expand=False,
+            )
         )
         if hit.snippet:
             console.print(Padding(_snippet(hit), (0, 0, 0, indent + 4), expand=False))
@@ -62,17 +67,25 @@ def draw_explanation(console: Console, result: SearchResult, *, limit: int | Non
     console.print(drawing, soft_wrap=True)
 
 
+def draw_exclusion(result: SearchResult) -> None:
+    """Say what the query excludes."""
+    from recollect.retrieval.wording import exclusion_in_words  # noqa: PLC0415 (brings numpy)
+
+    if message := exclusion_in_words(result.trace):
+        terminal.say_aside(message)
+
+
 def draw_retry(result: SearchResult) -> None:
-    """Say what the query excludes, and what was done where its words found nothing."""
-    from recollect.retrieval.wording import exclusion_in_words, retry_in_words  # noqa: PLC0415 (brings numpy)
+    """Say what was done where the words of the query found nothing."""
+    from recollect.retrieval.wording import retry_in_words  # noqa: PLC0415 (brings numpy)
 
-    for message in (exclusion_in_words(result.trace), retry_in_words(result.trace)):
-        if message and message not in result.warnings:  # which were shown already
-            terminal.say_aside(message)
+    message = retry_in_words(result.trace)
+    if message and message not in result.warnings:  # which were shown already
+        terminal.say_aside(message)
 
 
-def draw_summary(console: Console, result: SearchResult) -> None:
-    """Draw in one line what was searched, and how long it took."""
+def draw_summary(console: Console, result: SearchResult, shown: int) -> None:
+    """Draw in one line how many of the candidates are shown, what was searched, and how long it took."""
     trace = result.trace
     ways = {
         "words": trace.bm25_count if trace.mode != "semantic" else None,
@@ -80,12 +93,20 @@ def draw_summary(console: Console, result: SearchResult) -> None:
         "connections": trace.graph_count or None,
     }
     told = [
-        f"{len(result)} of {trace.fused_count}",
+        f"{shown} of {trace.fused_count}",
+        _weak_in_words(len(result) - shown),
         ", ".join(f"{count} by {way}" for way, count in ways.items() if count is not None),
         f"reranked by {terminal.line(trace.rerank_provider)}" if trace.reranked else "",
         f"{trace.total_elapsed:.0f} ms",
     ]
     console.print(Text(" · ".join(part for part in told if part), "dim"))
+
+
+def _weak_in_words(count: int) -> str:
+    """Return how many weak candidates are not shown, and how to see them."""
+    if not count:
+        return ""
+    return f"{count} weak candidate{'s' if count > 1 else ''} not shown (--show-weak)"
 
 
 def bar(share: float) -> str:

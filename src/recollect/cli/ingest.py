@@ -45,7 +45,8 @@ def command(
 
     Markdown, text, JSON and JSONL are read; files of other types are skipped and counted by extension. What did not
     change since the last time is not read again, and notes of files that are gone are removed. What could not be read
-    is named on standard error; the rest goes on, and the exit code is 1 only if nothing could be read.
+    is named on standard error and counted as failed; the rest goes on. The exit code is 1 if a file, or a record of
+    one, could not be read.
     """
     with opening.open_or_create(db, embedder, secrets) as memory:
         opening.warn_if_lexical_only(memory)
@@ -65,7 +66,7 @@ def command(
             from recollect.ingest.report import describe_skipped  # noqa: PLC0415 (brings Markdown and YAML)
 
             terminal.say(f"skipped  {describe_skipped(total['skipped'])}")
-    if total["problems"] and not any(total["files"].values()):
+    if total["files"]["failed"] or total["notes"]["failed"]:
         raise click.exceptions.Exit(1)
 
 

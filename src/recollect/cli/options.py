@@ -142,10 +142,12 @@ def parsed_end(context: click.Context, param: click.Parameter, value: str | None
 
 def parsed_question_date(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return a date in any of the forms in which a question's date may be written."""
-    from recollect.query import parse_question_date  # noqa: PLC0415 (as above)
+    from recollect.question_dates import check_question_date  # noqa: PLC0415 (as above)
 
-    if value is not None and parse_question_date(value) is None:
-        raise click.BadParameter(f"must be a date such as 2026-04-18, got {value!r}", param=param)
+    try:
+        check_question_date(value)
+    except ArgumentError as error:
+        raise click.BadParameter(error.problem, param=param) from None
     return value
 
 

@@ -19,8 +19,8 @@ __all__ = ["answer", "command"]
 @click.option(
     "--show-weak",
     is_flag=True,
-    help="Show the best candidates, marked as weak, even if nothing fits: if the best confidence is below the answer "
-    "threshold.",
+    help="Also show weak candidates, marked as weak: all hits if nothing fits, else those whose confidence is below "
+    "the answer threshold and below a tenth of the best.",
 )
 @asking.preset
 @asking.question
@@ -31,7 +31,8 @@ def command(
     """Find notes by words and by meaning.
 
     The words of QUERY are one query: "a phrase", AND, OR, NOT, tea* for a prefix. A query that begins with a dash
-    comes after --. The exit code is 1 if nothing in the memory fits.
+    comes after --. The exit code is 1 if nothing in the memory fits. Of the --top-k best notes, weak candidates are
+    shown only with --show-weak; --json has them all.
     """
     with asking.open_asked(asked) as memory:
         result = asking.find(memory, asked)
@@ -49,16 +50,23 @@ def answer(
             terminal.warn(warning)
     if as_json:
         terminal.print_json(result.to_dict())
-    elif explain or result.has_answer or (result and show_weak):
-        _draw(result, explain=explain, quiet=quiet)
-    if not as_json and not (explain and result):  # an explanation says so itself
+        return
+    if not explain:
+        from recollect.cli import drawing  # noqa: PLC0415 (brings rich, which is heavy)
+
+        drawing.draw_exclusion(result)
+    if explain or result.has_answer or (result and show_weak):
+        _draw(result, explain=explain, show_weak=show_weak, quiet=quiet)
+    if not (explain and result):  # an explanation says so itself
         say_if_nothing_fits(result, shown=show_weak)
 
 
 def say_if_nothing_fits(result: SearchResult, *, shown: bool) -> None:
     """Say in one line that there is no answer, and how to see the weak candidates unless they are shown."""
     if not result:
-        terminal.say_aside(f"nothing was found for {result.query!r}; try other words, or fewer filters")
+        from recollect.retrieval.wording import nothing_found_in_words  # noqa: PLC0415 (brings numpy)
+
+        terminal.say_aside(nothing_found_in_words(result.trace))
     elif not result.has_answer:
         from recollect.retrieval.wording import no_answer_in_words  # noqa: PLC0415 (brings numpy)
 
@@ -67,7 +75,7 @@ def say_if_nothing_fits(result: SearchResult, *, shown: bool) -> None:
         terminal.say_aside(f"nothing in this memory fits {result.query!r}: {why}; {how}")
 
 
-def _draw(result: SearchResult, *, explain: bool, quiet: bool) -> None:
+def _draw(result: SearchResult, *, explain: bool, show_weak: bool, quiet: bool) -> None:
     from recollect.cli import drawing  # noqa: PLC0415 (brings rich, which is heavy)
 
     console = terminal.console()
@@ -75,6 +83,7 @@ def _draw(result: SearchResult, *, explain: bool, quiet: bool) -> None:
         drawing.draw_explanation(console, result)
         return
     drawing.draw_retry(result)
-    drawing.draw_hits(console, result, weak=not result.has_answer)
+    shown = result.hits if show_weak else result.strong_hits
+    drawing.draw_hits(console, shown, weak=result.weak_hits)
     if not quiet:
-        drawing.draw_summary(console, result)
+        drawing.draw_summary(console, result, len(shown))

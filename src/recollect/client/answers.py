@@ -36,6 +36,8 @@ class RemoteResult(Ranked):
     """The drawing of the search, where it was asked for."""
     answer_threshold: float = 0.0
     """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
+    excluded: tuple[str, ...] = ()
+    """The terms that the query excludes by NOT, as they were written: no hit holds one."""
 
 
 def note_of(data: Mapping[str, Any]) -> Note:
@@ -80,6 +82,7 @@ def result_of(data: Mapping[str, Any]) -> RemoteResult:
         data.get("trace") or {},
         data.get("explanation") or "",
         data.get("answer_threshold") or 0.0,
+        tuple(data.get("excluded") or ()),
     )
 
 

@@ -18,7 +18,7 @@ from recollect.ingest.decoding import BinaryError, decode
 from recollect.ingest.expired import without_expired
 from recollect.ingest.formats import largest_size, read_file_text
 from recollect.ingest.moments import moment_of_timestamp
-from recollect.ingest.problems import Contents, Problem, UnreadableError
+from recollect.ingest.problems import Contents, Problem, UnreadableError, failure
 from recollect.ingest.report import IngestReport
 from recollect.ingest.shelving import METHOD, UNRESOLVED, Library, Shelving
 from recollect.ingest.walk import FoundFile, walk
@@ -89,11 +89,14 @@ class _Ingestion:
         self._settings = f"{METHOD}-{self._place}"
         self._problems = list(self._walk.problems)
         self._done = count(1)
-        self._shelving = Shelving(library, self._namespace, self._tick)
+        self._known = library.documents(self._root, self._namespace)
+        self._shelving = Shelving(library, self._namespace, self._tick, self._known)
         self._unchanged = 0
+        self._failed = self._walk.failed
+        self._failed_records = 0
 
     def run(self) -> IngestReport:
-        known = self._library.documents(self._root, self._namespace)
+        known = self._known
         # What is gone makes room first: a record with a path of its own may have moved to another file.
         gone = self._gone(known)
         removed = self._library.remove_documents(self._root, gone, self._namespace) if gone else 0
@@ -108,10 +111,12 @@ class _Ingestion:
             files_read=self._shelving.count,
             files_unchanged=self._unchanged,
             files_removed=len(gone),
+            files_failed=self._failed + self._shelving.failed,
             notes_added=total.added,
             notes_updated=total.updated,
             notes_unchanged=total.unchanged,
             notes_removed=total.removed + removed,
+            notes_failed=self._failed_records,
             problems=(*self._problems, *self._shelving.problems),
             skipped=dict(self._walk.skipped.most_common()),
         )
@@ -129,16 +134,21 @@ class _Ingestion:
             now = blake2b(data, digest_size=16).hexdigest()
             contents = self._contents(file, data, is_new=not settings.endswith(f"-{self._place}"))
         except UnreadableError as error:
-            self._problems.append(error.problem)
+            self._fail(error.problem)
             return None
         except ArgumentError as error:
-            self._problems.append(Problem(file.name, None, str(error), skipped=True))
+            self._fail(Problem(file.name, None, str(error), skipped=True))
             return None
         drafts, expired = without_expired(file.name, contents.drafts)
         if not (same_settings and now == digest):
             self._problems += (*contents.problems, *expired)
+            self._failed_records += contents.failed_records
         fingerprint = f"{file.size}:{file.changed}:{now}:{self._settings}"
         return Document(self._root, file.name, fingerprint, drafts)
+
+    def _fail(self, problem: Problem) -> None:
+        self._failed += 1
+        self._problems.append(failure(problem, is_known=problem.name in self._known))
 
     def _contents(self, file: FoundFile, data: bytes, *, is_new: bool) -> Contents:
         try:
@@ -151,7 +161,8 @@ class _Ingestion:
         contents = read_file_text(self._screen(text, file.name), file.name, prefix=self._prefix, created_at=created_at)
         if not guess:
             return contents
-        return Contents(contents.drafts, [Problem(file.name, None, guess, skipped=False), *contents.problems])
+        problems = [Problem(file.name, None, guess, skipped=False), *contents.problems]
+        return contents._replace(problems=problems)
 
     def _tick(self, name: str) -> None:
         self._progress(next(self._done), len(self._walk.files), name)

@@ -40,6 +40,8 @@ _FIELD_OF = {
     "expires_at": "expires_at",
     "importance": "importance",
 }
+_SAME_KIND = {"replaces": "supersedes", "replaced-by": "superseded-by"}
+"""Other names of kinds of links."""
 LONGEST_VALUE = 200
 """How many characters a value of the front matter may have to be part of the note's text."""
 MOST_FIELDS_TEXT = 600
@@ -131,8 +133,9 @@ class _Said:
             field = _FIELD_OF.get(plain_key.replace("-", "_"))
             if value is None:
                 continue
-            if plain_key in LINK_KINDS:
-                self.links += tuple(Link(plain_key, target) for target in _targets(value))
+            kind = _SAME_KIND.get(plain_key, plain_key)
+            if kind in LINK_KINDS:
+                self.links += tuple(Link(kind, target) for target in _targets(value))
             elif field == "tags":
                 self.tags += tuple(_tags(value))
             elif field is None:

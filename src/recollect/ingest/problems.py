@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from recollect.errors import IngestError
 from recollect.model import Draft
 
-__all__ = ["Contents", "Problem", "UnreadableError"]
+__all__ = ["Contents", "Problem", "UnreadableError", "failure"]
 
 
 class Problem(NamedTuple):
@@ -26,6 +26,8 @@ class Problem(NamedTuple):
     """What was wrong, in words for a person."""
     skipped: bool
     """Whether what the message speaks of, a file or a record, was left out; otherwise it was read as well as can be."""
+    times: int = 1
+    """How many such problems it stands for."""
 
     def __str__(self) -> str:
         """Return the problem in one line, the place first."""
@@ -33,7 +35,7 @@ class Problem(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the problem as JSON-ready data."""
-        return self._asdict()
+        return {"name": self.name, "line": self.line, "message": self.message, "skipped": self.skipped}
 
 
 class Contents(NamedTuple):
@@ -45,6 +47,11 @@ class Contents(NamedTuple):
 
     drafts: Sequence[Draft]
     problems: Sequence[Problem]
+
+    @property
+    def failed_records(self) -> int:
+        """How many records could not be read; a file without any note was skipped as a whole instead."""
+        return sum(problem.times for problem in self.problems if problem.skipped) if self.drafts else 0
 
 
 class UnreadableError(IngestError):
@@ -69,6 +76,15 @@ class UnreadableError(IngestError):
     def problem(self) -> Problem:
         """The same as an entry of a report."""
         return Problem(self.name, self.line, self.message, skipped=True)
+
+
+def failure(problem: Problem, *, is_known: bool) -> Problem:
+    """Return the problem of a file that failed; of one that was read before it says that the earlier version stays.
+
+    >>> failure(Problem("tea.md", 2, "the front matter is not YAML", skipped=True), is_known=True).message
+    'the front matter is not YAML; the earlier version stays'
+    """
+    return problem._replace(message=f"{problem.message}; the earlier version stays") if is_known else problem
 
 
 def _place(name: str, line: int | None) -> str:

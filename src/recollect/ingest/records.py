@@ -92,7 +92,7 @@ class _Reading:
             speaker = _first(record, _SPEAKER)
             draft = self._note(record, number) if speaker is None else self._turn(record, speaker[1], speaker[0])
             if is_blank(draft):
-                raise ArgumentError("record", "has no text: content, title and summary are blank")
+                raise ArgumentError("record", "has no text: content, title and summary are blank or only punctuation")
             self._claim(draft, number)
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")
@@ -108,8 +108,11 @@ class _Reading:
             raise UnreadableError(self._name, first.line, f"holds no notes; the first problem: {first.message}")
         problems = self._problems
         if self._failed > len(problems):
-            rest = f"and {self._failed - len(problems):,} more like these"
-            problems = [*problems, Problem(self._name, None, rest, skipped=True)]
+            more = self._failed - len(problems)
+            problems = [
+                *problems,
+                Problem(self._name, None, f"and {more:,} more like these", skipped=True, times=more),
+            ]
         return Contents(self._drafts, problems)
 
     def _fail(self, number: int, message: str) -> None:

@@ -20,7 +20,7 @@ class IngestReport:
 
     >>> report = IngestReport(files_read=1, notes_added=3)
     >>> report.to_dict()["notes"]
-    {'added': 3, 'updated': 0, 'unchanged': 0, 'removed': 0}
+    {'added': 3, 'updated': 0, 'unchanged': 0, 'removed': 0, 'failed': 0}
     """
 
     files_read: int = 0
@@ -29,11 +29,15 @@ class IngestReport:
     """Files that are as they were; their notes were not looked at."""
     files_removed: int = 0
     """Files that are gone, and their notes with them."""
+    files_failed: int = 0
+    """Files and folders that could not be read or written; the notes that such a file had stay."""
     notes_added: int = 0
     notes_updated: int = 0
     notes_unchanged: int = 0
     """Notes of the files read that are as they were."""
     notes_removed: int = 0
+    notes_failed: int = 0
+    """Records of the files read that could not be read."""
     problems: tuple[Problem, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     """How many files of the folder are of types that are not read, by extension, the most frequent first."""
@@ -41,12 +45,18 @@ class IngestReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {
-            "files": {"read": self.files_read, "unchanged": self.files_unchanged, "removed": self.files_removed},
+            "files": {
+                "read": self.files_read,
+                "unchanged": self.files_unchanged,
+                "removed": self.files_removed,
+                "failed": self.files_failed,
+            },
             "notes": {
                 "added": self.notes_added,
                 "updated": self.notes_updated,
                 "unchanged": self.notes_unchanged,
                 "removed": self.notes_removed,
+                "failed": self.notes_failed,
             },
             "problems": [problem.to_dict() for problem in self.problems],
             "skipped": dict(self.skipped),

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from recollect.errors import ArgumentError, IngestError
-from recollect.ingest.problems import Problem
-from recollect.ingest.references import NameIndex, has_references, names_of, resolve_links, unresolved_message
+from recollect.ingest.problems import Problem, failure
+from recollect.ingest.references import NameIndex, has_references, has_supersessions, names_of, resolve_links
 from recollect.model import Document, NoteName, Written
 
-__all__ = ["METHOD", "UNRESOLVED", "Library", "NoteNames", "Shelving"]
+__all__ = ["METHOD", "UNRESOLVED", "Library", "NoteNames", "Shelving", "SupersessionCycles"]
 
 BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 
 UNRESOLVED = "unresolved"
-"""Prefix of the fingerprint of a document that supersedes an unknown note: it is read again at each ingest."""
+"""Prefix of the fingerprint of a document that supersedes an unknown note, or one of several with the same name.
 
-METHOD = "3"
+It is read again at each ingest."""
+
+METHOD = "4"
 """How texts become notes. If one gives other notes than before, this must change; all are then read anew."""
 
 
@@ -57,11 +59,34 @@ class NoteNames(Protocol):
         ...
 
 
+@runtime_checkable
+class SupersessionCycles(Protocol):
+    """A library that finds notes that supersede each other in a circle.
+
+    >>> isinstance({}, SupersessionCycles)
+    False
+    """
+
+    def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
+        """Return for each cycle that the notes at ``paths`` are in the paths of its notes, and a message."""
+        ...
+
+
 class Shelving:
     """What is waiting to be written, and what was written so far."""
 
-    def __init__(self, library: Library, namespace: str, done: Callable[[str], None] = lambda _: None) -> None:
-        """Begin with nothing; ``done`` is told the name of each document that is dealt with."""
+    def __init__(
+        self,
+        library: Library,
+        namespace: str,
+        done: Callable[[str], None] = lambda _: None,
+        known: Container[str] = (),
+    ) -> None:
+        """Begin with nothing; ``done`` is told the name of each document that is dealt with.
+
+        ``known`` are the names of the documents whose notes the library has.
+        """
+        self._known = known
         self._library = library
         self._namespace = namespace
         self._done = done
@@ -71,8 +96,10 @@ class Shelving:
         self._written: list[Written] = []
         self.count = 0
         """How many documents were written."""
+        self.failed = 0
+        """How many documents could not be written."""
         self.problems: list[Problem] = []
-        """Documents that could not be written, and targets of ``supersedes`` that were not found."""
+        """Documents that could not be written, and what is wrong with their supersessions."""
 
     def add(self, document: Document, prefix: str = "") -> None:
         """Queue a document until a batch is full or, if it links to notes by name, until all documents are known.
@@ -89,18 +116,26 @@ class Shelving:
         """Write the queued documents, those with links by name last; return the total counts."""
         self.flush()
         waiting, self._referring = self._referring, []
-        if isinstance(self._library, NoteNames) and any(
-            resolve_links(document.drafts, self._names, path)[1] for document, path in waiting
-        ):
-            self._names.add(self._library.note_names(self._namespace))
+        superseding = [document for document, _ in waiting if has_supersessions(document.drafts)]
+        if superseding and isinstance(self._library, NoteNames):
+            self._names.add_others(self._library.note_names(self._namespace))
         for document, path in waiting:
-            drafts, missing = resolve_links(document.drafts, self._names, path)
-            self.problems += [
-                Problem(document.name, None, unresolved_message(target), skipped=False) for target in missing
-            ]
-            fingerprint = f"{UNRESOLVED}:{document.fingerprint}" if missing else document.fingerprint
+            drafts, problems = resolve_links(document.drafts, self._names, path)
+            self.problems += [Problem(document.name, None, message, skipped=False) for message in problems]
+            fingerprint = f"{UNRESOLVED}:{document.fingerprint}" if problems else document.fingerprint
             self._put(document._replace(drafts=drafts, fingerprint=fingerprint))
-        return self.flush()
+        total = self.flush()
+        self._report_cycles(superseding)
+        return total
+
+    def _report_cycles(self, documents: Sequence[Document]) -> None:
+        """Report the notes of these documents that supersede each other in a circle, each circle once."""
+        names = {draft["path"]: document.name for document in documents for draft in document.drafts if "path" in draft}
+        if names and isinstance(self._library, SupersessionCycles):
+            for paths, message in self._library.supersession_cycles(list(names), self._namespace):
+                name = next((names[path] for path in paths if path in names), None)
+                if name is not None:
+                    self.problems.append(Problem(name, None, message, skipped=False))
 
     def _put(self, document: Document) -> None:
         self._waiting.append(document)
@@ -123,7 +158,9 @@ class Shelving:
                     self._waiting = [document]
                     self.flush()
                 return self._total()
-            self.problems.append(Problem(batch[0].name, None, str(error), skipped=True))
+            self.failed += 1
+            name = batch[0].name
+            self.problems.append(failure(Problem(name, None, str(error), skipped=True), is_known=name in self._known))
         for document in batch:
             self._done(document.name)
         return self._total()

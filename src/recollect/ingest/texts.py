@@ -10,7 +10,7 @@ from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.expired import without_expired
 from recollect.ingest.formats import read_file_text
-from recollect.ingest.problems import Problem, UnreadableError
+from recollect.ingest.problems import Problem, UnreadableError, failure
 from recollect.ingest.report import IngestReport
 from recollect.ingest.shelving import METHOD, Library, Shelving
 from recollect.model import DEFAULT_NAMESPACE, Document
@@ -51,9 +51,9 @@ def ingest_texts(
     home = arguments.name("namespace", namespace)
     settings = f"{METHOD}-{blake2b(begun.encode(), digest_size=4).hexdigest()}"
     known = library.documents(ROOT, home)
-    shelving = Shelving(library, home)
+    shelving = Shelving(library, home, known=known)
     problems: list[Problem] = []
-    unchanged = 0
+    unchanged = failed = failed_records = 0
     for name, text in checked.items():
         clean = well_formed(text)
         fingerprint = f"{blake2b(clean.encode(), digest_size=16).hexdigest()}:{settings}"
@@ -65,21 +65,26 @@ def ingest_texts(
                 raise UnreadableError(name, None, "holds NUL characters, so it is no text")
             contents = read_file_text(screen(clean, name) if screen else clean, name, prefix=begun)
         except UnreadableError as error:
-            problems.append(error.problem)
+            problems.append(failure(error.problem, is_known=name in known))
+            failed += 1
             continue
         except ArgumentError as error:
-            problems.append(Problem(name, None, str(error), skipped=True))
+            problems.append(failure(Problem(name, None, str(error), skipped=True), is_known=name in known))
+            failed += 1
             continue
         drafts, expired = without_expired(name, contents.drafts)
         problems += (*contents.problems, *expired)
+        failed_records += contents.failed_records
         shelving.add(Document(ROOT, name, fingerprint, drafts), begun)
     total = shelving.finish()
     return IngestReport(
         files_read=shelving.count,
         files_unchanged=unchanged,
+        files_failed=failed + shelving.failed,
         notes_added=total.added,
         notes_updated=total.updated,
         notes_unchanged=total.unchanged,
         notes_removed=total.removed,
+        notes_failed=failed_records,
         problems=(*problems, *shelving.problems),
     )

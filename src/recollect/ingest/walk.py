@@ -60,6 +60,8 @@ class Walk:
     problems: list[Problem] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     """Files and folders that may well hold something, but could not be looked at."""
+    failed: int = 0
+    """How many files and folders could not be looked at."""
     skipped: Counter[str] = field(default_factory=Counter)
     """How many files are of types that are not read, by extension; those that are hidden or ignored are not counted."""
 
@@ -137,6 +139,7 @@ def _take(
     if not _is_writable_name(entry.name):
         message = "its name holds characters that are no text; rename it"
         found.problems.append(Problem(_shown(Path(name)), None, message, skipped=True))
+        found.failed += 1
         return
     try:
         if entry.is_dir():
@@ -163,6 +166,7 @@ def _extension(name: str) -> str:
 
 def _leave_unseen(found: Walk, name: str, reason: str) -> None:
     found.unseen.append(name)
+    found.failed += 1
     found.problems.append(Problem(name, None, f"cannot be read: {reason}", skipped=True))
 
 

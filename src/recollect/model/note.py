@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from string import punctuation
 from typing import Any, NamedTuple, TypeAlias
 
 from recollect import arguments, clock
-from recollect.characters import WHITESPACE, well_formed
+from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
@@ -35,8 +38,8 @@ TEXT_FIELDS = ("content", "title", "summary")
 
 LARGEST_POSITION = 2**63 - 1
 
-_INVISIBLE = WHITESPACE + "\x1c\x1d\x1e\x1f\x85\u200b\u200c\u200d"
-"""White space and zero-width characters."""
+_WORD = re.compile(r"[^\W_]")
+"""A letter or a digit."""
 
 
 class Link(NamedTuple):
@@ -174,12 +177,21 @@ def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_blank(fields: Mapping[str, Any]) -> bool:
-    r"""Return whether content, title and summary of a note are all missing or blank.
+    r"""Return whether content, title and summary of a note are all missing, or only white space and punctuation.
 
     >>> is_blank({"content": " \n", "tags": ("tea",)}), is_blank({"content": "", "title": "Tea"})
     (True, False)
+    >>> is_blank({"content": "..."}), is_blank({"content": "---", "summary": "?!"}), is_blank({"content": "🎻"})
+    (True, True, False)
     """
-    return not any(fields.get(name, "").strip(_INVISIBLE) for name in TEXT_FIELDS)
+    return not any(_says_something(fields.get(name, "")) for name in TEXT_FIELDS)
+
+
+def _says_something(text: str) -> bool:
+    """Return whether a text has a letter, a digit or a symbol such as an emoji."""
+    if _WORD.search(text):
+        return True
+    return any(sign not in punctuation and unicodedata.category(sign)[0] not in "PZC" for sign in text)
 
 
 def is_over(draft: Draft) -> bool:

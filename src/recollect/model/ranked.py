@@ -14,6 +14,10 @@ _SHOWN = 3
 """How many hits ``repr`` names."""
 
 
+WEAK_SHARE = 0.1
+"""A hit of a search with an answer is weak if its confidence is below this share of the best, and the threshold."""
+
+
 class Ranked(Sequence[Hit]):
     """A sequence over its own ``hits``; who inherits from it says what else was told."""
 
@@ -35,6 +39,30 @@ class Ranked(Sequence[Hit]):
     def has_answer(self) -> bool:
         """Whether there is a hit and the best confidence is at least the answer threshold."""
         return bool(self.hits) and self.best_confidence >= self.answer_threshold
+
+    @property
+    def weak_flags(self) -> list[bool]:
+        """For each hit whether it is a weak candidate, which interfaces for people and models show only on demand.
+
+        If there is no answer, every hit is weak. If there is one, a hit is weak whose confidence is below the answer
+        threshold and below a tenth of the best confidence; a hit without a confidence is not. Neither is a superseded
+        note beside the note that supersedes it, if that one is not weak: together they tell what changed.
+        """
+        if not self.has_answer:
+            return [True] * len(self.hits)
+        least = min(self.answer_threshold, WEAK_SHARE * self.best_confidence)
+        strong = {hit.id for hit in self.hits if hit.confidence is None or hit.confidence >= least}
+        return [hit.id not in strong and strong.isdisjoint(hit.superseded_by) for hit in self.hits]
+
+    @property
+    def strong_hits(self) -> tuple[Hit, ...]:
+        """The hits that are not weak, best first."""
+        return tuple(hit for hit, weak in zip(self.hits, self.weak_flags, strict=True) if not weak)
+
+    @property
+    def weak_hits(self) -> tuple[Hit, ...]:
+        """The hits that are weak, best first."""
+        return tuple(hit for hit, weak in zip(self.hits, self.weak_flags, strict=True) if weak)
 
     def __repr__(self) -> str:
         """Return the query, the number of hits, whether there is an answer and the first paths; no texts."""

@@ -9,7 +9,7 @@ from recollect.model import Candidate, Edge, Filters, as_candidates
 from recollect.query import Query
 from recollect.retrieval.failures import told
 from recollect.retrieval.request import Place, Request
-from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow
+from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow, without_cycles
 
 if TYPE_CHECKING:
     from recollect.stores.base import SearchIndex
@@ -72,16 +72,16 @@ class IndexConnections:
         """Return the candidates and the current notes, and for each superseded candidate the ids of its current notes.
 
         A note is current if nothing supersedes it. Chains are followed to their end; superseded notes in between are
-        not added. In a cycle no note is current, and each note points to what supersedes it directly. A note supersedes
-        another even if filters exclude it from the results, unless it was created at or after ``created_before``.
+        not added. Notes of a cycle do not supersede each other. A note supersedes another even if filters exclude it
+        from the results, unless it was created at or after ``created_before``.
         """
         known = {candidate.id: candidate for candidate in candidates}
         successors = self.successors(known)
         if not successors:
             return candidates, {}
         current = _current_notes(successors)
-        replaced_by = {note: current.get(note) or list(successors[note]) for note in known if note in successors}
-        unseen = dict.fromkeys(last for note in replaced_by for last in current.get(note, ()) if last not in known)
+        replaced_by = {note: current[note] for note in known if note in successors}
+        unseen = dict.fromkeys(last for note in replaced_by for last in current[note] if last not in known)
         for candidate in self.candidates(unseen):
             candidate.ceiling = candidates[0].ceiling
             known[candidate.id] = candidate
@@ -90,16 +90,18 @@ class IndexConnections:
     def successors(self, notes: Iterable[str]) -> Mapping[str, Sequence[str]]:
         """Return what supersedes each note directly, for these notes and all that supersedes them.
 
-        If the index has no method of this name, its edges are followed step by step.
+        If the index has no method of this name, its edges are followed step by step. Notes of a cycle do not supersede
+        each other, also where an index of the caller's own says so.
         """
         ids = list(dict.fromkeys(notes))
         if not ids or not self.known:
             return {}
         if not hasattr(self._index, "successors"):
-            return follow(ids, self._direct_successors)
+            return without_cycles(follow(ids, self._direct_successors))
         before = self._place.filters.created_before
         try:
-            return self._index.successors(ids, namespace=self._place.namespace, created_before=before)
+            found = self._index.successors(ids, namespace=self._place.namespace, created_before=before)
+            return without_cycles(found)
         except Exception as error:  # noqa: BLE001 (as above)
             self._failed(error)
             return {}
@@ -114,7 +116,7 @@ class IndexConnections:
 
 
 def _current_notes(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return for each superseded note the notes at the ends of its chains; none if they lead into a cycle.
+    """Return for each superseded note the notes at the ends of its chains, which have no cycles.
 
     Chains are traversed backwards from each end: the cost is the length of the chain, however many of its notes are
     candidates.

@@ -10,7 +10,7 @@ from recollect.model import Candidate, as_candidates
 from recollect.retrieval.lines import LEAST_WIDTH, WIDTH, one_line, shortened
 from recollect.retrieval.timeline import draw_head, parts, story
 from recollect.retrieval.waterfall import Row, draw_row, highest, pointers, rows, widths
-from recollect.retrieval.wording import exclusion_in_words, retry_in_words, standing_in_words
+from recollect.retrieval.wording import retry_in_words, standing_in_words
 
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
@@ -56,9 +56,9 @@ def explain_search(trace: Trace, *, limit: int | None = 10, width: int = WIDTH) 
 def account(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     """Return what :func:`explain_search` draws as JSON-ready data, for whoever draws it otherwise.
 
-    ``story`` tells how the query was read, ``notice`` what was done where its words found nothing, ``excluding`` which
-    terms the query excludes, ``timeline`` what each part did and when, in milliseconds; ``waterfalls`` a sentence on
-    each result and its rows, on a scale of scores that ends at ``scale``.
+    ``story`` tells how the query was read, ``notice`` what was done where its words found nothing, ``timeline`` what
+    each part did and when, in milliseconds; ``waterfalls`` a sentence on each result and its rows, on a scale of scores
+    that ends at ``scale``.
 
     >>> from recollect.retrieval import Trace
     >>> account(Trace(mode="bm25", original_query="tea"))["story"][0]
@@ -70,7 +70,6 @@ def account(trace: Trace, *, limit: int | None = 10) -> dict[str, Any]:
     return {
         "story": [{"label": label, "text": text} for label, text in story(trace)],
         "notice": "" if retried in trace.warnings else retried,
-        "excluding": exclusion_in_words(trace),
         "timeline": [part.to_dict() for part in parts(trace)],
         "scale": highest(shown),
         "waterfalls": [

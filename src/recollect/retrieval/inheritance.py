@@ -17,8 +17,7 @@ def inherit_confidence(
 
     The current note, which nothing supersedes, answers what the superseded notes would have answered, even if it holds
     other words. Its confidence is therefore the maximum of its own and of those of ``superseded``, the superseded
-    candidates of the search, shown or not. So no superseded note has more confidence than the current one. In a cycle
-    no note is current, and nothing is inherited.
+    candidates of the search, shown or not. So no superseded note has more confidence than the current one.
 
     >>> old, new = Candidate("old", superseded_by=("new",)), Candidate("new", confidence=0.25)
     >>> (hit,) = inherit_confidence([Hit(1, new)], [old], lambda _: 0.75)

@@ -34,6 +34,11 @@ class SearchResult(Ranked):
         return self.trace.answer_threshold
 
     @property
+    def excluded(self) -> tuple[str, ...]:
+        """The terms that the query excludes by NOT, as they were written: no hit holds one."""
+        return self.trace.excluded
+
+    @property
     def warnings(self) -> list[str]:
         """What the search had to do without, and what to do about it."""
         return self.trace.warnings
@@ -55,6 +60,7 @@ class SearchResult(Ranked):
             "query": self.query,
             "has_answer": self.has_answer,
             "answer_threshold": self.answer_threshold,
-            "hits": [hit.to_dict() for hit in self.hits],
+            "excluded": list(self.excluded),
+            "hits": [{**hit.to_dict(), "weak": weak} for hit, weak in zip(self.hits, self.weak_flags, strict=True)],
             "trace": self.trace.to_dict(),
         }

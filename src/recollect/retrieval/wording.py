@@ -16,6 +16,7 @@ __all__ = [
     "exclusion_in_words",
     "fusion_in_words",
     "no_answer_in_words",
+    "nothing_found_in_words",
     "rerank_in_words",
     "retry_in_words",
     "standing_in_words",
@@ -50,6 +51,22 @@ def no_answer_in_words(confidence: float, threshold: float) -> str:
     'the best confidence is 0.0912, below the answer threshold of 0.5'
     """
     return f"the best confidence is {confidence:.3g}, below the answer threshold of {threshold:g}"
+
+
+def nothing_found_in_words(trace: Trace) -> str:
+    """Return that a search has no hits, and why: no note was found, or ``min_confidence`` dropped all.
+
+    >>> from recollect.retrieval import Trace
+    >>> nothing_found_in_words(Trace(mode="bm25", original_query="tea"))
+    "nothing was found for 'tea'; try other words, or fewer filters"
+    >>> nothing_found_in_words(Trace(mode="bm25", original_query="tea", below_min_confidence=3))
+    "no note for 'tea' reaches min_confidence: 3 candidates were found, all below it; lower it to see them"
+    """
+    dropped = trace.below_min_confidence
+    if not dropped:
+        return f"nothing was found for {trace.original_query!r}; try other words, or fewer filters"
+    found = "1 candidate was found, which is" if dropped == 1 else f"{dropped} candidates were found, all"
+    return f"no note for {trace.original_query!r} reaches min_confidence: {found} below it; lower it to see them"
 
 
 def stem_only_in_words(discount: StemOnly) -> str:

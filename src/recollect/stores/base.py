@@ -210,9 +210,10 @@ class SearchIndex(Protocol):
 
         A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``. Chains are
         followed to their end in a constant number of queries where the engine can: the keys of the result are the
-        superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. In a cycle each note
-        is a key. Notes created at ``created_before`` or later do not count. At most
-        :data:`~recollect.stores.supersession.MAX_SUPERSESSIONS` are followed. Unknown ids have none.
+        superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. Notes of a
+        cycle do not supersede each other; a note outside it that supersedes one of them does. Notes created at
+        ``created_before`` or later do not count. At most :data:`~recollect.stores.supersession.MAX_SUPERSESSIONS` are
+        followed. Unknown ids have none.
         """
         ...
 

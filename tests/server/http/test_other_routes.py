@@ -41,12 +41,12 @@ def test_texts_become_notes(client: httpx.Client, memory: Memory) -> None:
         {"path": "photo.png", "content": "?"},
     ]
     report = client.post("/v1/ingest", json={"documents": documents, "prefix": "vault/"}).json()
-    assert report["files"] == {"read": 2, "unchanged": 0, "removed": 0}
+    assert report["files"] == {"read": 2, "unchanged": 0, "removed": 0, "failed": 1}
     assert report["notes"]["added"] == 3
     assert [(each["name"], each["skipped"]) for each in report["problems"]] == [("photo.png", True)]
     assert memory.has("vault/people/ines.md")
     again = client.post("/v1/ingest", json={"documents": documents[:2], "prefix": "vault/"}).json()
-    assert again["files"] == {"read": 0, "unchanged": 2, "removed": 0}
+    assert again["files"] == {"read": 0, "unchanged": 2, "removed": 0, "failed": 0}
     twice = client.post("/v1/ingest", json={"documents": [documents[0]] * 2})
     assert problem(twice, 422, "invalid") == "documents: two of them have the same path"
 
@@ -104,7 +104,8 @@ def test_a_search_says_whether_it_has_an_answer_and_returns_weak_hits_all_the_sa
     sure = client.post("/v1/search", json=asked).json()
     assert (sure["has_answer"], sure["answer_threshold"], sure["trace"]["answerThreshold"]) == (True, 0.25, 0.25)
     weak = client.post("/v1/search", json={**asked, "answer_threshold": 1.0}).json()
-    assert (weak["has_answer"], weak["answer_threshold"], weak["hits"]) == (False, 1.0, sure["hits"])
+    assert (weak["has_answer"], weak["answer_threshold"]) == (False, 1.0)
+    assert weak["hits"] == [{**hit, "weak": True} for hit in sure["hits"]]
     both = client.post("/v1/compare", json={"query": "tea", "answer_threshold": 1.0}).json()["results"]
     assert {name: result["has_answer"] for name, result in both.items()} == dict.fromkeys(both, False)
     refused = client.post("/v1/search", json={"query": "tea", "answer_threshold": 2})
@@ -264,3 +265,20 @@ def test_many_who_ask_at_once_whether_it_is_ready_are_one_question(
 
     assert asyncio.run(ask()) == [""] * 101
     assert len(asked) == 2
+
+
+def test_excluded_terms_are_in_every_answer(client: httpx.Client) -> None:
+    for query, excluded in (("tea NOT coffee", ["coffee"]), ("zebra NOT tea", ["tea"]), ("tea", [])):
+        assert client.post("/v1/search", json={"query": query}).json()["excluded"] == excluded
+        assert client.get("/v1/search", params={"q": query}).json()["excluded"] == excluded
+        told = client.post("/v1/explain", json={"query": query}).json()
+        assert (told["excluded"], "excluding" in told["account"]) == (excluded, False)
+
+
+@pytest.mark.parametrize("asked", ["2026-13-40", "yesterday", "1.2.2026"])
+def test_a_question_date_that_is_no_date_is_refused(client: httpx.Client, asked: str) -> None:
+    for path in ("/v1/search", "/v1/explain", "/v1/compare"):
+        refused = client.post(path, json={"query": "tea", "question_date": asked})
+        assert refused.status_code == 422
+        assert "must be a date such as 2026-04-18" in refused.text
+    assert client.post("/v1/search", json={"query": "tea", "question_date": ""}).status_code == 200

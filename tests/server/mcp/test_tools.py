@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,12 +16,14 @@ from mcp.types import CallToolResult
 import recollect
 from recollect.errors import StoreBusyError
 from recollect.memory import Memory
+from recollect.retrieval import presets
 from recollect.server.mcp.catalogue import TOOLS
 from recollect.server.mcp.recalling import MAX_METADATA, WHOLE_TEXT
 from recollect.server.mcp.server import memory_server
 from recollect.server.mcp.values import BRIEF
 from recollect.server.rights import Caller, Grant, Right
 
+STRICT = replace(presets()["default"], name="strict", min_confidence=1.0)
 TEA = Caller("tea", Grant.of(["tea"], "write"))
 
 
@@ -103,6 +107,27 @@ class TestRecall:
         told = answer(memory, "recall", query="zebra")
         assert told["answer"].startswith("The memory holds no answer: nothing was found.")
         assert (told["has_answer"], told["hits"]) == (False, [])
+
+    def test_it_says_what_not_excluded_and_what_min_confidence_dropped(self, memory: Memory) -> None:
+        told = answer(memory, "recall", query="guests NOT black")
+        assert (told["hits"], told["excluded"]) == ([], ["black"])
+        assert told["answer"].endswith(" Notes with black were excluded by NOT.")
+        with recollect.open(memory.stats().store.location, embedder=None, preset=STRICT) as strict:
+            told = answer(strict, "recall", query="green tea")
+        assert re.match(r"The memory holds no answer: \d candidates? found, all below min_confidence\.", told["answer"])
+
+    def test_hits_far_below_the_answer_are_left_out(self, memory: Memory) -> None:
+        memory.add("The glass chapel in Soglio opens at nine.", id="g1", title="Glass chapel", namespace="tea")
+        for place in range(3):
+            memory.add(f"Wine number {place} was served in a tall glass.", id=f"w{place}", namespace="tea")
+        query = "when does the glass chapel in Soglio open"
+        told = answer(memory, "recall", query=query)
+        assert told["answer"] == "1 note, the best first. 3 weak candidates not shown; include_weak returns them."
+        assert ([hit["id"] for hit in told["hits"]], told["weak_hidden"]) == (["g1"], 3)
+        every = answer(memory, "recall", query=query, include_weak=True)
+        assert every["answer"] == "4 notes, the best first."
+        assert [hit.get("weak") for hit in every["hits"]] == [None, True, True, True]
+        assert "weak_hidden" not in every
 
     @pytest.mark.parametrize("tool", ["recall", "explain"])
     def test_weak_candidates_come_only_on_demand_and_are_marked(self, memory: Memory, tool: str) -> None:
@@ -206,7 +231,9 @@ class TestWriting:
 
     def test_remember_refuses_a_note_without_text(self, memory: Memory) -> None:
         told = error(memory, "remember", content=" ")
-        assert "content: must not be blank in a note without title and summary; give the note some text" in told
+        assert (
+            "content: must not be blank or only punctuation in a note without title and summary; give the note" in told
+        )
 
     def test_remember_takes_no_others_place(self, memory: Memory) -> None:
         line = error(memory, "remember", content="Another.", path="tea/green.md")

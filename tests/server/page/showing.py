@@ -32,6 +32,13 @@ def search(page: Page, query: str) -> dict[str, Any]:
     return told
 
 
+def show_weak(page: Page, told: dict[str, Any]) -> None:
+    """Show the weak candidates among the hits of an answer, too, and wait until all are drawn."""
+    if any(hit["weak"] for hit in told["hits"]):
+        page.get_by_role("button", name="weak candidate").click()
+    expect(page.locator(".hit")).to_have_count(len(told["hits"]))
+
+
 def figure(value: float) -> str:
     """Write a number as the page does."""
     return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:#.3g}"

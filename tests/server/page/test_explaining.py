@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from recollect.retrieval import presets
 from tests.server.http.running import Running
 from tests.server.page.conftest import Opening
-from tests.server.page.showing import figure, search
+from tests.server.page.showing import figure, search, show_weak
 
 LEGS = {"lexical": "words", "vector": "meaning", "graph": "connections"}
 
@@ -45,6 +45,7 @@ def test_every_figure_is_the_traces(visit: Opening, server: Running, preset: str
     told = search(page, "which tea did you suggest with the coffee cups?")
     assert told["trace"]["preset"] == preset
     assert told["hits"]
+    show_weak(page, told)
     cards = page.locator(".hit").evaluate_all(_CARDS)
     assert list(cards) == [hit["id"] for hit in told["hits"]]
     for hit, waterfall in zip(told["hits"], told["account"]["waterfalls"], strict=True):
@@ -75,6 +76,7 @@ def test_a_score_that_does_not_follow_is_told(visit: Opening, server: Running) -
 def test_the_strip_is_the_score_to_scale(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     told = search(page, "which tea did you suggest?")
+    show_weak(page, told)
     scale = told["account"]["scale"]
     for hit, waterfall in zip(told["hits"], told["account"]["waterfalls"], strict=True):
         strip = page.locator(f".hit[data-note={hit['id']}] .strip")

@@ -29,6 +29,11 @@ def test_a_journey_without_a_mouse(visit: Opening, server: Running) -> None:
     with page.expect_response(is_search("bike")):
         page.keyboard.type("bike")
     expect(page.locator(".hit h2").first).to_have_text("The bike")
+    page.locator(".more button").press("Enter")
+    expect(page.locator(".hit.weak h2 a").first).to_be_focused()
+    assert_seen(page)
+    press("/")
+    expect(field).to_be_focused()
 
     press("ArrowDown")
     expect(page.locator(".hit h2 a").first).to_be_focused()

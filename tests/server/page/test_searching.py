@@ -10,7 +10,7 @@ from playwright.sync_api import Route, expect
 
 from tests.server.http.running import Running
 from tests.server.page.conftest import Opening
-from tests.server.page.showing import is_search, search, sent
+from tests.server.page.showing import is_search, search, sent, show_weak
 
 
 def test_hits_come_as_one_types(visit: Opening, server: Running) -> None:
@@ -18,9 +18,18 @@ def test_hits_come_as_one_types(visit: Opening, server: Running) -> None:
     expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
     with page.expect_response(is_search("green tea")) as answer:
         page.locator("#query").press_sequentially("green tea")
-    hits = answer.value.json()["hits"]
-    expect(page.locator(".hit")).to_have_count(len(hits))
+    told = answer.value.json()
+    strong = [hit for hit in told["hits"] if not hit["weak"]]
+    expect(page.locator(".reading")).to_contain_text("green OR tea")
+    expect(page.locator(".hit")).to_have_count(len(strong))
     expect(page.locator(".hit h2").first).to_have_text("Leaves, not beans")
+    expect(page.locator("#announcer")).to_have_text(f"{len(strong)} notes found")
+    expect(page.locator(".hit.weak")).to_have_count(0)
+    show_weak(page, told)
+    hits = told["hits"]
+    expect(page.locator(".hit.weak")).to_have_count(len(hits) - len(strong))
+    expect(page.locator(".hit.weak h2 a").first).to_be_focused()
+    expect(page.get_by_role("button", name="weak candidate")).to_have_count(0)
     assert [hit.get_attribute("data-note") for hit in page.locator(".hit").all()] == [hit["id"] for hit in hits]
     assert page.locator(".hit > .rank").all_inner_texts() == [str(hit["rank"]) for hit in hits]
     expect(page.get_by_role("heading", name="7 notes to search")).to_have_count(0)
@@ -67,7 +76,9 @@ def test_what_is_excluded_is_shown(visit: Opening, server: Running) -> None:
 
 def test_where_both_legs_had_a_hit(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    hits = search(page, "which tea for the bike?")["hits"]
+    told = search(page, "which tea for the bike?")
+    show_weak(page, told)
+    hits = told["hits"]
     for kind, name in (("lexical", "words"), ("vector", "meaning")):
         ranks = [hit[f"{kind}_rank"] for hit in hits]
         chips = page.locator(f".hit .chip.{kind}").all_text_contents()

@@ -36,7 +36,10 @@ class Conditions(Asked):
     tags: list[Name] = Field(default=[], max_length=100, description="Tags that it has, all of them.")
     session: Line | None = Field(default=None, description="The session that it belongs to.")
     created_after: Moment | None = Field(default=None, description="It was made then or later.")
-    created_before: Moment | None = Field(default=None, description="It was made before.")
+    created_before: Moment | None = Field(
+        default=None,
+        description="It was made before. The search is as of that time: notes made then or later supersede none.",
+    )
     updated_after: Moment | None = Field(default=None, description="It was changed then or later.")
     updated_before: Moment | None = Field(default=None, description="It was changed before.")
     metadata: dict[str, Any] = Field(default={}, max_length=100, description="Keys of its metadata with these values.")
@@ -54,7 +57,11 @@ class Asking(Asked):
     rerank: bool = Field(default=True, description="Whether a reranker reads the best again, if there is one.")
     rerank_top_n: int = Field(default=20, ge=0, le=MOST, description="How many it reads.")
     skip_retry_ladder: bool = Field(default=False, description="Do not try other words where these find nothing.")
-    question_date: Moment | None = Field(default=None, description="When it was asked; `two weeks ago` counts from it.")
+    question_date: Moment | None = Field(
+        default=None,
+        description="When it was asked; `two weeks ago` counts from it. What is no date is refused with 422; an empty "
+        "text counts as not given.",
+    )
     now: Moment | None = Field(default=None, description="What recency counts from; by default the present.")
     filters: Conditions | None = Field(default=None, description="Which notes may be found at all.")
     min_confidence: Importance | None = Field(
@@ -127,6 +134,10 @@ class Hit(Told):
     confidence: float | None = Field(description="The probability, from 0 to 1, that the note answers the query.")
     rerank_score: float | None = Field(description="What a reranker thought of it.")
     superseded_by: list[str] = Field(description="The ids of the notes that replaced it.")
+    weak: bool = Field(
+        description="Whether it is a weak candidate: every hit where `has_answer` is false, else one whose confidence "
+        "is below `answer_threshold` and below a tenth of the best."
+    )
     lexical_rank: int | None = Field(description="Its place by words.")
     lexical_score: float | None = Field(description="Its score by words.")
     vector_rank: int | None = Field(description="Its place by meaning.")
@@ -176,7 +187,6 @@ class Account(Told):
 
     story: list[StoryLine] = Field(description="How the query was read, and what was tried.")
     notice: str = Field(description="What was done where the words found nothing; empty otherwise.")
-    excluding: str = Field(description="Which terms the query excludes, in one line; empty if it excludes none.")
     timeline: list[TimelinePart] = Field(description="What each part did, and when; the last is the whole.")
     scale: float = Field(description="The highest score that any hit ever had: the end of the scale of all waterfalls.")
     waterfalls: list[Waterfall] = Field(description="The waterfall of each hit, in their order.")
@@ -191,7 +201,10 @@ class Found(Told):
         "nothing in the memory fits the query."
     )
     answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
-    hits: list[Hit] = Field(description="The hits, best first.")
+    excluded: list[str] = Field(
+        description="The terms that the query excludes by NOT: notes that hold one of them are not among the hits."
+    )
+    hits: list[Hit] = Field(description="The hits, best first, weak ones too.")
     warnings: list[str] = Field(description="What had to be done without.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, where it was asked for.")
     account: Account | None = Field(default=None, description="With it: what it says, as data to be drawn.")

@@ -184,6 +184,7 @@ class FileCounts(Told):
     read: int = Field(description="Texts whose notes were written.")
     unchanged: int = Field(description="Texts that are as they were.")
     removed: int = Field(description="Always 0: what is not sent stays.")
+    failed: int = Field(description="Texts that could not be read or written; the notes that such a text had stay.")
 
 
 class NoteCounts(Told):
@@ -193,6 +194,7 @@ class NoteCounts(Told):
     updated: int = Field(description="Notes that changed.")
     unchanged: int = Field(description="Notes of the texts read that are as they were.")
     removed: int = Field(description="Notes that the texts had and no longer have.")
+    failed: int = Field(description="Records of the texts read that could not be read.")
 
 
 class ReadingProblem(Told):

@@ -37,11 +37,15 @@ class Question(Arguments):
     path_prefix: str | None = Field(default=None, description="Only notes whose path begins so, such as 'projects/'.")
     session: str | None = Field(default=None, description="Only notes of this conversation or document.")
     created_after: str | None = Field(default=None, description="Only notes from this ISO 8601 date or time on.")
-    created_before: str | None = Field(default=None, description="Only notes before this ISO 8601 date or time.")
+    created_before: str | None = Field(
+        default=None,
+        description="Only notes before this ISO 8601 date or time. The search is as of that time: notes made later do "
+        "not supersede older ones, so that no note is marked as replaced by one of them.",
+    )
     include_weak: bool = Field(
         default=False,
-        description="If the memory holds no answer: also return the weak candidates, marked as such. They are not the "
-        "answer.",
+        description="Also return weak candidates, marked as such: all hits if the memory holds no answer, else those "
+        "whose confidence is below the answer threshold and below a tenth of the best. They are not the answer.",
     )
 
 
@@ -60,9 +64,7 @@ class Found(BaseModel):
         default=None,
         description="The probability, from 0 to 1, that the note answers the question.",
     )
-    weak: bool | None = Field(
-        default=None, description="True if the memory holds no answer: the hit is a weak candidate."
-    )
+    weak: bool | None = Field(default=None, description="True if the hit is a weak candidate: it is not the answer.")
     created_at: str | None = None
     tags: list[str] | None = None
     metadata: dict[str, Any] | None = Field(
@@ -77,7 +79,8 @@ class Recalled(BaseModel):
     answer: str = Field(description="In a sentence, whether something was found and whether to rely on it.")
     has_answer: bool = Field(description="False if the memory holds nothing that fits the question.")
     answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
-    hits: list[Found] = Field(description="The best first.")
+    hits: list[Found] = Field(description="The best first; weak candidates only with include_weak.")
+    weak_hidden: int | None = Field(default=None, description="How many weak candidates were found and not returned.")
     namespace: str
     excluded: list[str] | None = Field(
         default=None, description="What the query excludes by NOT: notes that hold one of these are not returned."
@@ -111,25 +114,33 @@ def _search(call: Call, asked: Question) -> SearchResult:
 
 
 def _told(call: Call, result: SearchResult, *, include_weak: bool) -> dict[str, Any]:
+    weak = {hit.id for hit in result.weak_hits}
+    shown = result.hits if include_weak else result.strong_hits
     return {
         "answer": _answer(result, include_weak=include_weak),
         "has_answer": result.has_answer,
         "answer_threshold": result.answer_threshold,
-        "hits": [_found(hit, result) for hit in result] if result.has_answer or include_weak else [],
+        "hits": [_found(hit, result, weak=hit.id in weak) for hit in shown],
+        "weak_hidden": len(result) - len(shown) or None,
         "namespace": call.namespace,
-        "excluded": list(result.trace.excluded) or None,
+        "excluded": list(result.excluded) or None,
         "warnings": result.warnings or None,
     }
 
 
 def _answer(result: SearchResult, *, include_weak: bool) -> str:
-    count = "1 note" if len(result) == 1 else f"{len(result)} notes"
+    shown = result.hits if include_weak else result.strong_hits
     if result.has_answer:
-        return f"{count}, the best first."
+        hidden = len(result) - len(shown)
+        not_shown = f" {_count(hidden, 'weak candidate')} not shown; include_weak returns them." if hidden else ""
+        return f"{_count(len(shown), 'note')}, the best first.{not_shown}"
     if not result:
+        why = "nothing was found"
+        if result.trace.below_min_confidence:
+            why = f"{_count(result.trace.below_min_confidence, 'candidate')} found, all below min_confidence"
         return (
-            "The memory holds no answer: nothing was found. Try other words or fewer filters, or say that the memory "
-            "holds nothing about it."
+            f"The memory holds no answer: {why}. Try other words or fewer filters, or say that the memory holds "
+            f"nothing about it.{_exclusion(result)}"
         )
     why = no_answer_in_words(result.best_confidence, result.answer_threshold)
     weak = (
@@ -137,10 +148,19 @@ def _answer(result: SearchResult, *, include_weak: bool) -> str:
         if include_weak
         else "Say so, or try other words; include_weak returns the weak candidates."
     )
-    return f"The memory holds no answer: {why}. {weak}"
+    return f"The memory holds no answer: {why}. {weak}{_exclusion(result)}"
 
 
-def _found(hit: Hit, result: SearchResult) -> Found:
+def _exclusion(result: SearchResult) -> str:
+    """Return that NOT may have excluded the answer, if the query has one."""
+    return f" Notes with {', '.join(result.excluded)} were excluded by NOT." if result.excluded else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _found(hit: Hit, result: SearchResult, *, weak: bool) -> Found:
     told = hit.to_dict()
     long = len(hit.content) > WHOLE_TEXT
     text = snippet(hit.content, parse(result.query), WHOLE_TEXT).text if long else hit.content
@@ -152,7 +172,7 @@ def _found(hit: Hit, result: SearchResult) -> Found:
         shortened=True if long else None,
         score=round(hit.score, 4),
         confidence=None if hit.confidence is None else round(hit.confidence, 3),
-        weak=None if result.has_answer else True,
+        weak=weak or None,
         created_at=told["created_at"],
         tags=list(hit.tags) or None,
         metadata=_short(hit.metadata),

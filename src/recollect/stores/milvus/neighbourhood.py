@@ -18,7 +18,7 @@ from recollect.stores.milvus.mentions import mentions_at
 from recollect.stores.milvus.searching import View
 from recollect.stores.rows import folded_name
 from recollect.stores.steps import BESIDE, DERIVED, FEW_LINKS, Step, gathered, links_among
-from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow
+from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow, without_cycles
 
 if TYPE_CHECKING:
     from recollect.stores.milvus.reading import Reader
@@ -59,7 +59,7 @@ def successors(
         return found
 
     with directory.lock:
-        return follow((note for note in ids if note in directory.ids), direct)
+        return without_cycles(follow((note for note in ids if note in directory.ids), direct))
 
 
 def steps(

@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 
 from recollect.stores.postgres.text import mark
 from recollect.stores.rows import to_microseconds
-from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS
+from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS, without_cycles
 
 __all__ = ["successors"]
 
@@ -37,7 +37,7 @@ def successors(
     found: dict[str, list[str]] = {}
     for old, new in connection.execute(_CHAINS, values):
         found.setdefault(old, []).append(new)
-    return {old: tuple(sorted(later)) for old, later in found.items()}
+    return without_cycles({old: tuple(sorted(later)) for old, later in found.items()})
 
 
 _ANY = "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = %s AND kind_mark = ANY (%s::bytea[]))"

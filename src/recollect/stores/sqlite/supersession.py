@@ -10,7 +10,7 @@ import apsw
 
 from recollect.stores.rows import to_microseconds
 from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS
+from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS, without_cycles
 
 __all__ = ["successors"]
 
@@ -31,7 +31,7 @@ def successors(
     found: dict[str, list[str]] = {}
     for old, new in fetch(connection, _CHAINS, (namespace, json.dumps(ids), before, MAX_SUPERSESSIONS)):
         found.setdefault(old, []).append(new)
-    return {old: tuple(later) for old, later in found.items()}
+    return without_cycles({old: tuple(later) for old, later in found.items()})
 
 
 _ANY = "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = ? AND kind IN (SELECT value FROM json_each(?)))"

@@ -127,7 +127,8 @@ def _told(found: SearchResult, *, trace: bool) -> dict[str, Any]:
         "query": found.query,
         "has_answer": found.has_answer,
         "answer_threshold": found.answer_threshold,
-        "hits": [hit.to_dict() for hit in found],
+        "excluded": list(found.excluded),
+        "hits": [{**hit.to_dict(), "weak": weak} for hit, weak in zip(found, found.weak_flags, strict=True)],
         "warnings": list(found.warnings),
     }
     return {**told, "trace": found.trace.to_dict(), "account": found.account(limit=None)} if trace else told

@@ -18,6 +18,7 @@ export function searchView(main, { asked }) {
   const open = new Set();
   let weakShown = null; // the query whose weak candidates the user wants to see
   const results = h("ol", { class: "hits" });
+  const more = h("p", { class: "more" });
   const notices = h("div", { class: "notices" });
   const speed = h("p", { class: "speed" });
   const columns = h("div", { class: "columns" });
@@ -27,7 +28,7 @@ export function searchView(main, { asked }) {
     ({ query, preset, mode }, signal) => ask("POST", "/v1/search", { signal, body: question(query, preset, mode) }),
     (answer, question) => show(answer, question),
     (problem) => {
-      for (const each of [results, story, speed]) fill(each);
+      for (const each of [results, more, story, speed]) fill(each);
       fill(notices, problemBox(problem, again));
     },
     (waits) => {
@@ -56,12 +57,14 @@ export function searchView(main, { asked }) {
 
   function show({ data, server }, { query, since }) {
     const { account, trace } = data;
-    const weak = data.hits.length > 0 && !data.has_answer;
-    const hits = weak && weakShown !== query ? [] : data.hits;
+    const nothing = data.hits.length > 0 && !data.has_answer;
+    const hits = weakShown === query ? data.hits : data.hits.filter((hit) => !hit.weak);
+    const hidden = data.hits.length - hits.length;
+    const waterfalls = new Map(account.waterfalls.map((each) => [each.id, each]));
     const showWeak = () => {
       weakShown = query;
       show({ data, server }, { query, since: performance.now() });
-      results.querySelector("h2 a").focus();
+      results.querySelector(".hit.weak h2 a").focus();
     };
     const light = (id) => lightUp([results, story], id);
     const toggled = (id, now) => (now ? open.add(id) : open.delete(id));
@@ -69,10 +72,9 @@ export function searchView(main, { asked }) {
     fill(notices, told(data, query, hits, showWeak));
     fill(
       results,
-      hits.map((hit, place) =>
-        hitCard(hit, account.waterfalls[place], account.scale, { open: open.has(hit.id), toggled, light, weak }),
-      ),
+      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), account.scale, { open: open.has(hit.id), toggled, light, weak: hit.weak })),
     );
+    fill(more, hidden && !nothing ? h("button", { type: "button", onclick: showWeak }, `Show ${count(hidden, "weak candidate")}`) : null);
     if (focused) refocus(results, focused, controls.focus);
     fill(story, reading(account), legs(hits, light), timeline(account, trace), ladder(trace.attempts));
     onceDrawn(() => {
@@ -81,13 +83,11 @@ export function searchView(main, { asked }) {
       const down = h("button", { type: "button", onclick: () => story.scrollIntoView() }, "How it went ↓");
       fill(speed, timing(whole, server), down);
     });
-    announce(hits.length ? `${count(hits.length, weak ? "weak candidate" : "note")} found` : weak ? "nothing fits" : "nothing found");
+    announce(hits.length ? `${count(hits.length, nothing ? "weak candidate" : "note")} found` : nothing ? "nothing fits" : "nothing found");
   }
 
   async function welcome() {
-    fill(results);
-    fill(story);
-    fill(speed);
+    for (const each of [results, more, story, speed]) fill(each);
     try {
       const told = await stats();
       if (!controls.question().query.trim()) fill(notices, greeting(told));
@@ -96,7 +96,7 @@ export function searchView(main, { asked }) {
     }
   }
 
-  fill(main, h("h1", { class: "unseen" }, "Search"), controls.element, speed, fill(columns, h("div", {}, notices, results), story));
+  fill(main, h("h1", { class: "unseen" }, "Search"), controls.element, speed, fill(columns, h("div", {}, notices, results, more), story));
   controls.focus();
   search();
   return () => latest.cancel();
@@ -119,7 +119,7 @@ function question(query, preset, mode) {
 function told(data, query, shown, showWeak) {
   return [
     ...data.warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
-    data.account.excluding ? h("p", { class: "notice excluding" }, data.account.excluding) : null,
+    data.excluded.length ? h("p", { class: "notice excluded" }, `excluding notes with: ${data.excluded.join(", ")}`) : null,
     data.account.notice ? h("p", { class: "notice" }, data.account.notice) : null,
     data.hits.length ? (data.has_answer ? null : nothingFits(data, query, shown.length > 0, showWeak)) : nothingFound(query),
   ];
