@@ -271,6 +271,9 @@ def test_a_time_expression_becomes_an_interval(text: str, expected: str) -> None
         ("vorige maand", "October 2026"),
         ("1.5.", "2026-05-01"),
         ("hier soir", "2026-11-16"),
+        ("in October last year", "October 2025"),
+        ("on 9 October of last year", "2025-10-09"),
+        ("im Oktober letzten Jahres", "October 2025"),
         ("la semana santa pasada", "2026-04-03 to 2026-04-06"),
         ("many weeks after March 3", "the time since 2026-03-04"),
         ("projects that begin in October", "October 2026"),
@@ -379,6 +382,10 @@ def test_several_expressions_come_in_the_order_of_the_text() -> None:
         ("last week", (16, 25)),
         ("2020", (34, 38)),
     ]
+
+
+def test_a_day_that_a_year_lacks_is_not_of_that_year() -> None:
+    assert labels("29 February last year") == ["2024-02-29", "2025"]
 
 
 def test_a_quarter_that_has_not_begun_is_that_of_last_year() -> None:

@@ -52,7 +52,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
 def _resolved(words: TokenizedText, now: datetime) -> tuple[TimeInterval, ...]:
     read = words.text
     found: list[TimeInterval] = []
-    for mention in _ranges(read, mentions(words, now)):
+    for mention in _ranges(read, _with_years(read, mentions(words, now))):
         if mention.certain and not _search_before(_EXCLUDED, read, mention.start):
             intervals = _qualified(read, mention)
             start = intervals[0].span[0]
@@ -128,6 +128,27 @@ _RANGE = re.compile(
     r"\s*(?:and|to|until|till|through|und|bis|et|y|en|tot|a|à|[-–—])\s*(?:in\s+|the\s+)?", re.IGNORECASE
 )
 _RANGE_LEAD = r"\b(?:(?P<between>between|zwischen|entre|tussen)|from|von|de|van|desde)\s+(?:the\s+)?$"
+
+
+def _with_years(text: str, found: list[Mention]) -> list[Mention]:
+    """Return the mentions with "October last year" as one: the month or day in that year."""
+    joined: list[Mention] = []
+    for mention in found:
+        first = joined[-1] if joined else None
+        follows = first is not None and mention.certain and _OF_YEAR.fullmatch(text[first.end : mention.start])
+        if follows and first and first.yearless and first.bounds and mention.bounds:
+            (start, end), (number, day_of_month) = mention.bounds[-1], first.yearless
+            moved = month(start.year, number)[0] + max(0, day_of_month - 1) * DAY
+            if (start, end) == period("year", start) and moved.month == number:
+                length = first.bounds[0][1] - first.bounds[0][0]
+                bounds = (moved, moved + length) if day_of_month else month(start.year, number)
+                joined[-1] = Mention(first.start, mention.end, [bounds])
+                continue
+        joined.append(mention)
+    return joined
+
+
+_OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)
 
 
 _DASHES = frozenset(("-", "–", "—"))

@@ -249,7 +249,7 @@ _PHRASE_UNITS = (
     ("weekend", "wochenende weekend"),
     ("month", "monat maand"),
     ("quarter", "quartal kwartaal"),
-    ("year", "jahr jaar"),
+    ("year", "jahr jahres jaar"),
 )
 _PHRASE_ADJECTIVES = (
     (-2, [*_declined("vorletzt"), "voorvorig", "voorvorige"]),

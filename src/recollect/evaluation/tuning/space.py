@@ -81,7 +81,6 @@ LEFT_ALONE = frozenset(
         "composite.relevance",
         "temporal.relevance",
         "time_match.events",
-        "time_match.combine",
         "importance.base",
         "exact_term.most",
         "exact_term.lead",
