@@ -96,7 +96,7 @@ def test_a_stopword_is_never_a_fallback_query() -> None:
 
 def test_this_week_does_not_find_a_name_of_the_same_stem(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
-        memory.add("Nguyễn Thị Mai plays the flute.", id="name")
+        memory.add("Nguyễn Thị Mai plays the flute.", id="name", created_at="2026-03-14")
         result = memory.search("this week")
         assert [hit.id for hit in result] == []
         assert "this" not in [attempt.query for attempt in result.trace.attempts]
