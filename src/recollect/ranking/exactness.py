@@ -69,11 +69,10 @@ def lift_exact_term(
 
     A search for a booking code, a version or a name is for the notes that hold it. All of them gain the same score, so
     that the last of them is above every other note by ``lead`` of the highest possible score; their own order stays.
-    Case is ignored; a part of a longer word or number is no match. A superseded note gains only for a term with a
-    digit, such as an old ticket number: for a word, the note that supersedes it is the better answer. If no candidate
-    holds the term as it was written, those that hold one of its other ``forms`` count, which may have any punctuation
-    or white space between their words. If more than
-    ``most`` candidates hold the term, or none does, or the query has several terms, the list stays as it was.
+    Case is ignored; a part of a longer word or number is no match. A superseded note gains only if no note that
+    supersedes it holds the term, too. If no candidate holds the term as it was written, those that hold one of its
+    other ``forms`` count, which may have any punctuation or white space between their words. If more than ``most``
+    candidates hold the term, or none does, or the query has several terms, the list stays as it was.
 
     >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
     >>> [(note.id, round(note.score, 2)) for note in lift_exact_term(notes, query="bzh-20931")]
@@ -84,9 +83,7 @@ def lift_exact_term(
     share = arguments.number("lead", lead, at_least=0)
     written = _term_pattern(arguments.text("query", query))
     others = _forms_pattern([arguments.text("forms", form) for form in arguments.sequence("forms", forms)])
-    has_digit = any(letter.isdigit() for letter in query)
-    holding = _holding(found, written, superseded=has_digit)
-    holding = holding or _holding(found, others, superseded=has_digit, fold=_folded)
+    holding = _holding(found, written) or _holding(found, others, fold=_folded)
     if not 0 < len(holding) <= highest or len(holding) == len(found):
         return found
     best = max(candidate.score for candidate in found if candidate.id not in holding)
@@ -124,20 +121,14 @@ def _forms_pattern(forms: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _holding(
-    found: Sequence[Candidate],
-    pattern: re.Pattern[str] | None,
-    *,
-    superseded: bool,
-    fold: Callable[[str], str] = str,
+    found: Sequence[Candidate], pattern: re.Pattern[str] | None, *, fold: Callable[[str], str] = str
 ) -> set[str]:
-    """Return the ids of the candidates in which a pattern is found; superseded ones only if ``superseded``."""
+    """Return the ids of the candidates in which a pattern is found, except those that one of them supersedes."""
     if pattern is None:
         return set()
-    return {
-        candidate.id
-        for candidate in found
-        if (superseded or not candidate.superseded_by) and any(pattern.search(fold(text)) for text in _texts(candidate))
-    }
+    holding = [each for each in found if any(pattern.search(fold(text)) for text in _texts(each))]
+    ids = {candidate.id for candidate in holding}
+    return {candidate.id for candidate in holding if ids.isdisjoint(candidate.superseded_by)}
 
 
 def _folded(text: str) -> str:
