@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from recollect import Memory
 from recollect.embedders import Embedder, embedder_from
 from recollect.evaluation import Dataset, KeepingEmbedder, Question, load_dataset, open_collection
-from recollect.evaluation.calibration import expected_calibration_error
+from recollect.evaluation.calibration import calibration_error_interval, expected_calibration_error
 from recollect.evaluation.lodging import UNDATED
 from recollect.evaluation.running import evaluation_folder
 from recollect.progress import shown_progress
 from recollect.query import parse_question_date
-from recollect.ranking.certainty import MAX_MARGIN, ConfidenceEvidence
+from recollect.ranking.certainty import ConfidenceEvidence, bounded_margin
 from recollect.retrieval import SearchResult
 
 ASKED = 400
@@ -84,7 +84,7 @@ def _rows_of(result: SearchResult, relevant: Collection[str]) -> Iterator[list[f
 def features(evidence: ConfidenceEvidence) -> list[float]:
     """Return the features of the regression, in the order of a calibration's constants."""
     similarity = evidence.similarity or 0.0
-    margin = max(-MAX_MARGIN, min(MAX_MARGIN, evidence.margin))
+    margin = bounded_margin(evidence.margin)
     time_match = evidence.time_match * evidence.coverage
     return [1.0, similarity, evidence.coverage, similarity * evidence.coverage, margin, time_match]
 
@@ -141,8 +141,8 @@ def main() -> None:
     ]
     if results:
         confidences, right = (np.concatenate(parts) for parts in zip(*results, strict=True))
-        error = expected_calibration_error(confidences.tolist(), right.tolist())
-        print(f"pooled: {len(right)} queries, calibration error {error:.3f}")
+        error = calibration_error_interval(confidences.tolist(), right.tolist())
+        print(f"pooled: {len(right)} queries, calibration error {error.mean:.3f} ({error.low:.3f} to {error.high:.3f})")
 
 
 def _load(path: Path, level: str | None, *, pool: bool) -> Dataset:

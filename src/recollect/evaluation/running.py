@@ -31,6 +31,7 @@ from recollect.memory import Memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import PresetSpec, SearchResult
+from recollect.retrieval.wording import index_warnings
 
 __all__ = ["DEPTH", "asked_collections", "evaluate", "evaluation_folder"]
 
@@ -182,7 +183,7 @@ class _Run:
                 milliseconds = (perf_counter() - start) * 1000
                 names = tuple(held.name(hit) if held else hit.id for hit in result)
                 scores = tuple(float(hit.score) for hit in result)
-                told = (*result.warnings, *(held.lacking(question) if held else ()))
+                told = (*index_warnings(result.trace), *(held.lacking(question) if held else ()))
                 confidences = tuple(float(hit.confidence or 0.0) for hit in result)
                 journal.write(digests[question.id], Ranking(names, scores, milliseconds, told, confidences))
                 self._tell(self._done + 1, system.name)

@@ -10,10 +10,12 @@ from __future__ import annotations
 from math import exp
 from typing import Any, NamedTuple
 
-__all__ = ["Calibration", "ConfidenceEvidence", "calibration_of", "confidence"]
+__all__ = ["Calibration", "ConfidenceEvidence", "bounded_margin", "calibration_of", "confidence"]
 
 MAX_MARGIN = 0.5
 """A larger distance to the next candidate says no more."""
+NEGATIVE_MARGIN_WEIGHT = 0.25
+"""What a distance to a better candidate counts, where one to the next counts 1: several notes may answer a query."""
 
 
 class ConfidenceEvidence(NamedTuple):
@@ -79,10 +81,19 @@ def confidence(evidence: ConfidenceEvidence, calibration: Calibration) -> float:
         + known.similarity * similarity
         + known.coverage * evidence.coverage
         + known.both * similarity * evidence.coverage
-        + known.margin * max(-MAX_MARGIN, min(MAX_MARGIN, evidence.margin))
+        + known.margin * bounded_margin(evidence.margin)
         + known.time_match * evidence.time_match * evidence.coverage
     )
     return 1 / (1 + exp(-max(-60.0, min(60.0, exponent))))
+
+
+def bounded_margin(margin: float) -> float:
+    """Return a margin as the regression uses it: at most :data:`MAX_MARGIN`, and a quarter of a negative one.
+
+    >>> bounded_margin(0.8), bounded_margin(-0.2)
+    (0.5, -0.05)
+    """
+    return min(MAX_MARGIN, margin) if margin > 0 else max(-MAX_MARGIN, margin) * NEGATIVE_MARGIN_WEIGHT
 
 
 def calibration_of(model: str) -> Calibration:
@@ -98,7 +109,7 @@ def calibration_of(model: str) -> Calibration:
 # conversations of two kinds, scientific claims and times. The negatives are wrong first hits, questions without an
 # answer, questions of another collection, and, at a tenth of the weight, questions whose relevant notes were removed.
 _BY_MODEL = {
-    "all-MiniLM-L6-v2": Calibration(-4.94, 6.34, 4.06, -6.16, 5.63, 1.88),
-    "wordllama": Calibration(-4.88, 6.77, 2.74, -4.75, 6.39, 1.93, strength=0.45),
+    "all-MiniLM-L6-v2": Calibration(-5.93, 8.9, 5.49, -10.48, 8.97, 1.21),
+    "wordllama": Calibration(-5.29, 7.86, 4.35, -7.81, 7.24, 1.62, strength=0.45),
 }
-LEXICAL_ONLY = Calibration(-2.96, 0.0, 2.63, 0.0, 4.6, 2.09)
+LEXICAL_ONLY = Calibration(-3.06, 0.0, 2.63, 0.0, 6.19, 1.04)

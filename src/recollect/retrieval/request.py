@@ -27,6 +27,7 @@ from recollect.query.questions import operators_as_words
 from recollect.query.stopwords import STOPWORDS
 from recollect.query.time_expressions import asks_only_for_times
 from recollect.retrieval.preset import Preset
+from recollect.retrieval.wording import ONLY_STOPWORDS
 
 __all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "shortened", "wanted"]
 
@@ -110,7 +111,7 @@ def read_request(
     meaning = wanted(own) if strict else augmented
     only_stopwords = _has_only_stopwords(own)
     if only_stopwords:
-        warnings = (*warnings, "the query holds only stopwords")
+        warnings = (*warnings, ONLY_STOPWORDS)
     if strict and own.tokens and not meaning:
         warnings = (*warnings, "the query says only what is not wanted; add what is")
     moment = arguments.instant("now", now) if now is not None else asked or datetime.now(UTC)

@@ -15,6 +15,7 @@ __all__ = [
     "context_in_words",
     "exclusion_in_words",
     "fusion_in_words",
+    "index_warnings",
     "no_answer_in_words",
     "nothing_found_in_words",
     "rerank_in_words",
@@ -23,6 +24,7 @@ __all__ = [
     "stem_only_in_words",
 ]
 
+ONLY_STOPWORDS = "the query holds only stopwords"
 _LEGS = {"lexical": "words", "vector": "meaning", "graph": "connections"}
 _ENDS = {1: "st", 2: "nd", 3: "rd"}
 
@@ -156,6 +158,17 @@ def exclusion_in_words(trace: Trace) -> str:
     'excluding notes with: decaf'
     """
     return f"excluding notes with: {', '.join(map(one_line, trace.excluded))}" if trace.excluded else ""
+
+
+def index_warnings(trace: Trace) -> list[str]:
+    """Return the warnings that are not about the words of the query.
+
+    >>> from recollect.retrieval import Trace
+    >>> index_warnings(Trace(mode="bm25", original_query="the", warnings=[ONLY_STOPWORDS, "the disk is full"]))
+    ['the disk is full']
+    """
+    about_the_query = {ONLY_STOPWORDS, retry_in_words(trace), *(each.in_words() for each in trace.substitutions)}
+    return [warning for warning in trace.warnings if warning not in about_the_query]
 
 
 def retry_in_words(trace: Trace) -> str:

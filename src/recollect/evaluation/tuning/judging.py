@@ -26,6 +26,7 @@ from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import Preset
+from recollect.retrieval.wording import index_warnings
 
 __all__ = ["SearchJudge", "open_judge"]
 
@@ -65,7 +66,7 @@ class SearchJudge:
             now=asked or put.now,  # a time that stays, and no search that notes remember
             namespace=put.namespace,
         )
-        self.warnings |= dict.fromkeys(result.warnings)
+        self.warnings |= dict.fromkeys(index_warnings(result.trace))
         held = self._held
         if held:
             self.warnings |= dict.fromkeys(held.lacking(put.question))
