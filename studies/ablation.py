@@ -34,7 +34,7 @@ def variants() -> list[System]:
         default_with("mentions off", graph={"edges": {**edges, "mention": 0.0}}),
         default_with("`graph.lift` 0", graph={"lift": 0.0}),
         default_with("`graph.hubs` 0", graph={"hubs": 0.0}),
-        default_with("`graph.hubs` 0.5", graph={"hubs": 0.5}),
+        default_with("`graph.hubs` 0.25", graph={"hubs": 0.25}),
         default_with("loans between neighbours as well", graph={"edges": {**edges, **beside}}),
         default_with("`fusion.by_strength` off", fusion={"by_strength": False}),
         default_with("`fusion.least`: the worst", fusion={"least": {}}),

@@ -43,7 +43,7 @@ class TestAdding:
             ("supersedes", "in", "b")
         ]
         memory.update("a", path="moved.md")
-        assert memory.search("Amsel")[0].id == "b"
+        assert memory.search("wifi called Amsel")[0].id == "b"
 
     @pytest.mark.parametrize("one", [False, True])
     def test_several_notes_and_notes_themselves(self, memory: Memory, one: bool) -> None:
@@ -113,7 +113,8 @@ class TestSearching:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
         new, old = (next(hit for hit in result if hit.id == name) for name in ("b", "a"))
-        assert new.confidence == pytest.approx(before["a"].confidence, abs=0.05)  # the margin may change a little
+        # With the candidates the margin changes, and with it the confidence.
+        assert new.confidence == pytest.approx(before["a"].confidence, abs=0.2)
         assert (old.confidence or 0.0) < (new.confidence or 0.0)
         assert new.relevance is not None
         assert new.relevance >= (old.relevance or 0.0) > 0.5
@@ -197,13 +198,13 @@ def test_the_number_of_queries_does_not_grow_with_the_chain(tmp_path: Path, leng
             return call
 
     with recollect.open(tmp_path / "chain.db", embedder=None) as memory:
-        memory.add("Amsel", id="n0")
+        memory.add("The wifi is Amsel", id="n0")
         memory.add_many(
             {"id": f"n{n}", "content": f"No {n}.", "links": [("supersedes", f"n{n - 1}")]} for n in range(1, length)
         )
-        found = recollect.Retrieval(Counting(memory._store)).search("Amsel", mode="bm25")
+        found = recollect.Retrieval(Counting(memory._store)).search("wifi Amsel", mode="bm25")
     assert [(hit.id, hit.superseded_by) for hit in found] == [(f"n{length - 1}", ()), ("n0", (f"n{length - 1}",))]
-    assert asked == ["search_text", "note_counts", "edges", "successors", "candidates"]
+    assert asked == ["note_counts", "search_text", "edges", "successors", "candidates"]
 
 
 class TestCycles:

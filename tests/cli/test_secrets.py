@@ -36,7 +36,7 @@ def test_files(run: Run) -> None:
     Path("vault/token.md").write_text(TOKEN)
     Path("vault/tea.md").write_text("Tea.")
     refused = run("ingest", "vault", "--secrets", "refuse")
-    assert refused.exit_code == 0
+    assert refused.exit_code == 1
     assert refused.stderr.startswith("error: token.md: note 1: content: holds a secret (GitHub token)")
     redacted = run("ingest", "vault", "--secrets", "redact")
     assert redacted.stderr == WARNING

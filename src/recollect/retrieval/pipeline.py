@@ -487,8 +487,9 @@ class _Walk:
         rules = self.fusion
         highest = {"lexical": self.highest}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
+            deviations = rules.deviations if len(lists) > 1 else 0.0  # a leg alone has no other to leave influence to
             scaled = scale_similarities(
-                lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=rules.deviations
+                lists["vector"], self.background, penalty=rules.chunk_penalty, deviations=deviations
             )
             lists = {**lists, "vector": scaled.found}
             highest["vector"] = scaled.one

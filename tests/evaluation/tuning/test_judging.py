@@ -19,14 +19,16 @@ from recollect.evaluation.tuning import open_judge, search_space, tune
 
 DEFAULT = presets()["default"]
 TOPICS = "amber basalt cedar denim ember fjord gravel hazel indigo jasper kelp lemon".split()
+MARKS = [f"q{letter}." for letter in "abcdefghijkl"]
+"""A mark for each topic, too short for the lexical leg."""
 
 
 def by_topic(texts: list[str]) -> Any:
-    """Embed a text as the one topic whose number it holds; a question names its topic by number alone."""
+    """Embed a text as the one topic whose mark it holds; a question names its topic by the mark alone."""
     rows = np.full((len(texts), len(TOPICS)), 0.01)
     for row, text in zip(rows, texts, strict=True):
         for place in range(len(TOPICS)):
-            row[place] += f"t{place}." in text
+            row[place] += MARKS[place] in text
     return rows
 
 
@@ -37,7 +39,7 @@ def misled(collections: int = 1) -> Dataset:
     """Return questions whose words are those of a wrong note, while the vectors lead to the right one."""
     made, questions = {}, []
     for number in range(collections):
-        notes = [Note(id=f"n{place}", content=f"{topic} t{place}.") for place, topic in enumerate(TOPICS)]
+        notes = [Note(id=f"n{place}", content=f"{topic} {MARKS[place]}") for place, topic in enumerate(TOPICS)]
         made[f"c{number}"] = Collection(id=f"c{number}", notes=tuple(notes))
         for turn in range(2):
             for place in range(len(TOPICS)):
@@ -45,7 +47,7 @@ def misled(collections: int = 1) -> Dataset:
                 questions.append(
                     Question(
                         id=f"q{number}.{turn}.{place}",
-                        text=f"{wrong} t{place}.",
+                        text=f"{wrong} {MARKS[place]}",
                         collection=f"c{number}",
                         relevant={f"n{place}": 1},
                     )
@@ -55,7 +57,9 @@ def misled(collections: int = 1) -> Dataset:
 
 def test_where_meaning_is_right_it_is_told_to_count_more(tmp_path: Path) -> None:
     dataset = misled()
-    wordy = replace(DEFAULT, fusion=DEFAULT.fusion.changed({"weights": {"lexical": 0.6, "vector": 0.4}}))
+    wordy = replace(
+        DEFAULT, fusion=DEFAULT.fusion.changed({"weights": {"lexical": 0.6, "vector": 0.4}, "deviations": 0.0})
+    )
     legs = search_space(wordy)[:1]
     with open_judge(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as judge:
         before = judge(wordy)

@@ -49,7 +49,7 @@ def test_a_note_that_is_not_there(client: httpx.Client, method: str, key: str) -
 
 def test_a_note_without_text_is_refused(client: httpx.Client, memory: Memory) -> None:
     before = memory.count()
-    said = "must not be blank in a note without title and summary; give the note some text"
+    said = "must not be blank or only punctuation in a note without title and summary; give the note some text"
     assert said in problem(client.post("/v1/notes", json={"content": " ", "tags": ["x"]}), 422, "invalid")
     batch = {"notes": [{"content": "Tea."}, {"content": ""}]}
     assert f"notes[1].content: {said}" in problem(client.post("/v1/notes/batch", json=batch), 422, "invalid")

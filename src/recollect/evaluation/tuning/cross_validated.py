@@ -58,9 +58,9 @@ def tune(
     ...     return np.where(np.arange(40) % 10 < 9, preset.fusion.weights["vector"], 0.0)
     >>> found = tune(judge, presets()["default"])
     >>> [(change.path, change.before, change.after, change.agreeing) for change in found.changes]
-    [('fusion.weights.lexical', 0.55, 0.0, 5), ('fusion.weights.vector', 0.45, 1.0, 5)]
+    [('fusion.weights.lexical', 0.5, 0.0, 5), ('fusion.weights.vector', 0.5, 1.0, 5)]
     >>> found.recommended, round(found.gain.mean, 3)
-    (True, 0.495)
+    (True, 0.45)
     """
     tried = tuple(search_space(start) if space is None else space)
     held = arguments.at_least_one("folds", folds)
