@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect import Candidate
 
-MANY = 200_000 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 20_000
+MANY = 200_000 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 10_000
 """How many queries the laws about real engines are tried on."""
 
 any_text = st.text(st.characters(exclude_categories=()))
