@@ -27,6 +27,7 @@ from recollect.retrieval import (
     recomputed_score,
 )
 from recollect.retrieval.exact_forms import ONE_WORD_DEPTH
+from recollect.retrieval.stages import STAGES
 from recollect.stores.base import Model
 from tests.retrieval.stubs import BareIndex, Embedder, Index, KnowingIndex, Reranker, ScoringIndex
 
@@ -240,6 +241,15 @@ class TestUnion:
         # b loses 0.5 · 0.02 · ln 5 = 0.016 of 1, and falls behind c at 0.99; d is the last.
         assert ids(found) == ["c", "b", "d"]
         assert found[1].candidate.vector_similarity == 1.0
+
+
+@pytest.mark.parametrize("stage", sorted(STAGES))
+def test_every_stage_can_be_a_stage_of_a_preset(stage: str) -> None:
+    settings = {"bonus": 0.2} if stage == "exact_match" else {}
+    preset = replace(PLAIN, stages=(StageRules(stage, settings),))
+    result = retrieval(Index(words={"tea": ["a", "b"]}), preset=preset).search("tea")
+    assert sorted(ids(result)) == ["a", "b"]
+    assert [run.stage for run in result.trace.stages] == [stage]
 
 
 class TestDepthOfOneWord:
