@@ -324,7 +324,7 @@ class Memory:
             answer_threshold=answer_threshold,
         )
         self._warn_if_lexical_only(result, mode, vector)
-        if now is None and asked is None:  # who asks as of another time reads nothing now
+        if now is None and asked is None:  # a search as of another time is no access now
             self._accessed(result, namespace)
         return result
 

@@ -1,7 +1,7 @@
 """The date of a question, checked where a caller passes it.
 
 The recognisers of the query language are lenient: a text that is no date resolves nothing, and fields that overflow
-roll over, so that 2026-13-40 is a day in February 2027. A caller who passes such a text made a mistake, and is told so.
+roll over, so that 2026-13-40 is a day in February 2027. A caller who passes such a text gets an error instead.
 """
 
 from __future__ import annotations

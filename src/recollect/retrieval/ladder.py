@@ -62,7 +62,7 @@ def climb(
 
     ``search`` looks for the words of a text; ``names`` compares words with the names of notes, letter by letter;
     ``spelt`` returns the words as the index spells them, where that is different; where one must be ``discreet``,
-    because filters hide notes, words that find nothing are not told. ``stopwords`` alone are never a fallback query,
+    because filters hide notes, words that find nothing are left out. ``stopwords`` alone are never a fallback query,
     nor are they compared with names; without ``guess_numbers``, words with a digit are not compared with names either.
     """
     for strategy, words in rungs(text, stopwords):
