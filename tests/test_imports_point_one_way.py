@@ -18,7 +18,6 @@ LAYERS = [
     {"server"},
     {"frameworks"},
     {"client"},
-    {"bench"},
     {"evaluation"},
     {"asynchronous"},
     {"opening"},
