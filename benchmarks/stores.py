@@ -1,8 +1,8 @@
 """Stores side by side: ``scripts/bench stores [--notes 100000] [--rounds 3] [--json]``.
 
-Each installed engine gets the notes of ``scripts/bench peers`` and the same searches, in turns, so that a slow moment of
-the machine affects all of them. Each runs in a process of its own, whose memory is measured. PostgreSQL is a server that
-the run starts, with its files on the disk.
+Each installed engine gets the notes of ``scripts/bench peers`` and the same searches, in turns, so that a slow moment
+of the machine affects all of them. Each runs in a process of its own, whose memory is measured. PostgreSQL is a server
+that the run starts, with its files on the disk.
 """
 
 from __future__ import annotations
