@@ -34,7 +34,6 @@ PROGRAMS = {
     "pgvector": "recall and latency of PostgreSQL's vector index",
     "serving": "an HTTP server under load, with wrk",
     "keystrokes": "the latency of search-as-you-type in the web UI",
-    "studies.default": "the study behind the default preset",
     "studies.parts": "the default preset without each of its parts",
     "studies.calibration": "fits the constants of confidence",
     "studies.exact_terms": "how often an exact term finds the only note that contains it",
