@@ -1,8 +1,8 @@
-"""Runs and judgements in the files of TREC, which every tool of the field reads.
+"""TREC files of runs and judgements (qrels).
 
-A line of a run is ``question Q0 note rank score tag``, a line of judgements ``question 0 note grade``. Columns are told
-apart by white space, so that white space and ``%`` within an id are percent-encoded, and decoded on reading. So is
-U+FEFF, which would be lost as the mark of an encoding where an id that begins with it opens the file.
+A line of a run is ``question Q0 note rank score tag``, a line of judgements ``question 0 note grade``. White space
+separates columns, so that white space and ``%`` within an id are percent-encoded, and decoded on reading. So is U+FEFF:
+at the start of a file it would be read as a byte order mark.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from urllib.parse import quote, unquote
 
 from recollect.errors import IngestError
 from recollect.evaluation.dataset import Question
-from recollect.evaluation.formats.files import lines_of
+from recollect.evaluation.datasets.files import read_lines
 from recollect.evaluation.outcome import Ranking
 
 __all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
 
 _SPECIAL = re.compile(r"[\s%\ufeff]")
 _HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
-"""What the column of grades is called where the first line names the columns."""
+"""Names of the grade column in a header line."""
 
 
 def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
-    r"""Return the grade of each judged note, by question: from TREC's four columns, or BEIR's three with tabs.
+    r"""Return the grade of each judged note by question, from TREC's four columns or BEIR's three with tabs.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -36,9 +36,9 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
     {'q1': {'n1': 1, 'n2': 0}}
     """
     judged: dict[str, dict[str, int]] = {}
-    for number, line in lines_of(Path(path)):
+    for number, line in read_lines(Path(path)):
         tabbed = "\t" in line
-        columns = [each.strip() for each in line.split("\t")] if tabbed else line.split()
+        columns = [column.strip() for column in line.split("\t")] if tabbed else line.split()
         if len(columns) == 4:
             del columns[1]
         if len(columns) != 3:
@@ -57,7 +57,7 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
         if not tabbed:
             question, note = unquote(question), unquote(note)
         if judged.setdefault(question, {}).setdefault(note, int(value)) != value:
-            raise IngestError(f"{path}, line {number}: {note[:60]!r} was judged otherwise before for {question[:60]!r}")
+            raise IngestError(f"{path}, line {number}: {note[:60]!r} has another grade before for {question[:60]!r}")
     return judged
 
 
@@ -78,7 +78,7 @@ def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> Non
 
 
 def read_run(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
-    r"""Return the score of each note that was found, by question, in the order of their ranks.
+    r"""Return the score of each note by question, in the order of ranks.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -86,28 +86,28 @@ def read_run(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
     ...     read_run(Path(folder, "run"))
     {'q1': {'n1': 0.5, 'n2': 0.5}}
     """
-    found: dict[str, list[tuple[int, str, float]]] = {}
+    rows: dict[str, list[tuple[int, str, float]]] = {}
     seen: set[tuple[str, str]] = set()
-    for number, line in lines_of(Path(path)):
-        found_here = _row(line)
-        if found_here is None:
+    for number, line in read_lines(Path(path)):
+        parsed = _parse_row(line)
+        if parsed is None:
             raise IngestError(
                 f"{path}, line {number}: must be question Q0 note rank score tag, got {line.strip()[:60]!r}"
             )
-        question, row = found_here
+        question, row = parsed
         note = row[1]
         if (question, note) in seen:
-            raise IngestError(f"{path}, line {number}: {note[:60]!r} was found before for {question[:60]!r}")
+            raise IngestError(f"{path}, line {number}: {note[:60]!r} is there twice for {question[:60]!r}")
         seen.add((question, note))
-        found.setdefault(question, []).append(row)
-    return {question: {note: score for _, note, score in sorted(notes)} for question, notes in found.items()}
+        rows.setdefault(question, []).append(row)
+    return {question: {note: score for _, note, score in sorted(notes)} for question, notes in rows.items()}
 
 
 def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
-    r"""Write what a system found for each question.
+    r"""Write the rankings of a system.
 
-    Many tools sort by score and not by rank, and scores may be equal: the score written is one that falls with every
-    rank, so that they see our order.
+    Many tools sort by score, and scores may be equal: the score that is written is n + 1 − rank of n notes, so that they
+    see the same order.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -123,8 +123,8 @@ def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag
                 file.write(f"{_encoded(question)} Q0 {_encoded(note)} {rank} {score} {_encoded(tag)}\n")
 
 
-def _row(line: str) -> tuple[str, tuple[int, str, float]] | None:
-    """Return the question of a line of a run, with rank, note and score, if it is one."""
+def _parse_row(line: str) -> tuple[str, tuple[int, str, float]] | None:
+    """Return the question of a run's line, with rank, note and score; ``None`` if it is no such line."""
     try:
         question, _, note, rank, score, _ = line.split()
         value = float(score)
@@ -134,4 +134,4 @@ def _row(line: str) -> tuple[str, tuple[int, str, float]] | None:
 
 
 def _encoded(text: str) -> str:
-    return _SPECIAL.sub(lambda found: quote(found[0]), text)
+    return _SPECIAL.sub(lambda match: quote(match[0]), text)
