@@ -12,7 +12,7 @@ from recollect.asynchronous import AsyncMemory
 from recollect.client import AsyncClient
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.memory import Memory
-from recollect.model import Hit, Ranked
+from recollect.model import Hit, RankedHits
 
 __all__ = ["METADATA", "OPTIONS", "WEAK", "Source", "ask", "ask_async", "metadata_of", "search_options", "source"]
 
@@ -58,7 +58,7 @@ def search_options(given: Mapping[str, Any], *, others: Sequence[str] = ()) -> d
     return dict(given)
 
 
-def ask(memory: Source, query: str, options: Mapping[str, Any]) -> Ranked:
+def ask(memory: Source, query: str, options: Mapping[str, Any]) -> RankedHits:
     """Return the result of a search; where a loop is running in this thread, a client asks from another."""
     if isinstance(memory, AsyncClient):
         return _elsewhere(memory, query, options)
@@ -67,7 +67,7 @@ def ask(memory: Source, query: str, options: Mapping[str, Any]) -> Ranked:
     return memory.search(query, **options)
 
 
-async def ask_async(memory: Source, query: str, options: Mapping[str, Any]) -> Ranked:
+async def ask_async(memory: Source, query: str, options: Mapping[str, Any]) -> RankedHits:
     """Return the result of a search, and let the loop go on meanwhile."""
     if isinstance(memory, Memory):
         memory = AsyncMemory(memory)
@@ -85,10 +85,10 @@ def metadata_of(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
     return {name: told[name] for name in METADATA} | ({WEAK: True} if weak else {})
 
 
-def _elsewhere(client: AsyncClient, query: str, options: Mapping[str, Any]) -> Ranked:
+def _elsewhere(client: AsyncClient, query: str, options: Mapping[str, Any]) -> RankedHits:
     """Ask with a copy of the client in a thread and a loop of its own: connections belong to one loop."""
 
-    async def asked() -> Ranked:
+    async def asked() -> RankedHits:
         async with client.copy() as own:
             return await own.search(query, **options)
 

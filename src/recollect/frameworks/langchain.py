@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ArgumentTypeError
 from recollect.frameworks.asking import ask, ask_async, metadata_of, search_options, source
-from recollect.model import Ranked
+from recollect.model import RankedHits
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -87,7 +87,7 @@ class RecollectRetriever(BaseRetriever):
         result = await ask_async(self.memory, query, {**self.options, **options})
         return self._documents(result, include_weak=include_weak)
 
-    def _documents(self, result: Ranked, *, include_weak: bool | None) -> list[Document]:
+    def _documents(self, result: RankedHits, *, include_weak: bool | None) -> list[Document]:
         weak = not result.has_answer
         if weak and not (self.include_weak if include_weak is None else include_weak):
             return []

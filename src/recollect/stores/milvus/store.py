@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import NoteNotFoundError
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
+from recollect.model import Candidate, Document, Draft, Filters, Link, Note, WriteCounts
 from recollect.query import Query
 from recollect.query.expressions import Reading
 from recollect.stores.backups import appearing
@@ -103,7 +103,7 @@ class MilvusStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> WriteCounts:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._session.writing() as writer:
             batch = Batch(tables.Transaction(writer), adopt=adopt)
