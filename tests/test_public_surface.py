@@ -33,7 +33,7 @@ SURFACE = {
         AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion TimeInterval Token
         TrigramIndex TrigramMatch augment_with_temporal compile_fts5 date_search_tokens dates_in_text exclusion
         expand_aliases expand_temporal expression find_time_expressions jaccard normalise parse parse_question_date
-        query_tokens render render_fts5 render_fts5_exclusion sanitise slug_text strongest_term
+        query_tokens render sanitise slug_text strongest_term
         trigram_search trigrams with_dates
     """,
     "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",

@@ -1,4 +1,4 @@
-"""A real FTS5 table, made as the index will be."""
+"""An FTS5 table in memory with the tokenizer of the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import apsw
 
 
 class Fts5Table:
-    """Notes in memory, found by MATCH."""
+    """Notes in memory, searched by MATCH."""
 
     def __init__(self, notes: Sequence[str]) -> None:
         self.notes = list(notes)
