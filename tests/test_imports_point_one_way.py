@@ -18,7 +18,6 @@ LAYERS = [
     {"server"},
     {"integrations"},
     {"client"},
-    {"bench"},
     {"evaluation"},
     {"asynchronous"},
     {"opening"},
