@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from recollect import Memory
 from recollect.embedders import Embedder, embedder_from
-from recollect.evaluation import Dataset, KeepingEmbedder, Question, load_dataset, open_collection
+from recollect.evaluation import CachingEmbedder, Dataset, Question, load_dataset, open_collection
 from recollect.evaluation.calibration import calibration_error_interval, expected_calibration_error
 from recollect.evaluation.lodging import UNDATED
-from recollect.evaluation.running import evaluation_folder
+from recollect.evaluation.running import default_cache_folder
 from recollect.progress import shown_progress
 from recollect.query import parse_question_date
 from recollect.ranking.certainty import ConfidenceEvidence, bounded_margin
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader.add_argument("--pool", action="store_true", help="pool the sessions of LongMemEval files")
     given = reader.parse_args(arguments)
     model = embedder_from(given.embedder)
-    embedder = KeepingEmbedder(model, evaluation_folder()) if model else None
+    embedder = CachingEmbedder(model, default_cache_folder()) if model else None
     datasets = [_load(path, given.level, pool=given.pool) for path in given.collections]
     measured = {}
     for dataset in datasets:

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import recollect
 from benchmarks.studies.tables import table
 from recollect.embedders import Embedder, embedder_from
-from recollect.evaluation import Dataset, KeepingEmbedder, exact_tokens, load_dataset, open_collection
-from recollect.evaluation.running import evaluation_folder
+from recollect.evaluation import CachingEmbedder, Dataset, exact_tokens, load_dataset, open_collection
+from recollect.evaluation.running import default_cache_folder
 from recollect.memory import Memory
 from recollect.sample import sample_notes
 
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader.add_argument("--misses", type=int, default=10, metavar="N", help="how many misses of a source are listed")
     given = reader.parse_args(arguments)
     model = embedder_from(given.embedder)
-    embedder = KeepingEmbedder(model, given.cache or evaluation_folder(), remember_queries=True) if model else None
+    embedder = CachingEmbedder(model, given.cache or default_cache_folder(), cache_queries=True) if model else None
     rows, missed, passed = [], [], True
     for source in given.sources:
         found: list[Found] = []

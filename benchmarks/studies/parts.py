@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.studies.tables import Values, difference_table, table
 from recollect.evaluation import Dataset, System, evaluate, load_dataset
-from recollect.evaluation.report.wording import fraction
-from recollect.evaluation.running import evaluation_folder
+from recollect.evaluation.report.text import format_fraction
+from recollect.evaluation.running import default_cache_folder
 from recollect.progress import shown_progress
 from recollect.retrieval import presets
 from recollect.retrieval.preset import changed_preset
@@ -97,9 +97,11 @@ def leave_one_out(columns: Mapping[str, Mapping[str, Values]]) -> str:
         own = max(values, key=lambda system: float(values[system].mean()))
         reached = [float(values[system].mean()) for system in (chosen, "default", own)]
         gaps.append(reached[2] - reached[0])
-        rows.append([name, chosen, fraction(reached[0]), fraction(reached[1]), own, fraction(reached[2])])
+        rows.append(
+            [name, chosen, format_fraction(reached[0]), format_fraction(reached[1]), own, format_fraction(reached[2])]
+        )
     heads = ["left out", "chosen by the others", "reaches", "default", "best on itself", "reaches"]
-    gap = fraction(float(np.mean(gaps)))
+    gap = format_fraction(float(np.mean(gaps)))
     return f"{table(heads, rows)}\n\nThe mean gap between tuned and left-out collections is {gap}."
 
 
@@ -120,7 +122,7 @@ def _columns(
     for name, measure, dataset in datasets:
         with shown_progress(name) as progress:
             outcomes = evaluate(
-                dataset, systems, embedder=embedder, cache=evaluation_folder(), resume=False, progress=progress
+                dataset, systems, embedder=embedder, cache=default_cache_folder(), resume=False, progress=progress
             )
         columns[f"{name}, {measure} ({len(outcomes[0].values[measure]):,})"] = {
             outcome.system: outcome.values[measure] for outcome in outcomes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.evaluation import paired_difference
-from recollect.evaluation.report.wording import fraction, signed, span
+from recollect.evaluation.report.text import format_fraction, format_interval, format_signed
 
 __all__ = ["Values", "against", "difference_table", "table"]
 
@@ -38,11 +38,13 @@ def against(values: Values, baseline: Values) -> str:
     """
     difference = paired_difference(values, baseline)
     if difference.low == difference.high == 0:
-        return f"{fraction(float(values.mean()))}, the same"
+        return f"{format_fraction(float(values.mean()))}, the same"
     mean, low, high = (round(each, 4) + 0.0 for each in (difference.mean, difference.low, difference.high))
-    told = f"{signed(mean)} ({span(low, high)})"
+    told = f"{format_signed(mean)} ({format_interval(low, high)})"
     verdict = difference.verdict
-    return f"{fraction(float(values.mean()))}, {told} {f'**{verdict}**' if verdict != 'inconclusive' else verdict}"
+    return (
+        f"{format_fraction(float(values.mean()))}, {told} {f'**{verdict}**' if verdict != 'inconclusive' else verdict}"
+    )
 
 
 def difference_table(
@@ -60,7 +62,7 @@ def difference_table(
             if name not in column:
                 cells.append("–")
             elif name == baseline:
-                cells.append(fraction(float(column[name].mean())))
+                cells.append(format_fraction(float(column[name].mean())))
             else:
                 cells.append(against(column[name], column[baseline]))
         body.append([name, *cells])

@@ -14,14 +14,14 @@ from recollect.embedders import Embedder
 from recollect.embedders.rows import unit_rows
 from recollect.stores.sqlite.kept_vectors import KeptVectors
 
-__all__ = ["KeepingEmbedder"]
+__all__ = ["CachingEmbedder"]
 
 
-class KeepingEmbedder:
+class CachingEmbedder:
     """Another embedder, under the same name, whose document vectors are kept in ``folder``, one file a model.
 
     A vector is known by the model's name and the SHA-256 of the text. Vectors of queries are not kept on disk, because
-    embedding the query is part of what a search takes; with ``remember_queries`` this process remembers them, for
+    embedding the query is part of what a search takes; with ``cache_queries`` this process remembers them, for
     sweeps that ask the same questions again and again.
 
     >>> from tempfile import TemporaryDirectory
@@ -30,7 +30,7 @@ class KeepingEmbedder:
     ...     print("embedding", texts)
     ...     return [[text.count("a"), text.count("e")] for text in texts]
     >>> with TemporaryDirectory() as folder:
-    ...     embedder = KeepingEmbedder(FunctionEmbedder(letters, name="letters", dimension=2), Path(folder))
+    ...     embedder = CachingEmbedder(FunctionEmbedder(letters, name="letters", dimension=2), Path(folder))
     ...     _ = embedder.embed_documents(["banana"])
     ...     embedder.embed_documents(["banana", "eel"]).tolist()
     embedding ['banana']
@@ -38,11 +38,11 @@ class KeepingEmbedder:
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
-    def __init__(self, embedder: Embedder, folder: Path, *, remember_queries: bool = False) -> None:
+    def __init__(self, embedder: Embedder, folder: Path, *, cache_queries: bool = False) -> None:
         """Wrap ``embedder``; nothing is read or embedded yet."""
         self._embedder = embedder
         self._kept = KeptVectors(folder / f"{_file_name(embedder.name)}.vectors")
-        self._queries: dict[str, NDArray[np.float32]] | None = {} if remember_queries else None
+        self._queries: dict[str, NDArray[np.float32]] | None = {} if cache_queries else None
 
     @property
     def name(self) -> str:
