@@ -1,4 +1,4 @@
-"""What hypothesis generates for this room: texts that try to break a reader of Markdown."""
+"""Hypothesis strategies for Markdown."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ markdown_text = st.builds(
     "\n".join,
     st.lists(st.one_of(st.sampled_from(_LINES), st.sampled_from(_LINES), any_text), max_size=30),
 )
-"""Markdown with far more headings, fences, lists and noise than anyone would write."""
+"""Markdown with many headings, fences and lists, and noise."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields
 from math import fsum
 from typing import Any
 
-from recollect.ingest.problems import Problem
-from recollect.ingest.report import IngestReport
+from recollect.ingest.report import IngestReport, Problem
 from recollect.model import Candidate, Hit, Note, RankedHits, Step
 from recollect.stores.base import Neighbour
 

@@ -1,18 +1,17 @@
-"""Links of front matter by path, file name, title and alias, in whatever order the files come."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
 import recollect
 from recollect import Link, Memory
-from recollect.ingest import ingest
-from recollect.ingest.references import NameIndex, resolve_links
+from recollect.ingest.links import NameIndex, find_mentions, resolve_file_link, resolve_links
 from recollect.model import NoteName
-from tests.ingest.test_ingestion import Shelf
+from tests.generated import any_text
+from tests.ingest.generated import markdown_text
 
 OLD = "---\naliases: [Jars, Pots]\n---\n# Honey of 2025\n\nEight jars for the market."
 
@@ -54,25 +53,23 @@ def newer(supersedes: str) -> str:
         "/projects/m-old.md",
     ],
 )
-def test_a_note_is_superseded_whatever_it_is_called_by(
-    memory: Memory, vault: Path, target: str, name: str, prefix: str
-) -> None:
+def test_supersedes_by_any_name(memory: Memory, vault: Path, target: str, name: str, prefix: str) -> None:
     (vault / "projects" / "m-old.md").write_text(OLD)
     (vault / "projects" / name).write_text(newer(target))
     report = memory.ingest(vault, prefix=prefix)
     assert report.problems == ()
-    found = [
-        (each.note.path, each.direction)
-        for each in memory.neighbours(f"{prefix}projects/{name}")
-        if each.kind == "supersedes"
+    superseded = [
+        (neighbour.note.path, neighbour.direction)
+        for neighbour in memory.neighbours(f"{prefix}projects/{name}")
+        if neighbour.kind == "supersedes"
     ]
-    assert found == [(f"{prefix}projects/m-old.md", "out")]
+    assert superseded == [(f"{prefix}projects/m-old.md", "out")]
     hits = memory.search("how many jars for the market?")
     assert [hit.path for hit in hits] == [f"{prefix}projects/{name}", f"{prefix}projects/m-old.md"]
     assert memory.ingest(vault, prefix=prefix).files_unchanged == 2
 
 
-def test_several_notes_are_superseded_and_files_may_name_each_other(memory: Memory, vault: Path) -> None:
+def test_supersedes_several_notes(memory: Memory, vault: Path) -> None:
     (vault / "a.md").write_text('---\nsupersedes: ["[[Second plan]]", "[[Third plan]]"]\n---\n# Best plan\n\nGo.')
     (vault / "b.md").write_text("---\nsupersedes: Third plan\n---\n# Second plan\n\nStay.")
     (vault / "c.md").write_text("---\nrelated: Best plan\n---\n# Third plan\n\nWait.")
@@ -84,7 +81,7 @@ def test_several_notes_are_superseded_and_files_may_name_each_other(memory: Memo
     ]
 
 
-def test_what_is_not_found_is_reported_until_it_comes(memory: Memory, vault: Path) -> None:
+def test_unresolved_target_is_reported_until_it_exists(memory: Memory, vault: Path) -> None:
     (vault / "new.md").write_text(newer('"[[Honey of 2025]]"'))
     (vault / "more.md").write_text("---\nrelated: Nowhere\n---\nTea.")
     for read in (2, 1):
@@ -142,15 +139,7 @@ def test_records_may_supersede_each_other(memory: Memory, vault: Path) -> None:
     ]
 
 
-def test_a_library_that_cannot_list_its_notes_will_do(tmp_path: Path) -> None:
-    shelf = Shelf()
-    (tmp_path / "old.md").write_text(OLD)
-    (tmp_path / "new.md").write_text(newer("[Jars, Nowhere]"))
-    report = ingest(tmp_path, shelf)
-    assert [problem.name for problem in report.problems] == ["new.md"]
-
-
-def test_of_several_the_shortest_path_is_meant() -> None:
+def test_name_index_prefers_shortest_path() -> None:
     index = NameIndex([NoteName("1", "x/y/tea.md", "Tea"), NoteName("2", "z/tea.md", "Tea"), NoteName("3", "", "Milk")])
     assert index.find("TEA", "log.md") == "TEA"  # as a store finds it
     assert index.find("y/tea", "log.md") == "x/y/tea.md"
@@ -161,7 +150,7 @@ def test_of_several_the_shortest_path_is_meant() -> None:
 
 
 @pytest.mark.parametrize(("key", "kind"), [("superseded_by", "superseded-by"), ("replaced-by", "superseded-by")])
-def test_the_old_note_may_name_the_new_one(memory: Memory, vault: Path, key: str, kind: str) -> None:
+def test_superseded_by(memory: Memory, vault: Path, key: str, kind: str) -> None:
     (vault / "new.md").write_text("# Honey of 2026\n\nTwelve jars for the market.")
     (vault / "old.md").write_text(
         f'---\n{key}: "[[Honey of 2026]]"\n---\n# Honey of 2025\n\nEight jars for the market.'
@@ -176,15 +165,15 @@ def test_the_old_note_may_name_the_new_one(memory: Memory, vault: Path, key: str
     assert problem.message.startswith("superseded-by: there is no note with the path, file name, title or alias 'Now")
 
 
-def test_replaces_is_another_name_of_supersedes(memory: Memory, vault: Path) -> None:
+def test_replaces_is_an_alias_of_supersedes(memory: Memory, vault: Path) -> None:
     (vault / "old.md").write_text(OLD)
     (vault / "new.md").write_text('---\nreplaces: "[[Honey of 2025]]"\n---\nTwelve jars.')
     assert memory.ingest(vault).problems == ()
     assert memory.get("new.md").links == (Link("supersedes", "old.md"),)  # type: ignore[union-attr]
 
 
-def test_a_name_of_several_notes_is_a_warning_until_the_path_is_written(memory: Memory, vault: Path) -> None:
-    text = "# Key box\n\n" + "The code is 4711. " * 100  # several pieces of the same title
+def test_ambiguous_target_is_reported_until_path_is_given(memory: Memory, vault: Path) -> None:
+    text = "# Key box\n\n" + "The code is 4711. " * 100  # several chunks with the same title
     for name in ("box.md", "projects/old-box.md"):
         (vault / name).write_text(text)
     memory.ingest(vault)
@@ -199,7 +188,7 @@ def test_a_name_of_several_notes_is_a_warning_until_the_path_is_written(memory: 
     assert memory.ingest(vault).problems == ()
 
 
-def test_many_notes_of_one_name_are_not_all_listed() -> None:
+def test_ambiguous_target_message_is_limited() -> None:
     names = [NoteName(f"{n}", f"{n}.md", "Tea") for n in range(7)]
     _, (message,) = resolve_links([{"path": "x.md", "links": (Link("supersedes", "tea"),)}], NameIndex(names), "x.md")
     assert message.startswith(
@@ -207,14 +196,14 @@ def test_many_notes_of_one_name_are_not_all_listed() -> None:
     )
 
 
-def test_a_note_that_names_itself_is_told_so(memory: Memory, vault: Path) -> None:
+def test_note_that_supersedes_itself_is_reported(memory: Memory, vault: Path) -> None:
     (vault / "self.md").write_text('---\nsupersedes: "[[Self]]"\n---\n# Self\n\nMe.')
     assert [str(problem) for problem in memory.ingest(vault).problems] == [
         "self.md: supersedes: 'Self' is the note itself; the link is ignored: name another note, or remove it"
     ]
 
 
-def test_a_circle_is_reported_also_where_one_end_was_ingested_before(memory: Memory, vault: Path) -> None:
+def test_supersession_cycle_is_reported(memory: Memory, vault: Path) -> None:
     (vault / "a.md").write_text("# Cement A\n\nMixed 1 to 3.")
     (vault / "b.md").write_text('---\nsupersedes: "[[Cement A]]"\n---\n# Cement B\n\nMixed 1 to 4.')
     assert memory.ingest(vault).problems == ()
@@ -222,5 +211,96 @@ def test_a_circle_is_reported_also_where_one_end_was_ingested_before(memory: Mem
     (problem,) = memory.ingest(vault).problems
     assert problem.name == "a.md"
     assert problem.message.endswith(": 'a.md', 'b.md'; remove one of the links")
-    (vault / "c.md").write_text("---\nsuperseded-by: a\n---\n# Cement C\n\nMixed 1 to 5.")  # leads into the circle
+    (vault / "c.md").write_text("---\nsuperseded-by: a\n---\n# Cement C\n\nMixed 1 to 5.")  # leads into the cycle
     assert memory.ingest(vault).problems == ()
+
+
+def names(text: str, kind: str) -> list[str]:
+    return [mention.name for mention in find_mentions(text) if mention.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("#tea and #green-tea, #tea/sencha. #snake_case!", ["tea", "green-tea", "tea/sencha", "snake_case"]),
+        ("#1984 #19-84 #_ #y1984 #2024/tea", ["y1984", "2024/tea"]),
+        ("(#tea) [x](#top) a#b \\#c ##d # e", ["tea"]),
+        ("#お茶、#緑茶！ #🍵 #👩‍👩‍👧", ["お茶", "🍵", "👩‍👩‍👧"]),
+        ("#tea/ #/", ["tea"]),
+        ("`#no` ``a ` #no`` #yes `#open", ["yes"]),
+        ("\\` #yes", ["yes"]),
+        ("\\`` #no ` #yes", ["yes"]),
+        ("a`b`#no <b #no> <!-- #no --> #yes", ["yes"]),
+        ("#yes <!-- #no", ["yes"]),
+        ("<b `c> #no` #yes", ["yes"]),
+        ("<b `c` #no> #yes", ["yes"]),
+        ("#" + "a" * 501, []),
+        ("a\n#b\n#c", ["b", "c"]),
+    ],
+)
+def test_find_tags(text: str, tags: list[str]) -> None:
+    assert names(text, "tag") == tags
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("[[Ines]] [[people/Olaf|him]] [[Tea#Green|tea]] ![[cup.png]]", ["Ines", "people/Olaf", "Tea", "cup.png"]),
+        ("[[#here]] [[]] [[ ]] \\[[no]] [[a[b]] `[[no]]` [[new\nline]]", []),
+        ("| [[Ines\\|her]] |", ["Ines"]),
+        ("[[[Ines]]]", ["Ines"]),
+        (f"[[{'a' * 501}]]", []),
+    ],
+)
+def test_find_wikilinks(text: str, targets: list[str]) -> None:
+    assert names(text, "wikilink") == targets
+
+
+@pytest.mark.parametrize(
+    ("text", "destinations"),
+    [
+        ('[a](b.md) [c](<d e.md>) [f]( g.md "title") ![h](i(1).md) []()', ["b.md", "d e.md", "g.md", "i(1).md", ""]),
+        ("[a]: b.md\n  [c]: <d.md> 'e'\n    [f]: g.md\nx [h]: i.md", ["b.md", "d.md"]),
+        ("`[a](b.md)`", []),
+    ],
+)
+def test_find_links(text: str, destinations: list[str]) -> None:
+    assert names(text, "link") == destinations
+
+
+def test_mentions_are_in_text_order() -> None:
+    text = "... [a](b.md) #c [[d]] #e"
+    assert [mention.name for mention in find_mentions(text, 3)] == ["b.md", "c", "d", "e"]
+    assert [mention.start for mention in find_mentions(text, 3)] == [6, 14, 17, 23]
+
+
+@pytest.mark.parametrize(
+    ("destination", "target"),
+    [
+        ("olaf.md", "people/olaf.md"),
+        ("../tea.md", "tea.md"),
+        ("./x/../olaf.md?a=b#c", "people/olaf.md"),
+        ("/tea.MD", "tea.MD"),
+        ("green%20tea.markdown", "people/green tea.markdown"),
+        ("../../outside.md", None),
+        ("ines.md#work", None),
+        ("https://example.org/tea.md", None),
+        ("//example.org/tea.md", None),
+        ("mailto:x@y.md", None),
+        ("tea.png", None),
+        ("#work", None),
+        ("", None),
+        ("a%0Ab.md", None),
+        ("a" * 500 + ".md", None),
+    ],
+)
+def test_resolve_file_link(destination: str, target: str | None) -> None:
+    link = resolve_file_link(destination, "people/ines.md", "home/")
+    assert link == (None if target is None else ("link", "home/" + target))
+
+
+@given(markdown_text | any_text)
+def test_find_mentions_in_any_text(text: str) -> None:
+    for mention in find_mentions(text):
+        assert text.startswith(("#", "[", "]", " "), mention.start)
+        resolve_file_link(mention.name, "ines.md")

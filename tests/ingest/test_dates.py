@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from recollect import ArgumentError
-from recollect.ingest.moments import moment_in_name, moment_of, moment_of_timestamp
+from recollect.ingest.dates import date_in_name, datetime_from_timestamp, parse_date
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ from recollect.ingest.moments import moment_in_name, moment_of, moment_of_timest
         (0, "1970-01-01T00:00:00+00:00"),
     ],
 )
-def test_moments(value: Any, expected: str) -> None:
-    assert moment_of("date", value).isoformat() == expected
+def test_parse_date(value: Any, expected: str) -> None:
+    assert parse_date("date", value).isoformat() == expected
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_moments(value: Any, expected: str) -> None:
         "9999-99-99x",
     ],
 )
-def test_what_is_no_moment_is_an_error(value: Any) -> None:
+def test_parse_date_rejects_invalid_dates(value: Any) -> None:
     with pytest.raises(ArgumentError, match="^date: "):
-        moment_of("date", value)
+        parse_date("date", value)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_what_is_no_moment_is_an_error(value: Any) -> None:
         ("tea.md", None),
     ],
 )
-def test_days_in_names(name: str, day: str | None) -> None:
-    moment = moment_in_name(name)
-    assert (moment and moment.date().isoformat()) == day
+def test_date_in_name(name: str, day: str | None) -> None:
+    named = date_in_name(name)
+    assert (named and named.date().isoformat()) == day
 
 
-def test_a_timestamp_out_of_reach() -> None:
-    assert moment_of_timestamp(1e18) is None
+def test_timestamp_out_of_range() -> None:
+    assert datetime_from_timestamp(1e18) is None

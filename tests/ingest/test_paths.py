@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.ingest.naming import Paths, readable, slug, titled
+from recollect.ingest.paths import NotePaths, file_title, note_title, slug
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ from recollect.ingest.naming import Paths, readable, slug, titled
         (".md", ".md"),
     ],
 )
-def test_readable(name: str, title: str) -> None:
-    assert readable(name) == title
+def test_file_title(name: str, title: str) -> None:
+    assert file_title(name) == title
 
 
 def test_slugs() -> None:
@@ -35,13 +35,13 @@ def test_slugs() -> None:
     ]
 
 
-def test_titles_are_cut_and_empty_headings_left_out() -> None:
-    assert titled("Ines", ("", "Tea")) == "Ines › Tea"
-    assert titled("x" * 300) == "x" * 199 + "…"
+def test_note_title() -> None:
+    assert note_title("Ines", ("", "Tea")) == "Ines › Tea"
+    assert note_title("x" * 300) == "x" * 199 + "…"
 
 
-def test_paths_of_pieces_of_the_first_section_count_on_from_it() -> None:
-    paths = Paths("a.md")
+def test_note_paths_of_first_section_start_at_two() -> None:
+    paths = NotePaths("a.md")
     assert [paths.next(["Tea"]), paths.next(["Tea"]), paths.next(["Tea 2"]), paths.next([]), paths.next(["2"])] == [
         "a.md",
         "a.md#tea-2",
@@ -51,9 +51,9 @@ def test_paths_of_pieces_of_the_first_section_count_on_from_it() -> None:
     ]
 
 
-def test_a_number_that_a_heading_bears_already_is_passed_over() -> None:
-    paths = Paths("a.md")
-    assert [paths.next([each]) for each in ("x", "Tea", "Tea 2", "Tea", "Tea")] == [
+def test_note_paths_skip_numbers_in_use() -> None:
+    paths = NotePaths("a.md")
+    assert [paths.next([heading]) for heading in ("x", "Tea", "Tea 2", "Tea", "Tea")] == [
         "a.md",
         "a.md#tea",
         "a.md#tea-2",
@@ -63,7 +63,7 @@ def test_a_number_that_a_heading_bears_already_is_passed_over() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "a-2", "a 2", "2", "", "🍵", "b"]), max_size=2)))
-def test_paths_are_unique(headings: list[list[str]]) -> None:
-    paths = Paths("a.md")
-    handed = [paths.next(each) for each in headings]
-    assert len(set(handed)) == len(handed)
+def test_note_paths_are_unique(sections: list[list[str]]) -> None:
+    paths = NotePaths("a.md")
+    generated = [paths.next(headings) for headings in sections]
+    assert len(set(generated)) == len(generated)

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 
 from recollect.errors import IngestError
-from recollect.ingest.frontmatter import LONGEST, split_front_matter
-from recollect.ingest.problems import UnreadableError
+from recollect.ingest import UnreadableError
+from recollect.ingest.front_matter import MAX_CHARS, split_front_matter
 from tests.generated import any_text
 
 
 def values(text: str) -> dict[str, Any]:
-    return {key: entry.value for key, entry in split_front_matter(text, "tea.md").entries.items()}
+    return {key: entry.value for key, entry in split_front_matter(text, "tea.md")[0].items()}
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def values(text: str) -> dict[str, Any]:
         ("# a comment", {}),
     ],
 )
-def test_values_are_json_and_words_stay_words(yaml: str, expected: dict[str, Any]) -> None:
+def test_front_matter_values_are_json(yaml: str, expected: dict[str, Any]) -> None:
     assert values(f"---\n{yaml}\n---\n") == expected
 
 
-def test_lines_are_those_of_the_file() -> None:
-    found = split_front_matter("---\n\na: b\n# c\nd: |\n  e\nf: g\n---\ntext", "tea.md")
-    assert {key: entry.line for key, entry in found.entries.items()} == {"a": 3, "d": 5, "f": 7}
+def test_front_matter_lines() -> None:
+    entries, _ = split_front_matter("---\n\na: b\n# c\nd: |\n  e\nf: g\n---\ntext", "tea.md")
+    assert {key: entry.line for key, entry in entries.items()} == {"a": 3, "d": 5, "f": 7}
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_lines_are_those_of_the_file() -> None:
         ("", None),
     ],
 )
-def test_where_the_text_begins(text: str, rest: str | None) -> None:
-    found = split_front_matter(text, "tea.md")
-    assert text[found.end :] == (text if rest is None else rest)
+def test_text_below_front_matter(text: str, rest: str | None) -> None:
+    _, end = split_front_matter(text, "tea.md")
+    assert text[end:] == (text if rest is None else rest)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_where_the_text_begins(text: str, rest: str | None) -> None:
         ("---\na: !!timestamp 2026-13-01\n---\n", 1, "cannot be read: month must be in 1..12"),
         ("---\na: " + "[" * 5_000 + "\n---\n", 1, "is nested too deep"),
         ("---\nTea is good.\n---\n", 2, "must be lines of 'key: value'"),
-        ("---\na: " + "b" * LONGEST + "\n---\n", 1, "has more than 65,536 characters"),
+        ("---\na: " + "b" * MAX_CHARS + "\n---\n", 1, "has more than 65,536 characters"),
     ],
 )
-def test_what_is_broken_is_an_error_with_its_line(text: str, line: int, message: str) -> None:
+def test_malformed_front_matter_raises_with_line(text: str, line: int, message: str) -> None:
     with pytest.raises(IngestError) as caught:
         split_front_matter(text, "tea.md")
     assert str(caught.value).startswith(f"tea.md, line {line}: the front matter")
@@ -93,7 +93,7 @@ def test_what_is_broken_is_an_error_with_its_line(text: str, line: int, message:
 
 
 @given(any_text)
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_front_matter_is_read_or_rejected(text: str) -> None:
     for source in (text, f"---\n{text}\n---\n", f"---\na: {text}\n---\n"):
         with suppress(UnreadableError):
-            assert 0 <= split_front_matter(source, "tea.md").end <= len(source)
+            assert 0 <= split_front_matter(source, "tea.md")[1] <= len(source)

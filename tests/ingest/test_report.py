@@ -1,24 +1,15 @@
 from __future__ import annotations
 
-import pickle
-
 from recollect.ingest import IngestReport, Problem
-from recollect.ingest.problems import UnreadableError
 from recollect.ingest.report import describe_skipped
 
 
-def test_problems_name_the_place() -> None:
+def test_problem_str_has_name_and_line() -> None:
     assert str(Problem("a.md", 3, "is bad", skipped=True)) == "a.md, line 3: is bad"
     assert str(Problem("a.md", None, "is bad", skipped=True)) == "a.md: is bad"
 
 
-def test_an_error_can_be_pickled_and_reported() -> None:
-    error = pickle.loads(pickle.dumps(UnreadableError("a.md", 3, "is bad")))  # noqa: S301 (our own bytes)
-    assert str(error) == "a.md, line 3: is bad"
-    assert error.problem == Problem("a.md", 3, "is bad", skipped=True)
-
-
-def test_a_report_is_json() -> None:
+def test_report_to_dict() -> None:
     report = IngestReport(
         files_read=1,
         files_unchanged=2,
@@ -40,7 +31,7 @@ def test_a_report_is_json() -> None:
     }
 
 
-def test_skipped_types_are_named_most_frequent_first_and_the_rest_summed() -> None:
+def test_describe_skipped() -> None:
     counts = {f".{letter}": number for number, letter in enumerate("abcdefghij", 1)}
     assert describe_skipped(counts) == (
         "10 .j, 9 .i, 8 .h, 7 .g, 6 .f, 5 .e, 4 .d, 3 .c, 3 of other types; only Markdown, plain text, JSON and JSONL "
