@@ -21,6 +21,7 @@ from recollect.embedders import Embedder, embedder_from
 from recollect.evaluation import Dataset, KeepingEmbedder, exact_tokens, load_dataset, open_collection
 from recollect.evaluation.running import evaluation_folder
 from recollect.memory import Memory
+from recollect.retrieval.options import Mode
 from recollect.sample import sample_notes
 from studies.tables import table
 
@@ -39,7 +40,7 @@ class Found(NamedTuple):
 
 
 def look_up(
-    memory: Memory, limit: int | None = None, *, preset: str = "default", mode: str = "auto", seed: int = 0
+    memory: Memory, limit: int | None = None, *, preset: str = "default", mode: Mode = "auto", seed: int = 0
 ) -> list[Found]:
     """Search for each token that exactly one note of a memory holds, or for ``limit`` of them."""
     notes = list(memory.notes())

@@ -14,6 +14,7 @@ from recollect.evaluation import Outcome, Ranking, System, evaluate, measured
 from recollect.model import Candidate
 from recollect.progress import shown_progress
 from recollect.retrieval import FusionRules, Preset, presets
+from recollect.retrieval.options import Mode
 from recollect.retrieval.preset import changed_preset
 from studies.material import Material
 
@@ -114,7 +115,7 @@ Chapter: TypeAlias = Callable[[Laboratory], dict[str, str]]
 """Answers a question: tables and figures as Markdown, by the names of the places where they belong."""
 
 
-def changed(base: str | Preset, name: str, mode: str = "auto", **sections: Any) -> System:
+def changed(base: str | Preset, name: str, mode: Mode = "auto", **sections: Any) -> System:
     """Return a preset with other settings, as a system."""
     preset = presets()[base] if isinstance(base, str) else base
     return System(changed_preset(preset, sections), mode, name=name)
