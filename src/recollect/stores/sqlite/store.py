@@ -13,7 +13,7 @@ import apsw
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
+from recollect.model import Candidate, Document, Draft, Filters, Link, Note, WriteCounts
 from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.backups import appearing
@@ -137,7 +137,7 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> WriteCounts:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), adopt=adopt)
