@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import apsw
 
-from recollect.query import parse, render_fts5
+from recollect.query import parse
 from recollect.stores import tokens
 from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
 from recollect.stores.sqlite import expiry
+from recollect.stores.sqlite.fts5 import render_fts5
 
 __all__ = ["WordIndex", "index_vocabulary", "open_vocabulary"]
 
