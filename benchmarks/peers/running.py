@@ -121,7 +121,7 @@ def _measured(
         "exact": kind.exact,
         "seconds_each": settings.seconds,
         "date": datetime.now(tz=UTC).date().isoformat(),
-        "packages": package_versions(["recollect", "numpy", "apsw", *ENGINES[name].needs.values()]),
+        "packages": package_versions(["recollectdb", "numpy", "apsw", *ENGINES[name].needs.values()]),
     }
     for number, step in enumerate(STEPS):
 

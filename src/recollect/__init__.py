@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from recollect.opening import open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.retrieval import Preset, Retrieval, SearchResult, Trace, presets
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "ArgumentError",

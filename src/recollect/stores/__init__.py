@@ -27,7 +27,7 @@ def _open_postgres(url: str, *, read_only: bool) -> Store:
     try:
         from recollect.stores.postgres.store import PostgresStore  # noqa: PLC0415 (of an extra)
     except ImportError as error:
-        raise StoreError(f"psycopg cannot be imported ({error}): pip install 'recollect[postgres]'") from error
+        raise StoreError(f"psycopg cannot be imported ({error}): pip install 'recollectdb[postgres]'") from error
     return PostgresStore.at(url, read_only=read_only)
 
 
