@@ -278,7 +278,7 @@ def test_a_store_is_for_notes_of_a_dataset(tmp_path: Path) -> None:
         pytest.raises(ArgumentError, match="store: is for the notes of a dataset"),
     ):
         evaluate(questions_alone(("tea", "n1")), ["default"], memory=memory, store=tmp_path / "home.db")
-    with pytest.raises(ArgumentError, match="store: no store is known for 'redis://here'"):
+    with pytest.raises(ArgumentError, match="store: no store opens 'redis://here'"):
         evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store="redis://here")
 
 
