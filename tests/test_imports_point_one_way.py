@@ -16,7 +16,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"server"},
-    {"frameworks"},
+    {"integrations"},
     {"client"},
     {"bench"},
     {"evaluation"},

@@ -17,7 +17,7 @@ SURFACE = {
         RerankerError Retrieval SearchResult SecretFoundError ServerError Step StoreBusyError StoreDamagedError
         StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace __version__ copy open
         open_async presets
-        client embedders evaluation frameworks fusion ingest query ranking rerankers retrieval server stores
+        client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores
     """,
     "recollect.client": "AsyncClient RemoteResult",
     "recollect.embedders": """
@@ -56,8 +56,8 @@ SURFACE = {
         reliability_bins report_of search_space sweep_of swept trust_of tune win_loss write_pictures write_qrels
         write_questions write_report write_run
     """,
-    "recollect.frameworks.langchain": "RecollectRetriever",
-    "recollect.frameworks.llamaindex": "RecollectRetriever",
+    "recollect.integrations.langchain": "RecollectRetriever",
+    "recollect.integrations.llamaindex": "RecollectRetriever",
     "recollect.server.mcp": "mcp_extension memory_server serve_stdio",
     "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
     "recollect.server.http": "Extension Settings create_app",

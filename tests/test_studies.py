@@ -1,4 +1,4 @@
-"""The study behind the default runs from end to end, on samples of our own; what it finds is for its own run to say."""
+"""The measuring programs run from end to end on small samples."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ from shutil import copy, copytree
 import numpy as np
 import pytest
 from studies import exact_terms, parts
-from studies.ablation import variants
-from studies.dates import dated_questions
-from studies.default import filled, main
-from studies.exactness import titles_as_questions
-from studies.fusing import convex, reciprocal
-from studies.importance import arithmetic
-from studies.laboratory import Laboratory, Legs
-from studies.material import materials
-from studies.tables import against, difference_table, share, table
+from studies.tables import against, difference_table, table
 
 import recollect
-from recollect.evaluation import load_dataset
-from recollect.fusion import reciprocal_rank_fusion
-from recollect.model import Candidate
-from recollect.ranking.anchors import RegexAnchorExtractor
 
 SAMPLES = Path(__file__).parent / "evaluation" / "samples"
 
@@ -35,24 +23,6 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("scifact", "musique"):
         copytree(SAMPLES / "kitchen", folder / name)
     return folder
-
-
-def test_the_whole_study_runs_and_leaves_no_place_empty(datasets: Path, tmp_path: Path) -> None:
-    out = tmp_path / "docs"
-    given = ["--datasets", str(datasets), "--out", str(out), "--cache", str(tmp_path / "cache")]
-    assert main([*given, "--embedder", "static", "--quick"]) == 0
-    written = (out / "study.md").read_text(encoding="utf-8")
-    measured = [place for place in re.findall(r"\(not measured: ([^)]*)\)", written) if not place.endswith("minilm")]
-    assert measured == []
-    assert {path.name for path in out.glob("*.svg")} >= {"study-standing-musique.svg", "study-k-scifact.svg"}
-    assert all("<svg" in path.read_text(encoding="utf-8") for path in out.glob("*.svg"))
-
-
-def test_a_chapter_alone_is_printed(datasets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--datasets", str(datasets), "--out", str(tmp_path), "--cache", str(tmp_path), "--embedder", "static"]
-    assert main([*given, "--chapter", "arithmetic"]) == 0
-    assert "last place that passes the first" in capsys.readouterr().out
-    assert not (tmp_path / "study.md").exists()
 
 
 def test_exact_terms_are_looked_up_in_any_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,54 +57,6 @@ def test_shares_of_exact_terms() -> None:
     assert exact_terms.shares([]) == (0.0, 0.0)
 
 
-def test_a_missing_collection_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--datasets", str(tmp_path), "--out", str(tmp_path)]) == 1
-    assert "there is no locomo*.json" in capsys.readouterr().err
-
-
-def test_the_published_arithmetic_of_the_importance_prior() -> None:
-    told = arithmetic(Laboratory({}, ["static"]))["arithmetic"]
-    # 0.7/61 lies between 1/88 (rank 28) and 1/87 (rank 27)
-    assert "| RRF, k = 60 | × (0.7 + 0.3·importance) | 27 |" in told
-
-
-def test_fusing_outside_of_the_pipeline_cuts_each_list_first() -> None:
-    legs = Legs([Candidate("a", score=1.0), Candidate("b", score=0.5)], [Candidate("c", score=1.0)])
-    assert [each.id for each in reciprocal(legs, k=60, depth=1)] == ["a", "c"]
-    assert [each.id for each in reciprocal(legs, k=5)] == [
-        each.id for each in reciprocal_rank_fusion(legs, k=5, ties="first_seen")
-    ]
-    assert [(each.id, each.score) for each in convex(legs, vector=0.4, zero=0.0)] == [
-        ("a", 0.6),
-        ("c", 0.4),
-        ("b", 0.3),
-    ]
-
-
-def test_dates_made_by_rule_point_at_the_answer_or_elsewhere() -> None:
-    dataset = load_dataset(SAMPLES / "talks.json", level="turn")
-    extractor = RegexAnchorExtractor()
-    for right in (True, False):
-        dated = dated_questions(dataset, right=right)
-        assert dated.questions
-        assert dated.synthetic
-        for question in dated.questions:
-            assert question.asked
-            assert extractor.anchor(question.text)
-
-
-def test_titles_become_questions_only_where_one_note_has_them(datasets: Path) -> None:
-    material = titles_as_questions(materials(datasets)["MuSiQue"])
-    titles = [note.title for each in material.dataset.collections.values() for note in each.notes]
-    assert material.dataset.questions
-    assert all(titles.count(question.text) == 1 for question in material.dataset.questions)
-
-
-def test_every_variant_of_the_default_differs_from_it() -> None:
-    default, *others = variants()
-    assert len({each.digest() for each in others} | {default.digest()}) == len(others) + 1
-
-
 def test_tables_tell_differences_with_their_verdicts() -> None:
     ours, theirs = np.array([1.0] * 40), np.array([0.0, 1.0] * 20)
     assert against(ours, theirs).endswith("**better**")
@@ -142,9 +64,7 @@ def test_tables_tell_differences_with_their_verdicts() -> None:
     told = difference_table("system", {"tea": {"old": theirs, "new": ours}, "jam": {"old": theirs}}, "old")
     assert told.splitlines()[2] == "| old | 0.500 | 0.500 |"
     assert told.splitlines()[3].endswith("| – |")
-    assert share(0, 0) == "– (of 0)"
     assert table(["a"], [["1"]]) == "| a |\n|---|\n| 1 |"
-    assert filled("{{a}} {{b}}", {"a": "1"}) == "1 (not measured: b)"
 
 
 def test_parts_and_constants_of_the_default_are_measured_on_every_collection(

@@ -232,7 +232,7 @@ class TestTouching:
 
     def test_a_long_note_stays_sound(self, store: Store) -> None:
         moment = datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
-        long = "Prefers green tea. " * 10_000  # Milvus needs several rows for it, and so do its vectors
+        long = "Prefers green tea. " * 10_000
         put(store, {"id": "1", "path": "a", "content": long, "vector": [[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1]]})
         put(store, {"id": "2", "path": "b", "content": long})
         assert store.touch({"1": moment, "2": moment}, namespace=HOME) == 2

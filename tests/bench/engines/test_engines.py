@@ -15,7 +15,7 @@ from recollect.bench.engines.recollect_memory import GivenVectors
 from recollect.bench.exact import Exact
 from recollect.errors import EmbedderError, RecollectError
 
-SMALL = ("recollect", "sqlite-vec", "tantivy-usearch", "bm25s-numpy", "milvus-lite")
+SMALL = ("recollect", "sqlite-vec", "tantivy-usearch", "bm25s-numpy")
 """What the tests' own environment has: none of these may be missing. The others are tested where they are installed."""
 HERE = [*SMALL, *(name for name in ENGINES if name not in SMALL and not why_missing(name))]
 
@@ -52,7 +52,7 @@ def test_it_finds_by_words(engine: Engine, corpus: Corpus, exact: Exact) -> None
         return
     found = [engine.search_words(query.text, DEPTH) for query in corpus.queries()]
     shares = [exact.word_recall(place, ids, DEPTH, engine.idf) for place, ids in enumerate(found)]
-    assert np.mean(shares) > 0.95  # tantivy keeps lengths in one byte; Milvus has an average length of its own
+    assert np.mean(shares) > 0.95  # tantivy keeps lengths in one byte
     assert engine.search_words("unheardof", DEPTH) == []
 
 

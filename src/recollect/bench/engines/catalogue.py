@@ -32,7 +32,6 @@ ENGINES: Mapping[str, Entry] = MappingProxyType(
         "tantivy-usearch": Entry("tantivy_usearch", "TantivyUsearch", {"tantivy": "tantivy", "usearch": "usearch"}),
         "bm25s-numpy": Entry("bm25s_numpy", "Bm25sNumpy", {"bm25s": "bm25s"}),
         "chroma": Entry("chroma", "Chroma", {"chromadb": "chromadb"}),
-        "milvus-lite": Entry("milvus_lite", "MilvusLite", {"pymilvus": "pymilvus", "milvus_lite": "milvus-lite"}),
     }
 )
 """Every engine by its name, in the order in which they are measured and shown."""

@@ -1,11 +1,17 @@
-"""A memory as a retriever of LangChain."""
+"""A LangChain retriever over a memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ArgumentTypeError
-from recollect.frameworks.asking import ask, ask_async, metadata_of, search_options, source
+from recollect.integrations.search import (
+    check_search_options,
+    check_source,
+    hit_metadata,
+    search,
+    search_async,
+)
 from recollect.model import Ranked
 
 try:
@@ -14,18 +20,18 @@ try:
     from langchain_core.retrievers import BaseRetriever
     from pydantic import Field, field_validator, model_validator
 except ImportError as error:
-    raise ImportError(f"langchain-core cannot be imported ({error}): pip install 'recollect[langchain]'") from error
+    raise ImportError(f"langchain-core cannot be imported ({error}): pip install 'recollectdb[langchain]'") from error
 
 __all__ = ["RecollectRetriever"]
 
 
 class RecollectRetriever(BaseRetriever):
-    """Searches a memory for LangChain: each hit is a document with its text, its id and how it was found.
+    """Searches a memory for LangChain; a hit is a document with the text, id and metadata of its note.
 
-    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours. The options of
-    ``Memory.search`` are given by name, or as a mapping ``options``; options that are passed to ``invoke`` take
-    precedence. A search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of
-    each document has ``weak``. The text of a superseded note begins with a line that says so.
+    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours. Pass the options of
+    ``Memory.search`` by name, or as a mapping ``options``; options that are passed to ``invoke`` take precedence. A
+    search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of each document
+    has ``weak``. The text of a superseded note begins with a line that names the notes that replaced it.
 
     >>> import recollect
     >>> from tempfile import TemporaryDirectory
@@ -37,11 +43,11 @@ class RecollectRetriever(BaseRetriever):
     """
 
     memory: Any
-    """What is searched."""
+    """The Memory, AsyncMemory or AsyncClient to search."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """How: top_k, mode, preset, filters, namespace, min_confidence and so on."""
+    """Options of ``Memory.search``: top_k, mode, preset, filters, namespace, min_confidence and so on."""
     include_weak: bool = False
-    """Whether hits of a search without an answer are returned, marked as weak."""
+    """Whether a search without an answer returns its hits, marked as weak."""
 
     if TYPE_CHECKING:  # pydantic generates it from the fields, without the search options
 
@@ -52,18 +58,18 @@ class RecollectRetriever(BaseRetriever):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_options_by_name(cls, values: Any) -> Any:
-        given = {name: value for name, value in values.items() if name not in cls.model_fields}
-        own = {name: value for name, value in values.items() if name in cls.model_fields}
-        options = own.get("options", {})
+    def _collect_options(cls, values: Any) -> Any:
+        by_name = {name: value for name, value in values.items() if name not in cls.model_fields}
+        fields = {name: value for name, value in values.items() if name in cls.model_fields}
+        options = fields.get("options", {})
         if not isinstance(options, dict):
             raise ArgumentTypeError("options", f"must be a dict of search options, got {type(options).__name__}")
-        return own | {"options": search_options({**options, **given}, others=list(cls.model_fields))}
+        return fields | {"options": check_search_options({**options, **by_name}, other_names=list(cls.model_fields))}
 
     @field_validator("memory")
     @classmethod
-    def _can_be_asked(cls, value: Any) -> Any:
-        return source(value)
+    def _check_memory(cls, value: Any) -> Any:
+        return check_source(value)
 
     def _get_relevant_documents(
         self,
@@ -73,7 +79,7 @@ class RecollectRetriever(BaseRetriever):
         include_weak: bool | None = None,
         **options: Any,
     ) -> list[Document]:
-        result = ask(self.memory, query, {**self.options, **options})
+        result = search(self.memory, query, {**self.options, **options})
         return self._documents(result, include_weak=include_weak)
 
     async def _aget_relevant_documents(
@@ -84,11 +90,11 @@ class RecollectRetriever(BaseRetriever):
         include_weak: bool | None = None,
         **options: Any,
     ) -> list[Document]:
-        result = await ask_async(self.memory, query, {**self.options, **options})
+        result = await search_async(self.memory, query, {**self.options, **options})
         return self._documents(result, include_weak=include_weak)
 
     def _documents(self, result: Ranked, *, include_weak: bool | None) -> list[Document]:
         weak = not result.has_answer
         if weak and not (self.include_weak if include_weak is None else include_weak):
             return []
-        return [Document(result.marked_text(hit), id=hit.id, metadata=metadata_of(hit, weak=weak)) for hit in result]
+        return [Document(result.marked_text(hit), id=hit.id, metadata=hit_metadata(hit, weak=weak)) for hit in result]
