@@ -34,7 +34,7 @@ def test_it_is_kept_as_it_was_given(store: Store, way: str) -> None:
     assert list(store.notes()) == [note]
     found = store.search_text(parse("tea"), 9, namespace=note.namespace, filters=EVERYTHING)
     assert [each.id for each in found] == [note.id] * (way != "word")
-    assert store.write([draft_of({**WAYS[way], "id": note.id, "content": "milk"})])[0].content == "milk"
+    assert store.write([draft_of({**WAYS[way], "id": note.id, "content": "milk"})]).notes[0].content == "milk"
     assert not any(finding.problem for finding in store.check())
     assert store.delete([note.id], namespace=note.namespace) == 1
     assert not any(finding.problem for finding in store.repair())

@@ -160,7 +160,7 @@ class Batch:
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
         """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""
         new, pending = self._vectors(model, vectors)
-        if new:
+        if new or pending:
             self._check_dimension(model)
         changes = sorted(
             (change for change in self._by_key.values() if change.matters), key=attrgetter("new.namespace", "new.key")
@@ -342,10 +342,10 @@ def texts_to_embed(
         for draft in group:
             note_id, path = draft.get("id"), draft.get("path")
             note = (by_id.get(note_id) if note_id else None) or (by_path.get(path) if path else None) or StoredText()
-            before = note.text
-            for name in TEXT_FIELDS:
-                setattr(note, name, draft.get(name, getattr(note, name)))
-            note.embedded = draft.get("vector") is not None or (note.embedded and note.text == before)
+            changed = {name for name in TEXT_FIELDS if name in draft and draft[name] != getattr(note, name)}
+            for name in changed:
+                setattr(note, name, draft[name])
+            note.embedded = draft.get("vector") is not None or (note.embedded and not changed)
             notes[note] = None
             if note_id:
                 by_id[note_id] = note

@@ -120,21 +120,19 @@ def stored_texts(
     connection: apsw.Connection, model: Model, namespace: str, ids: Sequence[str], paths: Sequence[str]
 ) -> list[StoredText]:
     """Return the texts of the notes with one of these ids or paths, and whether they have a vector of ``model``."""
-    rows = connection.execute(
-        """
-        WITH space AS (SELECT key FROM namespaces WHERE name = ?)
-        SELECT id, path, title, summary, content, EXISTS (
-            SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model
-            WHERE v.note = notes.key AND (m.name, m.dimension, m.precision) = (?, ?, ?))
-        FROM notes WHERE key IN (
-            SELECT key FROM notes
-            WHERE namespace = (SELECT key FROM space) AND id IN (SELECT value FROM json_each(?))
-            UNION SELECT key FROM notes
-            WHERE namespace = (SELECT key FROM space) AND path IN (SELECT value FROM json_each(?)))
-        """,
-        (namespace, *model, json.dumps(ids), json.dumps(paths)),
-    )
-    return [StoredText(*row) for row in rows]
+    # One statement for each column: a UNION of both walks over the whole namespace.
+    stored: dict[str, StoredText] = {}
+    for column, names in (("id", ids), ("path", paths)):
+        rows = connection.execute(
+            "SELECT id, path, title, summary, content, EXISTS ("  # noqa: S608 (names of our own)
+            "SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "
+            "WHERE v.note = notes.key AND (m.name, m.dimension, m.precision) = (?, ?, ?)) "
+            "FROM notes WHERE namespace = (SELECT key FROM namespaces WHERE name = ?) "
+            f"AND {column} IN (SELECT value FROM json_each(?))",
+            (*model, namespace, json.dumps(names)),
+        )
+        stored.update((row[0], StoredText(*row)) for row in rows)
+    return list(stored.values())
 
 
 def pending(connection: apsw.Connection, model: Model, limit: int, after: Any) -> list[Pending]:
