@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, Written
+from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
 from recollect.query import Query
 from recollect.query.expressions import Reading
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELD_WEIGHTS",
+    "DocumentRecord",
     "DocumentWriteResult",
     "Edge",
     "Finding",
@@ -41,7 +42,6 @@ __all__ = [
     "Page",
     "Pending",
     "SearchIndex",
-    "Shelf",
     "Store",
     "StoreStats",
     "WriteResult",
@@ -98,14 +98,14 @@ class WriteResult(NamedTuple):
 class DocumentWriteResult(NamedTuple):
     """How many notes the documents of a batch changed, and those that still lack a vector of the model."""
 
-    counts: Written
+    counts: WriteCounts
     pending: list[Pending]
 
 
-class Shelf(NamedTuple):
+class DocumentRecord(NamedTuple):
     """A document as a store knows it: where it lies, what stands for its state, and which notes are its own.
 
-    >>> Shelf("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
+    >>> DocumentRecord("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
     ('n1',)
     """
 
@@ -389,11 +389,11 @@ class Store(SearchIndex, Protocol):
         """Forget documents and delete their notes; return how many notes there were."""
         ...
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents of a namespace, or of all, in whatever order."""
         ...
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes, by id; no note changes otherwise.
 
         A document that is not there yet begins. What it had before and has no longer belongs to none, a note that

@@ -21,7 +21,7 @@ from recollect.model import (
     EmbeddingText,
     Link,
     Note,
-    Written,
+    WriteCounts,
     embedding_text,
 )
 from recollect.stores.base import Model, Pending, digest
@@ -130,7 +130,7 @@ class Batch:
         for draft in drafts:
             self._decide(draft)
 
-    def add_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+    def add_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Decide what documents do, the notes that they no longer have included, and return how many are which.
 
         A note may move from one of them to another, whichever comes first.
@@ -155,7 +155,7 @@ class Batch:
         self._gone = {home: sorted(gone)}
         added = sum(change.old is None for change in changes)
         updated = sum(change.old is not None and change.matters for change in changes)
-        return Written(added, updated, len(changes) - added - updated, len(gone))
+        return WriteCounts(added, updated, len(changes) - added - updated, len(gone))
 
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
         """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""

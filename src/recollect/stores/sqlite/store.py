@@ -14,10 +14,11 @@ import apsw
 from recollect import clock
 from recollect.errors import NoteNotFoundError
 from recollect.model import Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
-from recollect.query import Query, render_fts5, render_fts5_exclusion
+from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.backups import appearing
 from recollect.stores.base import (
+    DocumentRecord,
     DocumentWriteResult,
     Edge,
     Finding,
@@ -26,7 +27,6 @@ from recollect.stores.base import (
     Neighbour,
     Page,
     Pending,
-    Shelf,
     StoreStats,
     WriteResult,
 )
@@ -35,6 +35,7 @@ from recollect.stores.known_words import KnownWords
 from recollect.stores.names import NameIndex
 from recollect.stores.revisions import Kept
 from recollect.stores.rows import to_microseconds
+from recollect.stores.spelling import similar_words, unknown_words
 from recollect.stores.sqlite import (
     checking,
     embedding,
@@ -52,6 +53,7 @@ from recollect.stores.sqlite.embedding import active_model
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.indexes import Indexes
 from recollect.stores.sqlite.postings.moment import AnyWord, any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
@@ -67,7 +69,6 @@ from recollect.stores.sqlite.tables import (
     write_links,
 )
 from recollect.stores.sqlite.writing import Transaction, write_plan
-from recollect.stores.suggestions import similar_words, unknown_words
 from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
@@ -458,7 +459,7 @@ class SQLiteStore:
         self._indexes.touch([namespace])
         return removed
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents in the order in which they came."""
         last = 0
         while True:
@@ -469,10 +470,10 @@ class SQLiteStore:
             yield from found.values()
             last = max(found)
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes."""
         with self._writing() as connection:
-            write_shelves(connection, shelves)
+            write_shelves(connection, records)
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""
