@@ -3,9 +3,9 @@
     python -m benchmarks.checkouts --base v0.1.0 [--rounds 12] [--only search] [--json FILE]
 
 Each round runs every measurement once in a fresh process for each checkout, in alternating order, so that drift of the
-machine affects both alike. The memories are built once for each checkout, by its own code. The texts are the docstrings of
-Python's standard library (real text that every machine has) and generated words. The interval is a percentile bootstrap
-over rounds of the ratio new/base; a measurement fails if its whole interval lies above ``--limit`` (1.05).
+machine affects both alike. The memories are built once for each checkout, by its own code. The texts are the docstrings
+of Python's standard library (real text that every machine has) and generated words. The interval is a percentile
+bootstrap over rounds of the ratio new/base; a measurement fails if its whole interval lies above ``--limit`` (1.05).
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+
+import recollect
+from recollect import fusion, query
 
 ROOT = Path(__file__).resolve().parent.parent
 PARAGRAPHS = 6_000
@@ -176,9 +179,7 @@ def measure_import(_: Path) -> dict[str, float]:
 
 def measure_query(_: Path) -> dict[str, float]:
     """Parse and compile queries."""
-    from recollect import query
-
-    texts = queries(generated(500)) + ['"green tea" AND NOT coffee OR tea*', "what did we decide two weeks ago?"]
+    texts = [*queries(generated(500)), '"green tea" AND NOT coffee OR tea*', "what did we decide two weeks ago?"]
 
     def run() -> None:
         for text in texts * 20:
@@ -189,8 +190,6 @@ def measure_query(_: Path) -> dict[str, float]:
 
 def measure_fusion(_: Path) -> dict[str, float]:
     """Fuse two lists of 200 candidates by both methods."""
-    from recollect import fusion
-
     lists = [
         [{"id": f"n{(i * step) % 300}", "path": f"{(i * step) % 300}.md", "score": 1 / (i + 1)} for i in range(200)]
         for step in (7, 11)
@@ -202,8 +201,6 @@ def measure_fusion(_: Path) -> dict[str, float]:
 
 def measure_search(folder: Path) -> dict[str, float]:
     """Return p50 of searches by mode over real and generated text, static embedder."""
-    import recollect
-
     times = {}
     for corpus, texts in (("real", paragraphs(PARAGRAPHS)), ("generated", generated(GENERATED))):
         path = folder / f"{corpus}.db"
@@ -225,14 +222,14 @@ def measure_search(folder: Path) -> dict[str, float]:
 
 def measure_add(folder: Path) -> dict[str, float]:
     """Add notes in one batch, then one at a time, to a fresh memory."""
-    import recollect
-
     texts = paragraphs(BATCH + 50)
     path = folder / "written.db"
     for old in folder.glob("written.db*"):
         old.unlink()
     with recollect.open(path, embedder="static") as memory:
-        batch = [{"content": text, "title": text.split("\n")[0][:60], "path": f"{n}.md"} for n, text in enumerate(texts)]
+        batch = [
+            {"content": text, "title": text.split("\n")[0][:60], "path": f"{n}.md"} for n, text in enumerate(texts)
+        ]
         many = timed(lambda: memory.add_many(batch[:BATCH]))
         one = median(timed(lambda note=note: memory.add(**note)) for note in batch[BATCH:])
     return {f" batch of {BATCH}": many, " one": one}
@@ -240,8 +237,6 @@ def measure_add(folder: Path) -> dict[str, float]:
 
 def measure_ingest(folder: Path) -> dict[str, float]:
     """Ingest a folder of Markdown files into a fresh memory."""
-    import recollect
-
     vault = folder / "vault"
     if not vault.exists():
         vault.mkdir()
@@ -257,14 +252,14 @@ def measure_ingest(folder: Path) -> dict[str, float]:
 
 def measure_command(folder: Path) -> dict[str, float]:
     """Run one search on the command line, from start to exit."""
-    from recollect import open as open_memory
-
     path = folder / "command.db"
     if not path.exists():
-        with open_memory(path, embedder="static") as memory:
+        with recollect.open(path, embedder="static") as memory:
             memory.add_many([{"content": text} for text in paragraphs(500)])
     command = [sys.executable, "-m", "recollect", "search", "--db", str(path), "--embedder", "static", "file object"]
-    return {" search": median(timed(lambda: subprocess.run(command, check=False, capture_output=True)) for _ in range(3))}
+    return {
+        " search": median(timed(lambda: subprocess.run(command, check=False, capture_output=True)) for _ in range(3))
+    }
 
 
 MEASUREMENTS: dict[str, Callable[[Path], dict[str, float]]] = {
