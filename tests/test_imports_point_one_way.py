@@ -16,9 +16,8 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"server"},
-    {"frameworks"},
+    {"integrations"},
     {"client"},
-    {"bench"},
     {"evaluation"},
     {"asynchronous"},
     {"opening"},
@@ -32,7 +31,7 @@ LAYERS = [
     {"query"},
     {"model"},
     {"arguments"},
-    {"characters", "clock", "descriptions", "nesting", "progress", "sample"},
+    {"characters", "clock", "nesting", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

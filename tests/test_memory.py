@@ -15,10 +15,10 @@ import pytest
 
 import recollect
 from recollect import AsyncMemory, Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
-from recollect.descriptions import IMPORTANCE_USE
 from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
 from recollect.exchange import line_of
+from recollect.model import NOTE_FIELDS
 from recollect.sample import sample_notes, sample_queries
 from recollect.stores import open_store
 from tests.embedders.test_selection import without
@@ -505,9 +505,8 @@ def test_importance_counts_in_the_presets_that_its_description_names(path: Path)
         before = scores()
         memory.update("tea.md", importance=1)
         changed = {name for name, score in scores().items() if score != before[name]}
-    named = IMPORTANCE_USE.removeprefix("Used by the presets ").partition(";")[0].split(" and ")
+    named = NOTE_FIELDS["importance"].description.partition("Used by the presets ")[2].partition(";")[0].split(" and ")
     assert changed == set(named) == {"memini", "weighted-graph"}
-    assert IMPORTANCE_USE.endswith("the default preset does not use it.")
 
 
 class TestIngesting:

@@ -12,7 +12,7 @@ Start with :func:`open`. The rooms, from a person's words to a ranked list:
 - :mod:`recollect.rerankers`: second-stage models that read query and note together;
 - :mod:`recollect.evaluation`: which retrieval is better, settled with numbers;
 - :mod:`recollect.client`: a memory behind the HTTP API of a server;
-- :mod:`recollect.frameworks`: a memory as a retriever of LangChain and LlamaIndex;
+- :mod:`recollect.integrations`: a memory as a retriever of LangChain and LlamaIndex;
 - :mod:`recollect.server`: a memory for other processes and machines, and who may do what there.
 
 A room is entered when it is first asked for: importing the package alone loads next to nothing.
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
         client,
         embedders,
         evaluation,
-        frameworks,
         fusion,
         ingest,
+        integrations,
         query,
         ranking,
         rerankers,
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from recollect.opening import open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.retrieval import Preset, Retrieval, SearchResult, Trace, presets
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "ArgumentError",
@@ -108,9 +108,9 @@ __all__ = [
     "copy",
     "embedders",
     "evaluation",
-    "frameworks",
     "fusion",
     "ingest",
+    "integrations",
     "open",
     "open_async",
     "presets",
@@ -126,7 +126,7 @@ _ROOMS = (
     "client",
     "embedders",
     "evaluation",
-    "frameworks",
+    "integrations",
     "fusion",
     "ingest",
     "query",

@@ -20,11 +20,11 @@ from recollect.model import (
     EmbeddingText,
     Note,
     NoteName,
-    Written,
+    WriteCounts,
     aliases_of,
+    embedding_chunks,
     is_blank,
-    is_over,
-    pieces,
+    is_expired,
 )
 from recollect.secrets import Screen, SecretsMode
 from recollect.stores.base import Model, Store, VectorsMissingError, digest
@@ -74,7 +74,7 @@ class NoteWriter:
         """
         for index, draft in enumerate(drafts):
             self._refuse_blank(draft, "" if first is None else f"notes[{first + index}].")
-            if is_over(draft):
+            if is_expired(draft):
                 raise ArgumentError(
                     "expires_at",
                     f"must lie in the future, got {draft['expires_at'].isoformat()}; leave it out, or delete the note",
@@ -109,7 +109,7 @@ class NoteWriter:
         """Return the fingerprints of the documents known below ``root``, by their names."""
         return self._store.documents(root, namespace=namespace)
 
-    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Replace the notes of these documents in one transaction."""
         model, screened = self._model(), self.screen.documents(documents)
         return self._with_vectors(
@@ -152,7 +152,7 @@ class NoteWriter:
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         while batch := list(islice(numbered, EMBEDDED_NOTES)):
             read = [self._read(number, line, namespace, screen) for number, line in batch]
-            drafts = [line for line in read if not is_over(line[1])]
+            drafts = [line for line in read if not is_expired(line[1])]
             late += len(read) - len(drafts)
             # Vectors of one model go together, and notes keep their order.
             for model, group in groupby(drafts, key=lambda line: line[2]):
@@ -203,7 +203,7 @@ class NoteWriter:
     def _embed(self, texts: Sequence[EmbeddingText]) -> list[Vector]:
         """Return the vector of each text, or, of one that comes in pieces, a row for each piece."""
         embedder = self._needed_embedder()
-        by_text = [pieces(text) for text in texts]
+        by_text = [embedding_chunks(text) for text in texts]
         asked = [piece for each in by_text for piece in each]
         made = embedder.embed_documents(asked)
         rows = iter(unit_rows(embedder.name, made, count=len(asked), dimension=embedder.dimension))

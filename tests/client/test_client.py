@@ -14,9 +14,9 @@ from recollect.client import AsyncClient
 from recollect.client.failures import BY_KIND
 from recollect.client.questions import Document
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError
-from recollect.frameworks.asking import ask, ask_async
-from recollect.frameworks.langchain import RecollectRetriever as LangChainRetriever
-from recollect.frameworks.llamaindex import RecollectRetriever as LlamaIndexRetriever
+from recollect.integrations.langchain import RecollectRetriever as LangChainRetriever
+from recollect.integrations.llamaindex import RecollectRetriever as LlamaIndexRetriever
+from recollect.integrations.search import search, search_async
 from recollect.model import Note
 from recollect.server import KeyRing
 from recollect.server.http.problems import KINDS
@@ -205,12 +205,12 @@ class TestFrameworks:
 
     def test_ask(self, server: Server) -> None:
         client = server()
-        assert [hit.id for hit in ask(client, "green", {"top_k": 1})] == ["n1"]
+        assert [hit.id for hit in search(client, "green", {"top_k": 1})] == ["n1"]
 
         async def both() -> list[list[str]]:
             async with client:
-                there = await ask_async(client, "green", {"top_k": 1})
-                return [[hit.id for hit in there], [hit.id for hit in ask(client, "green", {"top_k": 1})]]
+                there = await search_async(client, "green", {"top_k": 1})
+                return [[hit.id for hit in there], [hit.id for hit in search(client, "green", {"top_k": 1})]]
 
         assert asyncio.run(both()) == [["n1"], ["n1"]]
 

@@ -18,8 +18,8 @@ from recollect.stores.addresses import is_address, without_secrets
         ("postgresql:///notes?host=db&password=secret", "postgresql:///notes?host=db"),
         ("postgresql:///notes?PASSWORD=secret&host=db", "postgresql:///notes?host=db"),
         ("postgresql:///notes?sslpassword=secret&token=secret", "postgresql:///notes"),
-        ("milvus://root:secret@db:19530/notes?token=secret&secure=true", "milvus://root@db:19530/notes?secure=true"),
-        ("milvus:///home/me@work/notes.db", "milvus:///home/me@work/notes.db"),
+        ("store://root:secret@db:19530/notes?token=secret&secure=true", "store://root@db:19530/notes?secure=true"),
+        ("store:///home/me@work/notes.db", "store:///home/me@work/notes.db"),
         ("postgresql://ines@db/b?password=hush@hush", "postgresql://ines@db/b"),
         (
             "postgresql://ines@db:5433/b?password=hush@hush&sslmode=require",
@@ -30,7 +30,7 @@ from recollect.stores.addresses import is_address, without_secrets
         ("postgresql://ines:hu?a=sh@db/b?sslmode=require", "postgresql://ines"),
         ("postgresql://[::1]:5433/b", "postgresql://[::1]:5433/b"),
         ("postgresql:ines:hush@db/b", "postgresql:ines@db/b"),
-        ("milvus:notes.db", "milvus:notes.db"),
+        ("postgres:notes.db", "postgres:notes.db"),
         ("host=h user=u password=hush dbname=x", "host=…"),
     ],
 )
@@ -40,7 +40,7 @@ def test_an_address_is_shown_without_its_secrets(given: str, shown: str) -> None
 
 @pytest.mark.parametrize(
     "target",
-    ["memory.db", "C:/notes.db", "a b://c", "://x", "folder/x://y", "./milvus:notes.db", "hosts.db", "./user=u.db"],
+    ["memory.db", "C:/notes.db", "a b://c", "://x", "folder/x://y", "./postgres:notes.db", "hosts.db", "./user=u.db"],
 )
 def test_what_names_a_file(target: str) -> None:
     assert not is_address(target)

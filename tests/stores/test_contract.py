@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
-from recollect.model import Document, Filters, Link, Note, Written, draft_of
+from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
 from recollect.query import parse
 from recollect.query.expressions import Reading
 from recollect.retrieval.matching import sought
@@ -232,7 +232,7 @@ class TestTouching:
 
     def test_a_long_note_stays_sound(self, store: Store) -> None:
         moment = datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
-        long = "Prefers green tea. " * 10_000  # Milvus needs several rows for it, and so do its vectors
+        long = "Prefers green tea. " * 10_000
         put(store, {"id": "1", "path": "a", "content": long, "vector": [[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1]]})
         put(store, {"id": "2", "path": "b", "content": long})
         assert store.touch({"1": moment, "2": moment}, namespace=HOME) == 2
@@ -1503,14 +1503,14 @@ class TestCandidates:
 
 class TestDocuments:
     def test_a_document_replaces_its_notes_as_a_whole(self, store: Store) -> None:
-        def write(fingerprint: str, *contents: str, **fields: Any) -> Written:
+        def write(fingerprint: str, *contents: str, **fields: Any) -> WriteCounts:
             drafts = [draft_of({"path": f"a#{n}", "content": text, **fields}) for n, text in enumerate(contents)]
             return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=HOME)
 
-        assert write("1", "one", "two", tags=["x"]) == Written(added=2)
+        assert write("1", "one", "two", tags=["x"]) == WriteCounts(added=2)
         assert store.documents("/vault", namespace=HOME) == {"a.md": "1"}
-        assert write("2", "one", "two", tags=["x"]) == Written(unchanged=2)
-        assert write("3", "one") == Written(updated=1, removed=1)
+        assert write("2", "one", "two", tags=["x"]) == WriteCounts(unchanged=2)
+        assert write("3", "one") == WriteCounts(updated=1, removed=1)
         (note,) = store.notes()
         assert (note.content, note.tags) == ("one", ())
         assert store.documents("/vault", namespace=HOME) == {"a.md": "3"}
@@ -1519,7 +1519,7 @@ class TestDocuments:
         assert store.remove_documents("/vault", ["a.md"], namespace="nowhere") == 0
         assert list(store.notes()) == []
         assert store.documents("/vault", namespace=HOME) == {}
-        assert store.write_documents([], namespace=HOME) == Written()
+        assert store.write_documents([], namespace=HOME) == WriteCounts()
 
     def test_the_path_of_another_document_is_refused(self, store: Store) -> None:
         def document(root: str, content: str) -> list[Document]:
@@ -1531,14 +1531,14 @@ class TestDocuments:
         ):
             store.write_documents(document("/two", "y"), namespace=HOME)
         assert store.documents("/two", namespace=HOME) == {}
-        assert store.write_documents(document("/two", "x"), namespace=HOME) == Written(updated=1)
-        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True) == Written(updated=1)
+        assert store.write_documents(document("/two", "x"), namespace=HOME) == WriteCounts(updated=1)
+        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True) == WriteCounts(updated=1)
         assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 0
         assert store.remove_documents("/three", ["a.md"], namespace=HOME) == 1
 
     @pytest.mark.parametrize("order", [1, -1])
     def test_a_note_may_move_from_one_document_to_another(self, store: Store, order: int) -> None:
-        def write(**notes: list[str]) -> Written:
+        def write(**notes: list[str]) -> WriteCounts:
             documents = [
                 Document("/r", name, str(notes), [draft_of({"path": path, "content": path}) for path in paths])
                 for name, paths in list(notes.items())[::order]
@@ -1605,7 +1605,7 @@ class TestDocuments:
         assert nearest(store, [1, 0]) == ["a"]
         drafts = [draft_of({"path": path, "content": text}) for path, text in (("a", "x"), ("b", "new"))]
         written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=HOME)
-        assert written == Written(updated=1, unchanged=1)
+        assert written == WriteCounts(updated=1, unchanged=1)
 
     def test_notes_go_from_one_shelf_to_another(self, store: Store) -> None:
         first, second = (note.id for note in put(store, {"path": "a", "content": "x"}, {"path": "b", "content": "y"}))

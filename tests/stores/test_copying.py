@@ -25,7 +25,7 @@ from tests.hands import HOUR, Clock
 from tests.stores.engines import ENGINES, release
 from tests.stores.full import MODEL, Breaking, fill, held
 
-ROUND = sorted(ENGINES, key=["sqlite", "postgres", "milvus"].index)
+ROUND = sorted(ENGINES, key=["sqlite", "postgres"].index)
 PAIRS = [(ROUND[0], ROUND[0]), *zip(ROUND, [*ROUND[1:], ROUND[0]], strict=True)]
 """Each engine is once a source and once a target for another."""
 

@@ -16,7 +16,6 @@ def test_every_kind_of_target_opens_its_store(tmp_path: Path, database: str) -> 
         str(tmp_path / "memory.db"): "SQLite",
         database: "PostgreSQL",
         database.replace("postgresql://", "postgres://"): "PostgreSQL",
-        f"milvus://{tmp_path}/notes.db": "Milvus",
     }
     for target, engine in targets.items():
         with closing(open_store(target)) as store:
@@ -28,7 +27,6 @@ def test_every_kind_of_target_opens_its_store(tmp_path: Path, database: str) -> 
 @pytest.mark.parametrize(
     ("target", "scheme"),
     [
-        ("milvus:ines:hush@db/notes", "milvus"),
         ("postgres:ines:hush@db/notes", "postgres"),
         ("postgresql:notes.db", "postgresql"),
         ("host=db user=ines password=hush", "postgresql"),

@@ -75,7 +75,7 @@ def command(
         else:
             _serve_stdio(db, parts, namespace, read_only=read_only)
     except ImportError as error:
-        raise click.ClickException(f"{error.name} is missing; pip install 'recollect[server]'") from None
+        raise click.ClickException(f"{error.name} is missing; pip install 'recollectdb[server]'") from None
 
 
 _OF_HTTP = ("host", "port", "keys")

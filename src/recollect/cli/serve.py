@@ -93,7 +93,7 @@ def command(
     try:
         from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
     except ImportError:
-        raise click.ClickException("serving needs more packages; pip install 'recollect[server]'") from None
+        raise click.ClickException("serving needs more packages; pip install 'recollectdb[server]'") from None
     from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra)
     from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415 (an extra)
     from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)

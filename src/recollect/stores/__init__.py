@@ -21,18 +21,12 @@ def _open_postgres(address: str, *, read_only: bool) -> Store:
     try:
         from recollect.stores.postgres.store import PostgresStore  # noqa: PLC0415 (of an extra)
     except ImportError as error:
-        raise StoreError(f"psycopg cannot be imported ({error}): pip install 'recollect[postgres]'") from error
+        raise StoreError(f"psycopg cannot be imported ({error}): pip install 'recollectdb[postgres]'") from error
     return PostgresStore.at(address, read_only=read_only)
 
 
-def _open_milvus(address: str, *, read_only: bool) -> Store:
-    from recollect.stores.milvus.store import MilvusStore  # noqa: PLC0415 (brings numpy)
-
-    return MilvusStore(address, read_only=read_only)
-
-
 OPENERS: Mapping[str, Callable[..., Store]] = MappingProxyType(
-    {"milvus": _open_milvus, "postgres": _open_postgres, "postgresql": _open_postgres}
+    {"postgres": _open_postgres, "postgresql": _open_postgres}
 )
 """What opens the addresses of each scheme."""
 
@@ -40,7 +34,7 @@ OPENERS: Mapping[str, Callable[..., Store]] = MappingProxyType(
 def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store:
     """Open the store that ``target`` names: the path of an SQLite file, or the address of a server.
 
-    Such an address is ``postgresql://host/database`` or ``milvus://host:port/database``.
+    Such an address is ``postgresql://host/database``.
 
     >>> open_store("redis://localhost")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -55,7 +49,7 @@ def open_store(target: str | PathLike[str], *, read_only: bool = False) -> Store
             raise ArgumentError(
                 "target",
                 f"no store is known for {without_secrets(name)!r}; give the path of a file, or an address that begins "
-                "with postgresql:// or milvus://",
+                "with postgresql://",
             )
         return OPENERS[scheme](name, read_only=read_only)
     if is_address(name):  # of a known kind, and mistyped

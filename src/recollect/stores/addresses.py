@@ -6,7 +6,7 @@ import re
 
 __all__ = ["is_address", "without_secrets"]
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|(?:milvus|postgres|postgresql):")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|postgres(?:ql)?:")
 """How an address begins; a known kind without its slashes is one that was mistyped, and no file."""
 _KEYWORDS = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
 """How libpq's other way of naming a server begins."""

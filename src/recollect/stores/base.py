@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, Written
+from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
 from recollect.query import Query
 from recollect.query.expressions import Reading
 
@@ -311,7 +311,7 @@ class Store(SearchIndex, Protocol):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> WriteCounts:
         """Store documents as ``write`` stores drafts, and delete the notes that they had and no longer have.
 
         A note at one of their paths that is not theirs raises ``IngestError``, unless it says the same, or ``adopt`` is

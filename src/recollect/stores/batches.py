@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Link, Note, Written
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Link, Note, WriteCounts
 from recollect.stores.base import Model, VectorsMissingError, digest
 from recollect.stores.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of
 from recollect.stores.rows import NoteRow, note_of
@@ -117,7 +117,7 @@ class Batch:
         for draft in drafts:
             self._decide(draft)
 
-    def add_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+    def add_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Decide what documents do, the notes that they no longer have included, and return how many are which.
 
         A note may move from one of them to another, whichever comes first.
@@ -142,7 +142,7 @@ class Batch:
         self._gone = {home: sorted(gone)}
         added = sum(change.old is None for change in changes)
         updated = sum(change.old is not None and change.matters for change in changes)
-        return Written(added, updated, len(changes) - added - updated, len(gone))
+        return WriteCounts(added, updated, len(changes) - added - updated, len(gone))
 
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
         """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""

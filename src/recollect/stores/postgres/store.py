@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, Written
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, WriteCounts
 from recollect.stores.backups import appearing
 from recollect.stores.base import Finding, Model, Neighbour, Page, Pending, Shelf, StoreStats
 from recollect.stores.batches import Batch
@@ -139,7 +139,7 @@ class PostgresStore(PostgresIndex):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> WriteCounts:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing([namespace], create=True) as at:
             tables = BatchTables(at, sum(len(document.drafts) for document in documents))

@@ -13,8 +13,8 @@ import apsw
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
-from recollect.query import Query, render_fts5, render_fts5_exclusion
+from recollect.model import Candidate, Document, Draft, Filters, Link, Note, WriteCounts
+from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.backups import appearing
 from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, Shelf, StoreStats
@@ -40,6 +40,7 @@ from recollect.stores.sqlite.embedding import active_model
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.indexes import Indexes
 from recollect.stores.sqlite.postings.moment import AnyWord, any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
@@ -136,7 +137,7 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> WriteCounts:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), adopt=adopt)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import apsw
 
-from recollect.query import parse, render_fts5
+from recollect.query import parse
 from recollect.stores import suggestions, tokens
 from recollect.stores.sqlite import expiry
+from recollect.stores.sqlite.fts5 import render_fts5
 from recollect.stores.suggestions import LETTERS_LOOKED_AT, NOTES_LOOKED_AT, Vocabulary
 
 __all__ = ["WordIndex", "index_vocabulary", "open_vocabulary"]

@@ -1,0 +1,100 @@
+"""A LangChain retriever over a memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import ArgumentTypeError
+from recollect.integrations.search import (
+    check_search_options,
+    check_source,
+    hit_metadata,
+    search,
+    search_async,
+)
+from recollect.model import RankedHits
+
+try:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import Field, field_validator, model_validator
+except ImportError as error:
+    raise ImportError(f"langchain-core cannot be imported ({error}): pip install 'recollectdb[langchain]'") from error
+
+__all__ = ["RecollectRetriever"]
+
+
+class RecollectRetriever(BaseRetriever):
+    """Searches a memory for LangChain; a hit is a document with the text, id and metadata of its note.
+
+    ``memory`` is a Memory, an AsyncMemory or an AsyncClient, which stays open and yours. Pass the options of
+    ``Memory.search`` by name, or as a mapping ``options``; options that are passed to ``invoke`` take precedence. A
+    search without an answer returns no documents, unless ``include_weak`` is set; then the metadata of each document
+    has ``weak``. The text of a superseded note begins with a line that names the notes that replaced it.
+
+    >>> import recollect
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
+    ...     _ = memory.add("Prefers green tea.", path="memory/tea.md")
+    ...     retriever = RecollectRetriever(memory=memory, top_k=3, preset="default")
+    ...     [(document.page_content, document.metadata["path"]) for document in retriever.invoke("which tea?")]
+    [('Prefers green tea.', 'memory/tea.md')]
+    """
+
+    memory: Any
+    """The Memory, AsyncMemory or AsyncClient to search."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options of ``Memory.search``: top_k, mode, preset, filters, namespace, min_confidence and so on."""
+    include_weak: bool = False
+    """Whether a search without an answer returns its hits, marked as weak."""
+
+    if TYPE_CHECKING:  # pydantic generates it from the fields, without the search options
+
+        def __init__(
+            self, *, memory: Any, options: dict[str, Any] = ..., include_weak: bool = ..., **search_options: Any
+        ) -> None:
+            """Take the fields, and any option of ``Memory.search`` by name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _collect_options(cls, values: Any) -> Any:
+        by_name = {name: value for name, value in values.items() if name not in cls.model_fields}
+        fields = {name: value for name, value in values.items() if name in cls.model_fields}
+        options = fields.get("options", {})
+        if not isinstance(options, dict):
+            raise ArgumentTypeError("options", f"must be a dict of search options, got {type(options).__name__}")
+        return fields | {"options": check_search_options({**options, **by_name}, other_names=list(cls.model_fields))}
+
+    @field_validator("memory")
+    @classmethod
+    def _check_memory(cls, value: Any) -> Any:
+        return check_source(value)
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 (LangChain's signature)
+        include_weak: bool | None = None,
+        **options: Any,
+    ) -> list[Document]:
+        result = search(self.memory, query, {**self.options, **options})
+        return self._documents(result, include_weak=include_weak)
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 (as above)
+        include_weak: bool | None = None,
+        **options: Any,
+    ) -> list[Document]:
+        result = await search_async(self.memory, query, {**self.options, **options})
+        return self._documents(result, include_weak=include_weak)
+
+    def _documents(self, result: RankedHits, *, include_weak: bool | None) -> list[Document]:
+        weak = not result.has_answer
+        if weak and not (self.include_weak if include_weak is None else include_weak):
+            return []
+        return [Document(result.marked_text(hit), id=hit.id, metadata=hit_metadata(hit, weak=weak)) for hit in result]

@@ -1,0 +1,101 @@
+"""Search a Memory, AsyncMemory or AsyncClient, from a thread or from an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
+from typing import Any
+
+from recollect.asynchronous import AsyncMemory
+from recollect.client import AsyncClient
+from recollect.errors import ArgumentError, ArgumentTypeError
+from recollect.memory import Memory
+from recollect.model import Hit, RankedHits
+
+__all__ = [
+    "HIT_METADATA",
+    "SEARCH_OPTIONS",
+    "WEAK",
+    "SearchSource",
+    "check_search_options",
+    "check_source",
+    "hit_metadata",
+    "search",
+    "search_async",
+]
+
+SearchSource = Memory | AsyncMemory | AsyncClient
+"""What a retriever can search: a memory of this process, its async twin, or one behind the HTTP API."""
+
+HIT_METADATA = (
+    "id", "path", "title", "summary", "created_at", "session", "position", "importance", "tags", "metadata",
+    "rank", "score", "relevance", "confidence", "rerank_score", "superseded_by",
+)  # fmt: skip
+"""The fields of ``Hit.to_dict()`` that become metadata of a document or node."""
+WEAK = "weak"
+"""The metadata key that marks a hit of a search without an answer; other hits do not have it."""
+SEARCH_OPTIONS = tuple(name for name in signature(Memory.search).parameters if name not in ("self", "query"))
+
+
+def check_source(memory: Any) -> SearchSource:
+    """Return ``memory``; raise an error if it is nothing that can be searched.
+
+    >>> check_source("memory.db")
+    Traceback (most recent call last):
+    recollect.errors.ArgumentTypeError: memory: must be a Memory, an AsyncMemory or an AsyncClient, got str
+    """
+    if not isinstance(memory, SearchSource):
+        raise ArgumentTypeError(
+            "memory", f"must be a Memory, an AsyncMemory or an AsyncClient, got {type(memory).__name__}"
+        )
+    return memory
+
+
+def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return ``options``; raise an error that lists ``other_names`` and the search options if a name is unknown.
+
+    >>> check_search_options({"topk": 3}, other_names=["memory"])
+    Traceback (most recent call last):
+    recollect.errors.ArgumentError: topk: is unknown; use one of memory, top_k, mode, preset, candidate_k, rerank,
+    rerank_top_n, skip_retry_ladder, question_date, now, filters, namespace, vector, min_confidence, answer_threshold
+    """
+    for name in options:
+        if name not in SEARCH_OPTIONS:
+            raise ArgumentError(name, f"is unknown; use one of {', '.join((*other_names, *SEARCH_OPTIONS))}")
+    return dict(options)
+
+
+def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
+    """Search and block until the result is there; also from a thread that runs an event loop."""
+    if isinstance(memory, AsyncClient):
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, _search_with_copy(memory, query, options)).result()
+    if isinstance(memory, AsyncMemory):
+        memory = memory.memory
+    return memory.search(query, **options)
+
+
+async def search_async(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
+    """Search without blocking the event loop."""
+    if isinstance(memory, Memory):
+        memory = AsyncMemory(memory)
+    return await memory.search(query, **options)
+
+
+def hit_metadata(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
+    """Return the metadata of a hit as JSON-ready data; ``weak`` marks a hit of a search without an answer.
+
+    >>> from recollect.model import Candidate
+    >>> hit_metadata(Hit(1, Candidate("n1", path="tea.md", score=0.5, created_at="2026-04-18")))["created_at"]
+    '2026-04-18T00:00:00Z'
+    """
+    data = hit.to_dict()
+    return {name: data[name] for name in HIT_METADATA} | ({WEAK: True} if weak else {})
+
+
+async def _search_with_copy(client: AsyncClient, query: str, options: Mapping[str, Any]) -> RankedHits:
+    """Search with a copy of the client, since its connections belong to one event loop."""
+    async with client.copy() as copy:
+        return await copy.search(query, **options)
