@@ -1,6 +1,6 @@
 """Compare the speed of two checkouts: interleaved rounds, the ratio of medians and its 95 % interval.
 
-    python -m benchmarks.checkouts --base v0.1.0 [--rounds 12] [--only search] [--json FILE]
+    scripts/bench checkouts --base v0.1.0 [--rounds 12] [--only search] [--json FILE]
 
 Each round runs every measurement once in a fresh process for each checkout, in alternating order, so that drift of the
 machine affects both alike. The memories are built once for each checkout, by its own code. The texts are the docstrings
@@ -38,7 +38,7 @@ BATCH = 1_000
 
 def main(argv: list[str] | None = None) -> int:
     """Run the comparison; return 1 if a measurement is slower than allowed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.checkouts", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="scripts/bench checkouts", description=__doc__.splitlines()[0])
     parser.add_argument("--base", default="v0.1.0", help="commit, tag or folder to compare with (default: v0.1.0)")
     parser.add_argument("--new", default=str(ROOT), help="folder of the checkout to judge (default: this one)")
     parser.add_argument("--rounds", type=int, default=12, help="rounds of each checkout (default: 12)")
