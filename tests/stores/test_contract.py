@@ -21,7 +21,7 @@ from recollect.query.expressions import Reading
 from recollect.retrieval.matching import sought
 from recollect.retrieval.rarity import Rarity
 from recollect.retrieval.substitution import substitute
-from recollect.stores.base import Edge, Model, ModelChangedError, Shelf, Store, VectorsMissingError, digest
+from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store, VectorsMissingError, digest
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -1581,26 +1581,29 @@ class TestDocuments:
         put(store, "by hand")
         ids = {note.path: note.id for note in store.notes()}
         vault = [
-            Shelf(HOME, "/vault", "a.md", "of a.md", (ids["a#1"], ids["a#2"])),
-            Shelf(HOME, "/vault", "empty.md", "of empty.md", ()),
+            DocumentRecord(HOME, "/vault", "a.md", "of a.md", (ids["a#1"], ids["a#2"])),
+            DocumentRecord(HOME, "/vault", "empty.md", "of empty.md", ()),
         ]
-        assert sorted(store.shelves(namespace=HOME)) == vault
-        assert sorted(store.shelves()) == [*vault, Shelf("work", "/vault", "b.md", "of b.md", (ids["b"],))]
-        assert list(store.shelves(namespace="nowhere")) == []
+        assert sorted(store.document_records(namespace=HOME)) == vault
+        assert sorted(store.document_records()) == [
+            *vault,
+            DocumentRecord("work", "/vault", "b.md", "of b.md", (ids["b"],)),
+        ]
+        assert list(store.document_records(namespace="nowhere")) == []
 
     def test_all_shelves_are_walked_over(self, store: Store) -> None:
         names = [f"{number:03}.md" for number in range(300)]
         store.write_documents([Document("/vault", name, "1", []) for name in names], namespace=HOME)
-        assert sorted(shelf.name for shelf in store.shelves()) == names
+        assert sorted(record.name for record in store.document_records()) == names
 
     def test_notes_are_shelved_without_being_changed(self, store: Store) -> None:
         notes = put(store, {"path": "a", "content": "x", "vector": [1, 0]}, {"path": "b", "content": "y"})
         put(store, {"id": notes[0].id, "content": "elsewhere", "namespace": "work"})
-        shelf = Shelf(HOME, "/vault", "a.md", "1", (notes[0].id, notes[1].id, "nobody"))
-        store.shelve([shelf, Shelf("new", "/vault", "a.md", "2", ())])
-        assert list(store.shelves(namespace=HOME)) == [shelf._replace(notes=shelf.notes[:2])]
+        record = DocumentRecord(HOME, "/vault", "a.md", "1", (notes[0].id, notes[1].id, "nobody"))
+        store.set_document_notes([record, DocumentRecord("new", "/vault", "a.md", "2", ())])
+        assert list(store.document_records(namespace=HOME)) == [record._replace(notes=record.notes[:2])]
         assert store.documents("/vault", namespace="new") == {"a.md": "2"}
-        assert list(store.shelves(namespace="work")) == []
+        assert list(store.document_records(namespace="work")) == []
         assert store.get(["a", "b"], namespace=HOME) == notes
         assert nearest(store, [1, 0]) == ["a"]
         drafts = [draft_of({"path": path, "content": text}) for path, text in (("a", "x"), ("b", "new"))]
@@ -1609,11 +1612,17 @@ class TestDocuments:
 
     def test_notes_go_from_one_shelf_to_another(self, store: Store) -> None:
         first, second = (note.id for note in put(store, {"path": "a", "content": "x"}, {"path": "b", "content": "y"}))
-        old, new = Shelf(HOME, "/vault", "old.md", "1", (first, second)), Shelf(HOME, "/vault", "new.md", "1", (first,))
-        store.shelve([old])
-        store.shelve([new])
-        assert {shelf.name: shelf.notes for shelf in store.shelves()} == {"old.md": (second,), "new.md": (first,)}
-        store.shelve([old._replace(notes=(), fingerprint="2")])
+        old, new = (
+            DocumentRecord(HOME, "/vault", "old.md", "1", (first, second)),
+            DocumentRecord(HOME, "/vault", "new.md", "1", (first,)),
+        )
+        store.set_document_notes([old])
+        store.set_document_notes([new])
+        assert {record.name: record.notes for record in store.document_records()} == {
+            "old.md": (second,),
+            "new.md": (first,),
+        }
+        store.set_document_notes([old._replace(notes=(), fingerprint="2")])
         assert store.documents("/vault", namespace=HOME) == {"old.md": "2", "new.md": "1"}
         assert store.remove_documents("/vault", ["old.md"], namespace=HOME) == 0
         assert store.remove_documents("/vault", ["new.md"], namespace=HOME) == 1

@@ -157,7 +157,7 @@ class TestWriting:
         draft: Draft = {"path": "tea.md", "content": "Tea.", "expires_at": PAST}
         store.write_documents([Document("root", "tea.md", "1", [draft])], namespace=HOME)
         assert store.documents("root", namespace=HOME) == {"tea.md": "1"}
-        assert [(shelf.name, shelf.notes) for shelf in store.shelves()] == [("tea.md", ())]
+        assert [(record.name, record.notes) for record in store.document_records()] == [("tea.md", ())]
         assert store.remove_documents("root", ["tea.md"], namespace=HOME) == 0
 
 

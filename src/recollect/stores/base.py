@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELD_WEIGHTS",
+    "DocumentRecord",
     "Edge",
     "Finding",
     "Model",
@@ -40,7 +41,6 @@ __all__ = [
     "Page",
     "Pending",
     "SearchIndex",
-    "Shelf",
     "Store",
     "StoreStats",
     "VectorsMissingError",
@@ -87,10 +87,10 @@ class Pending(NamedTuple):
     text: EmbeddingText
 
 
-class Shelf(NamedTuple):
+class DocumentRecord(NamedTuple):
     """A document as a store knows it: where it lies, what stands for its state, and which notes are its own.
 
-    >>> Shelf("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
+    >>> DocumentRecord("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
     ('n1',)
     """
 
@@ -375,11 +375,11 @@ class Store(SearchIndex, Protocol):
         """Forget documents and delete their notes; return how many notes there were."""
         ...
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents of a namespace, or of all, in whatever order."""
         ...
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes, by id; no note changes otherwise.
 
         A document that is not there yet begins. What it had before and has no longer belongs to none, a note that

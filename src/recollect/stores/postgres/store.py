@@ -13,7 +13,7 @@ from recollect import clock
 from recollect.errors import NoteNotFoundError
 from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, WriteCounts
 from recollect.stores.backups import appearing
-from recollect.stores.base import Finding, Model, Neighbour, Page, Pending, Shelf, StoreStats
+from recollect.stores.base import DocumentRecord, Finding, Model, Neighbour, Page, Pending, StoreStats
 from recollect.stores.batches import Batch
 from recollect.stores.copying import copy_store
 from recollect.stores.postgres import (
@@ -292,23 +292,23 @@ class PostgresStore(PostgresIndex):
             at.connection.execute("DELETE FROM documents WHERE key = ANY (%s)", [documents])
         return len(rows)
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents, in the order in which they came."""
         last = 0
         while found := self._connections.read(partial(self._shelves, last, namespace), namespace=namespace):
             yield from found.values()
             last = max(found)
 
-    def _shelves(self, last: int, namespace: str | None, at: Transaction) -> dict[int, Shelf]:
+    def _shelves(self, last: int, namespace: str | None, at: Transaction) -> dict[int, DocumentRecord]:
         if namespace is not None and namespace not in at.namespaces:
             return {}
         home = None if namespace is None else at.namespaces[namespace]
         return shelving.shelves_behind(at.connection, last, shelving.SHELVES_AT_ONCE, home)
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes."""
-        with self._writing({shelf.namespace for shelf in shelves}, create=True) as at:
-            shelving.write_shelves(at.connection, at.namespaces, shelves)
+        with self._writing({record.namespace for record in records}, create=True) as at:
+            shelving.write_shelves(at.connection, at.namespaces, records)
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""

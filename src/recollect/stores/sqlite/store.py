@@ -17,12 +17,23 @@ from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Wri
 from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.backups import appearing
-from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, Shelf, StoreStats
+from recollect.stores.base import (
+    DocumentRecord,
+    Edge,
+    Finding,
+    Model,
+    ModelChangedError,
+    Neighbour,
+    Page,
+    Pending,
+    StoreStats,
+)
 from recollect.stores.batches import Batch
 from recollect.stores.known_words import KnownWords
 from recollect.stores.names import NameIndex
 from recollect.stores.revisions import Kept
 from recollect.stores.rows import to_microseconds
+from recollect.stores.spelling import similar_words, unknown_words
 from recollect.stores.sqlite import (
     checking,
     embedding,
@@ -56,7 +67,6 @@ from recollect.stores.sqlite.tables import (
     write_links,
 )
 from recollect.stores.sqlite.writing import Transaction, write_plan
-from recollect.stores.suggestions import similar_words, unknown_words
 from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
@@ -440,7 +450,7 @@ class SQLiteStore:
         self._indexes.touch([namespace])
         return removed
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents in the order in which they came."""
         last = 0
         while True:
@@ -451,10 +461,10 @@ class SQLiteStore:
             yield from found.values()
             last = max(found)
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes."""
         with self._writing() as connection:
-            write_shelves(connection, shelves)
+            write_shelves(connection, records)
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""
