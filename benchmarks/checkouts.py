@@ -146,7 +146,7 @@ def generated(count: int) -> list[str]:
 def queries(texts: list[str]) -> list[str]:
     """Return queries of two to five words of the texts."""
     rng = random.Random(2)  # noqa: S311
-    drawn = []
+    drawn: list[str] = []
     while len(drawn) < QUERIES:
         words = [word for word in rng.choice(texts).split() if word.isalnum()]
         if len(words) >= 5:
@@ -164,10 +164,10 @@ def run_worker(folder: Path, only: str) -> dict[str, float]:
     return times
 
 
-def timed(action: Callable[[], object]) -> float:
+def timed(action: Callable[..., object], *args: Any, **keywords: Any) -> float:
     """Return how many milliseconds a call takes."""
     started = perf_counter()
-    action()
+    action(*args, **keywords)
     return (perf_counter() - started) * 1000
 
 
@@ -211,11 +211,9 @@ def measure_search(folder: Path) -> dict[str, float]:
             for mode in ("bm25", "semantic", "hybrid"):
                 for text in queries(texts)[:20]:
                     memory.search(text, mode=mode)
-                times[f" {corpus} {mode}"] = median(
-                    timed(lambda text=text, mode=mode: memory.search(text, mode=mode)) for text in queries(texts)
-                )
+                times[f" {corpus} {mode}"] = median(timed(memory.search, text, mode=mode) for text in queries(texts))
             times[f" {corpus} trovella"] = median(
-                timed(lambda text=text: memory.search(text, preset="trovella")) for text in queries(texts)
+                timed(memory.search, text, preset="trovella") for text in queries(texts)
             )
     return times
 
@@ -231,7 +229,7 @@ def measure_add(folder: Path) -> dict[str, float]:
             {"content": text, "title": text.split("\n")[0][:60], "path": f"{n}.md"} for n, text in enumerate(texts)
         ]
         many = timed(lambda: memory.add_many(batch[:BATCH]))
-        one = median(timed(lambda note=note: memory.add(**note)) for note in batch[BATCH:])
+        one = median(timed(memory.add, **note) for note in batch[BATCH:])
     return {f" batch of {BATCH}": many, " one": one}
 
 
