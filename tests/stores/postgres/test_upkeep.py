@@ -290,6 +290,6 @@ class TestModels:
 def test_a_moment_is_the_same_for_all_that_a_write_does(store: PostgresStore, frozen_clock: FrozenClock) -> None:
     store.write([{"path": "due", "content": "x", "expires_at": frozen_clock.now() + timedelta(microseconds=1)}])
     frozen_clock.time += timedelta(microseconds=1)
-    (note,) = store.write([{"path": "due", "content": "y"}])
+    ((note,), _) = store.write([{"path": "due", "content": "y"}])
     assert note.expires_at is None
     assert problems(store) == {}
