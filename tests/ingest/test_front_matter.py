@@ -9,7 +9,7 @@ from hypothesis import given
 from recollect.errors import IngestError
 from recollect.ingest import UnreadableError
 from recollect.ingest.front_matter import MAX_CHARS, split_front_matter
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def values(text: str) -> dict[str, Any]:

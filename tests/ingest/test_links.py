@@ -10,8 +10,8 @@ import recollect
 from recollect import Link, Memory
 from recollect.ingest.links import NameIndex, find_mentions, resolve_file_link, resolve_links
 from recollect.model import NoteName
-from tests.generated import any_text
-from tests.ingest.generated import markdown_text
+from tests.ingest.strategies import markdown_text
+from tests.strategies import any_text
 
 OLD = "---\naliases: [Jars, Pots]\n---\n# Honey of 2025\n\nEight jars for the market."
 

@@ -12,8 +12,8 @@ from recollect.errors import IngestError
 from recollect.ingest import Problem, Source
 from recollect.ingest.markdown import MARKDOWN_READER, outline, parse_markdown
 from recollect.model import Draft, Link
-from tests.generated import any_text
-from tests.ingest.generated import markdown_text
+from tests.ingest.strategies import markdown_text
+from tests.strategies import any_text
 
 LONG = "Ines likes tea very much, and says so to everybody who asks. " * 5
 

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from recollect.ingest import Source
 from recollect.ingest.plain_text import PLAIN_TEXT_READER, parse_plain_text
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def test_read_plain_text() -> None:

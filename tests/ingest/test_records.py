@@ -13,7 +13,7 @@ from recollect.errors import IngestError
 from recollect.ingest import Contents, Problem, Source
 from recollect.ingest.records import JSON_LINES_READER, parse_json, parse_json_lines
 from recollect.model import Draft, Link
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def lines(*records: Any) -> str:

@@ -29,7 +29,11 @@ Such a document is read again at each ingest."""
 
 
 class DocumentStore(Protocol):
-    """What an ingest needs of a store."""
+    """The methods of a store that an ingest calls.
+
+    >>> [name for name in vars(DocumentStore) if "_" not in name[:1]]
+    ['documents', 'write_documents', 'remove_documents', 'note_names', 'supersession_cycles']
+    """
 
     def documents(self, root: str, namespace: str) -> Mapping[str, str]:
         """Return the fingerprints of the stored documents below ``root``, by their names."""

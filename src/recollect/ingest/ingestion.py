@@ -47,6 +47,16 @@ def ingest(
     files that no longer exist are removed. A file that cannot be read is reported and skipped, and the notes that it
     had stay. If an ingest is interrupted, what was written stays, and the next one continues. ``screen`` gets the text
     and the name of each text file before it is parsed and returns the text to parse.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from types import SimpleNamespace
+    >>> from recollect.model import WriteCounts
+    >>> store = SimpleNamespace(documents=lambda *_: {}, write_documents=lambda *_: WriteCounts(added=1))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "tea.md").write_text("Ines likes tea.")
+    ...     ingest(folder, store).notes_added
+    1
     """
     if not isinstance(source, (str, os.PathLike)):
         raise ArgumentTypeError("source", f"must be the path of a file or a folder, got {type(source).__name__}")
@@ -73,6 +83,11 @@ def ingest_texts(
 
     A text replaces the notes of the earlier text with its name. Unchanged texts are not read; a text that cannot be
     read is reported and skipped, and the notes that it had stay. ``screen`` is as in :func:`ingest`.
+
+    >>> from types import SimpleNamespace
+    >>> store = SimpleNamespace(documents=lambda *_: {})
+    >>> [problem.name for problem in ingest_texts({"tea.png": "?"}, store).problems]
+    ['tea.png']
     """
     if not isinstance(texts, Mapping):
         raise ArgumentTypeError("texts", f"must map names to texts, got {type(texts).__name__}")

@@ -111,6 +111,10 @@ def text_reader(
 
     The text that ``parse`` gets has lines that end with ``\n``. ``if_empty`` explains why a text that is not empty
     yields no notes.
+
+    >>> reader = text_reader(lambda text, source: Contents([{"content": text}], []))
+    >>> reader.read(b"Tea.\r\n", Source("tea.txt")).drafts
+    [{'content': 'Tea.\n'}]
     """
 
     def read(data: bytes, source: Source) -> Contents:
