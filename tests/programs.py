@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from recollect.embedders.minilm import why_no_minilm
+from recollect.embedders.minilm import minilm_unavailable_reason
 
 __all__ = ["do_without", "minilm", "program"]
 
@@ -25,7 +25,7 @@ def program(*names: str, package: str) -> str:
 
 def minilm() -> None:
     """See to it that MiniLM is there."""
-    if problem := why_no_minilm():
+    if problem := minilm_unavailable_reason():
         do_without(f"this is about MiniLM: {problem}")
 
 

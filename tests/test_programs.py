@@ -38,7 +38,7 @@ def test_one_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_missing_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.programs.why_no_minilm", lambda: "its weights are not installed")
+    monkeypatch.setattr("tests.programs.minilm_unavailable_reason", lambda: "its weights are not installed")
     with pytest.raises(pytest.skip.Exception, match="this is about MiniLM: its weights are not installed"):
         minilm()
     monkeypatch.setenv("RECOLLECT_SKIP_NOTHING", "1")

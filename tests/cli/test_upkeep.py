@@ -15,7 +15,7 @@ from recollect import Memory
 from recollect.errors import EmbedderError
 from recollect.stores.base import Finding
 from tests.cli.conftest import NOTES, Run, error_of
-from tests.embedders.test_selection import without
+from tests.embedders.test_registry import without
 
 STATIC = ("--embedder", "static")
 PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "supersessions")
