@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from recollect.characters import well_formed
 from recollect.errors import IngestError
 from recollect.ingest import Problem, Source
 from recollect.ingest.markdown import MARKDOWN_READER, outline, parse_markdown
 from recollect.model import Draft, Link
+from recollect.text import well_formed
 from tests.ingest.strategies import markdown_text
 from tests.strategies import any_text
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.characters import well_formed
 from recollect.errors import IngestError
 from recollect.ingest.paths import is_one_line
 from recollect.ingest.readers import READERS, reader_for
 from recollect.ingest.report import Problem
+from recollect.text import well_formed
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

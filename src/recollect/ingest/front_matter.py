@@ -16,7 +16,6 @@ from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from recollect.characters import collapse_whitespace
 from recollect.errors import ArgumentError
 from recollect.ingest.dates import parse_date, parse_expiry
 from recollect.ingest.links import RESOLVED_KINDS
@@ -24,6 +23,7 @@ from recollect.ingest.paths import is_one_line
 from recollect.ingest.report import Problem
 from recollect.ingest.source import UnreadableError
 from recollect.model import NOTE_FIELDS, Link
+from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     import yaml

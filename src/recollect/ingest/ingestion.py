@@ -12,7 +12,6 @@ from hashlib import blake2b
 from itertools import count
 
 from recollect import arguments
-from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.dates import datetime_from_timestamp
 from recollect.ingest.documents import UNRESOLVED, DocumentBatchWriter, DocumentStore, keeps_earlier_version
@@ -22,6 +21,7 @@ from recollect.ingest.report import IngestReport, Problem
 from recollect.ingest.source import Contents, Screen, Source, UnreadableError
 from recollect.model import DEFAULT_NAMESPACE, Document, is_expired
 from recollect.progress import Progress
+from recollect.text import well_formed
 
 __all__ = ["ingest", "ingest_texts"]
 

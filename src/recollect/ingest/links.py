@@ -16,9 +16,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from recollect.characters import collapse_whitespace
 from recollect.ingest.paths import is_one_line
 from recollect.model import Draft, Link, NoteName, aliases_of
+from recollect.text import collapse_whitespace
 
 __all__ = [
     "RESOLVED_KINDS",

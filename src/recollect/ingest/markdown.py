@@ -14,7 +14,6 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect.characters import collapse_whitespace
 from recollect.ingest.chunking import Block, BlockKind, Chunk, chunk_blocks
 from recollect.ingest.dates import date_in_name
 from recollect.ingest.front_matter import FIELD_OF_KEY, parse_front_matter, strings_in
@@ -22,6 +21,7 @@ from recollect.ingest.links import find_mentions, resolve_file_link
 from recollect.ingest.paths import NotePaths, file_title, note_title
 from recollect.ingest.source import MAX_TEXT_BYTES, Contents, Source, text_reader
 from recollect.model import Draft, Link, draft_of
+from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
