@@ -14,8 +14,8 @@ from recollect.characters import split_words
 from recollect.model import Filters
 from recollect.query import jaccard, slug_text, trigram_search, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
-from tests.generated import any_text
 from tests.stores.engines import ENGINES
+from tests.strategies import any_text
 
 FRESH = count()
 

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from recollect.cli import asking, opening, options, terminal
 from recollect.cli.keys import file_of_keys
-from recollect.stores.addresses import without_secrets
+from recollect.stores import redact_secrets
 
 __all__ = ["command"]
 
@@ -120,7 +120,7 @@ def command(
             log.write("ready", address=address)
         if not as_json:
             who = "with keys" if ring else "open to this machine"
-            terminal.say(f"serving {without_secrets(db)} at {address}, {who}; ready, Ctrl-C stops")
+            terminal.say(f"serving {redact_secrets(db)} at {address}, {who}; ready, Ctrl-C stops")
             sys.stdout.flush()
 
     with ExitStack() as stack:

@@ -19,7 +19,7 @@ from recollect.stores.base import Model
 from recollect.stores.sqlite import posting_index, search_indexes, snapshots, vector_index
 from recollect.stores.sqlite.fts5 import render_fts5, search_fts5
 from recollect.stores.sqlite.store import SQLiteStore
-from tests.hands import Clock
+from tests.frozen_clock import FrozenClock
 from tests.stores.sqlite.snapshot_helpers import (
     EVERYTHING,
     ROWS,
@@ -327,12 +327,12 @@ def test_rotation_is_refitted_when_vectors_double(path: Path, monkeypatch: pytes
     assert sampled == [60, 200]
 
 
-def test_expired_notes_are_not_found(path: Path, hands: Clock) -> None:
+def test_expired_notes_are_not_found(path: Path, frozen_clock: FrozenClock) -> None:
     fill(path)
     with closing(SQLiteStore(path)) as store:
-        store.write([{"path": "soon", "content": "tea soon", "expires_at": hands.time + HOUR}])
+        store.write([{"path": "soon", "content": "tea soon", "expires_at": frozen_clock.time + HOUR}])
         search_paths(store)
-    hands.time += 2 * HOUR
+    frozen_clock.time += 2 * HOUR
     with closing(SQLiteStore(path, read_only=True)) as store:
         assert search_paths(store, "soon") == []
         assert len(search_paths(store, "tea", 99)) == 60
@@ -581,15 +581,15 @@ def test_least_recently_used_index_is_dropped(path: Path, monkeypatch: pytest.Mo
         assert list(store._indexes._postings) == [3, 1]
 
 
-def test_expired_text_leaves_the_snapshots(path: Path, hands: Clock) -> None:
+def test_expired_text_leaves_the_snapshots(path: Path, frozen_clock: FrozenClock) -> None:
     fill(path)
     with closing(SQLiteStore(path)) as store:
-        store.write([{"path": "soon", "content": "tea quetzalcoatlus", "expires_at": hands.time + HOUR}])
+        store.write([{"path": "soon", "content": "tea quetzalcoatlus", "expires_at": frozen_clock.time + HOUR}])
         store._indexes.postings(1).write_snapshot(lambda: False)
     assert any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
-    hands.time += 2 * HOUR
+    frozen_clock.time += 2 * HOUR
     with closing(SQLiteStore(path)) as store:
-        assert store.expire(hands.time) == 1
+        assert store.expire(frozen_clock.time) == 1
     assert not any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
 
 

@@ -1,4 +1,4 @@
-"""What hypothesis generates: texts that try to break a parser, and ranked lists."""
+"""Hypothesis strategies: texts that try to break a parser, and ranked lists."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recollect import Candidate
 
-MANY = 200_000 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 10_000
-"""How many queries the laws about real engines are tried on."""
+ENGINE_EXAMPLES = {"quick": 800, "full": 200_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 10_000)
+"""How many queries the properties of real engines are tried with."""
 
 any_text = st.text(st.characters(exclude_categories=()))
 """Any text at all, lone surrogates and NUL included."""
@@ -52,7 +52,7 @@ _UNICODE += [
     "हिन्दी",
 ]
 
-_piece = st.one_of(
+_part = st.one_of(
     st.sampled_from(_WORDS),
     st.sampled_from(_OPERATORS),
     st.sampled_from(_SYNTAX),
@@ -61,11 +61,11 @@ _piece = st.one_of(
     st.sampled_from(_UNICODE),
     st.text(st.characters(exclude_categories=()), max_size=6),
 )
-_long_piece = st.builds(lambda piece, times: piece * times, _piece, st.sampled_from([50, 500]))
+_long_part = st.builds(lambda part, times: part * times, _part, st.sampled_from([50, 500]))
 
 query_text = st.builds(
-    lambda pieces, joint: joint.join(pieces),
-    st.lists(st.one_of(*[_piece] * 12, _long_piece), max_size=12),
+    lambda parts, separator: separator.join(parts),
+    st.lists(st.one_of(*[_part] * 12, _long_part), max_size=12),
     st.sampled_from([" ", " ", " ", "", "\t", "\u3000"]),
 )
 """Queries with far more quotes, operators, stars, control and foreign characters than anyone would type."""
@@ -82,11 +82,11 @@ candidate = st.builds(
     importance=st.floats(-1, 2),
 )
 ranked_list = st.lists(candidate, max_size=12)
-distinct_list = st.lists(candidate, max_size=12, unique_by=lambda each: each.id)
+distinct_list = st.lists(candidate, max_size=12, unique_by=lambda hit: hit.id)
 
 
 def nested(depth: int) -> list[Any]:
-    """Return lists within each other, so many."""
+    """Return lists nested to a depth."""
     value: list[Any] = []
     for _ in range(depth - 1):
         value = [value]

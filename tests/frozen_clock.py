@@ -1,4 +1,4 @@
-"""A clock that stands until it is set."""
+"""A clock that stands still until a test sets it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ NOON = datetime(2026, 4, 18, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 
-class Clock:
-    """What the fixture ``hands`` puts in the place of the real clock."""
+class FrozenClock:
+    """The replacement of the real clock that the fixture ``frozen_clock`` installs."""
 
     def __init__(self) -> None:
         self.time = NOON
