@@ -97,7 +97,7 @@ def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
         (7, "got int"),
         (["none"], "got list"),
         (Nameless(), "got Nameless"),
-        (Own, "got the class Own: make one of it"),
+        (Own, "got the class Own: construct it"),
     ],
 )
 def test_other_things_are_refused_with_what_is_possible(spec: Any, shown: str) -> None:

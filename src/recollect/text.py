@@ -1,7 +1,7 @@
-r"""The characters that every room agrees on: what white space is, what a word, and what makes text well formed.
+r"""Text primitives: white space, words, Unicode normalisation, well-formedness.
 
 The source systems run on JavaScript, whose ``\s`` and ``trim`` differ from Python's: U+FEFF is white space there and
-U+001C to U+001F and U+0085 are not. This module is the one place that knows.
+U+001C to U+001F and U+0085 are not. Every comparison with the sources goes through this module.
 """
 
 from __future__ import annotations

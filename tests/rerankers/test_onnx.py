@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, RerankerError
 from recollect.rerankers import OnnxReranker
-from recollect.rerankers.onnx_directory import _shares
+from recollect.rerankers.onnx import _probabilities
 from tests.embedders import tiny as encoder
 from tests.rerankers.tiny import PLACES, WORDS, Reference, make_weights, write_graph, write_model
 
@@ -77,10 +77,10 @@ def test_a_very_long_document_is_cut(tmp_path: Path) -> None:
 
 def test_scores_keep_their_order_where_logits_are_large() -> None:
     logits = np.array([[-90], [-20], [0], [20], [30]], dtype=np.float32)
-    shares = _shares(logits)
+    shares = _probabilities(logits)
     assert shares == sorted(set(shares))
     assert shares[2] == 0.5
-    assert _shares(np.array([[1.0, 3.0]], dtype=np.float32)) == pytest.approx([1 / (1 + np.exp(-2.0))])
+    assert _probabilities(np.array([[1.0, 3.0]], dtype=np.float32)) == pytest.approx([1 / (1 + np.exp(-2.0))])
 
 
 def test_no_documents_need_no_model(tmp_path: Path) -> None:

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.rows import unit_rows
+from recollect.embedders.base import unit_rows
 from recollect.errors import EmbedderError
 
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        ([[1.0, 2.0]], r"an array of shape \(1, 2\) where 2 vectors should be"),
-        ([1.0, 2.0], r"an array of shape \(2,\) where 2 vectors should be"),
+        ([[1.0, 2.0]], r"an array of shape \(1, 2\) instead of 2 vectors"),
+        ([1.0, 2.0], r"an array of shape \(2,\) instead of 2 vectors"),
         ([[1.0], [1.0]], "vectors of 1 dimensions instead of 2"),
         ([[1.0, 2.0], [1.0]], "something that is not one list of numbers for each text"),
         ([["a", "b"], ["c", "d"]], "something that is not one list of numbers for each text"),
-        (None, r"an array of shape \(\) where 2 vectors should be"),
+        (None, r"an array of shape \(\) instead of 2 vectors"),
         ([[1.0, float("nan")], [1.0, 1.0]], "numbers that are not finite"),
         ([[1.0, float("inf")], [1.0, 1.0]], "numbers that are not finite"),
         ([[10**400, 1], [1, 1]], "something that is not one list of numbers for each text"),
@@ -36,7 +36,7 @@ def test_vectors_of_no_dimension_are_refused_even_if_any_would_do() -> None:
 
 
 def test_one_vector_is_named_in_the_singular() -> None:
-    with pytest.raises(EmbedderError, match=r"an array of shape \(2, 1\) where 1 vector should be"):
+    with pytest.raises(EmbedderError, match=r"an array of shape \(2, 1\) instead of 1 vector"):
         unit_rows("toy", [[1.0], [2.0]], count=1, dimension=None)
 
 

@@ -19,7 +19,7 @@ from recollect.embedders import (
     embedder_from,
 )
 from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
-from recollect.inference import parts
+from recollect.inference import runtime
 from tests.embedders.tiny import write_model
 
 
@@ -37,19 +37,19 @@ class Own:
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
-    monkeypatch.setattr(parts, "find_spec", lambda name: None if name in packages else find_spec(name))
+    monkeypatch.setattr(runtime, "find_spec", lambda name: None if name in packages else find_spec(name))
 
 
 @pytest.mark.parametrize("spec", [None, "none"])
 def test_none(spec: str | None) -> None:
     assert embedder_from(spec) is None
-    assert choose_embedder(spec).describe() == "no embedder: no embedder was asked for"
+    assert choose_embedder(spec).describe() == "no embedder: none requested"
 
 
 def test_the_best_that_is_installed_is_chosen() -> None:
     choice = choose_embedder()
     assert isinstance(choice.embedder, MiniLMEmbedder)
-    assert choice.describe() == "all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime: MiniLM is installed"
+    assert choice.describe() == "all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime: minilm is installed"
 
 
 def test_without_weights_the_static_model_is_chosen_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_an_embedder_is_itself() -> None:
     own = Own()
     choice = choose_embedder(own)
     assert choice.embedder is own
-    assert choice.describe() == "own: it was given"
+    assert choice.describe() == "own: object given"
 
 
 @pytest.mark.parametrize("spec", ["", "word2vec", "MiniLM", "open-ai:model", "x" * 500])
@@ -139,7 +139,7 @@ def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "shown"), [(7, "got int"), (["auto"], "got list"), (Own, "got the class Own: make one")]
+    ("spec", "shown"), [(7, "got int"), (["auto"], "got list"), (Own, "got the class Own: construct it")]
 )
 def test_other_things_are_refused_with_what_is_possible(spec: Any, shown: str) -> None:
     with pytest.raises(ArgumentTypeError, match=f"embedder: must be 'auto', .*{shown}"):

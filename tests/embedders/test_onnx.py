@@ -11,8 +11,9 @@ import pytest
 from onnx import TensorProto
 
 from recollect.embedders import OnnxEmbedder
+from recollect.embedders.onnx import read_encoder_settings
 from recollect.errors import ArgumentError, EmbedderError
-from recollect.inference.onnx_session import OnnxSession
+from recollect.inference.onnx import OnnxSession
 from tests.embedders.tiny import write_graph, write_json, write_model, write_tokenizer
 
 ROOT2, ROOT3 = 2**-0.5, 3**-0.5
@@ -72,14 +73,14 @@ def test_a_model_that_pools_by_itself_is_believed(tmp_path: Path, output: str) -
 
 def test_a_model_that_asks_for_more_is_refused(tmp_path: Path) -> None:
     embedder = OnnxEmbedder(write_model(tmp_path, inputs=("input_ids", "position_ids")))
-    with pytest.raises(EmbedderError, match="asks for position_ids, which is unknown here"):
+    with pytest.raises(EmbedderError, match="has an unknown input position_ids"):
         embedder.embed_query("tea")
 
 
 def test_a_dense_layer_must_be_in_the_graph(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny")
     write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
-    with pytest.raises(EmbedderError, match="leaves out the model's dense layer: export it with sentence_embedding"):
+    with pytest.raises(EmbedderError, match="lacks the model's dense layer: export it with sentence_embedding"):
         OnnxEmbedder(folder).embed_query("tea")
     write_graph(folder / "whole.onnx", output="sentence_embedding", pooled=True)
     assert OnnxEmbedder(folder, file="whole.onnx").dimension == 3
@@ -168,3 +169,99 @@ def test_a_forked_child_embeds_with_a_model_of_its_own(folder: Path) -> None:
     command = [sys.executable, "-c", "\n".join(lines), str(folder)]
     found = subprocess.run(command, check=True, capture_output=True, text=True)
     assert (found.stdout.strip(), found.stderr) == ("0", "")
+
+
+@pytest.fixture
+def tokenizer_folder(tmp_path: Path) -> Path:
+    write_tokenizer(tmp_path)
+    return tmp_path
+
+
+def test_a_bare_folder_has_the_usual_settings(tokenizer_folder: Path) -> None:
+    found = read_encoder_settings(tokenizer_folder)
+    assert (found.max_tokens, found.pooling, found.dimension) == (512, "mean", None)
+    assert (found.query_prefix, found.document_prefix) == ("", "")
+
+
+def test_the_pooling_is_where_the_list_of_modules_says(tokenizer_folder: Path) -> None:
+    modules = [
+        {"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "path": "pooling", "type": "sentence_transformers.models.Pooling"},
+    ]
+    write_json(tokenizer_folder / "modules.json", modules)
+    write_json(
+        tokenizer_folder / "pooling" / "config.json", {"pooling_mode_cls_token": True, "word_embedding_dimension": 12}
+    )
+    found = read_encoder_settings(tokenizer_folder)
+    assert (found.pooling, found.dimension) == ("cls", 12)
+    write_json(
+        tokenizer_folder / "modules.json", [*modules, {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]
+    )
+    assert read_encoder_settings(tokenizer_folder).dimension is None
+
+
+@pytest.mark.parametrize(
+    ("config", "pooling"),
+    [
+        ({"pooling_mode": "cls"}, "cls"),
+        ({"pooling_mode": "mean"}, "mean"),
+        ({"pooling_mode_mean_tokens": True}, "mean"),
+    ],
+)
+def test_pooling_is_written_in_two_ways(tokenizer_folder: Path, config: dict[str, Any], pooling: str) -> None:
+    write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
+    assert read_encoder_settings(tokenizer_folder).pooling == pooling
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"pooling_mode_max_tokens": True}, "pools by max_tokens; only mean and cls are supported"),
+        (
+            {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+            "pools by cls_token and mean_tokens; only",
+        ),
+    ],
+)
+def test_other_pooling_is_refused(tokenizer_folder: Path, config: dict[str, Any], problem: str) -> None:
+    write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
+    with pytest.raises(EmbedderError, match=problem):
+        read_encoder_settings(tokenizer_folder)
+
+
+def test_config_tells_the_dimension(tokenizer_folder: Path) -> None:
+    write_json(tokenizer_folder / "config.json", {"hidden_size": 768})
+    assert read_encoder_settings(tokenizer_folder).dimension == 768
+
+
+def test_a_text_is_cut_where_the_folder_says(tokenizer_folder: Path) -> None:
+    write_json(tokenizer_folder / "sentence_bert_config.json", {"max_seq_length": 128})
+    assert read_encoder_settings(tokenizer_folder).max_tokens == 128
+
+
+@pytest.mark.parametrize(
+    ("config", "query", "document"),
+    [
+        ({"prompts": {"query": "q: ", "passage": "p: "}}, "q: ", "p: "),
+        ({"prompts": {"query": "q: ", "document": "d: ", "corpus": "c: "}}, "q: ", "d: "),
+        ({"prompts": {"all": "a: "}, "default_prompt_name": "all"}, "a: ", "a: "),
+        ({"prompts": {"query": "q: "}, "default_prompt_name": None}, "q: ", ""),
+        ({"prompts": None}, "", ""),
+    ],
+)
+def test_prompts(tokenizer_folder: Path, config: dict[str, Any], query: str, document: str) -> None:
+    write_json(tokenizer_folder / "config_sentence_transformers.json", config)
+    found = read_encoder_settings(tokenizer_folder)
+    assert (found.query_prefix, found.document_prefix) == (query, document)
+
+
+def test_a_file_that_cannot_be_understood_is_named(tokenizer_folder: Path) -> None:
+    (tokenizer_folder / "config.json").write_text("{")
+    with pytest.raises(EmbedderError, match="config.json cannot be read: "):
+        read_encoder_settings(tokenizer_folder)
+    write_json(tokenizer_folder / "config.json", [1])
+    with pytest.raises(EmbedderError, match="config.json does not hold a JSON object"):
+        read_encoder_settings(tokenizer_folder)
+    write_json(tokenizer_folder / "modules.json", [{"path": "1_Pooling"}])
+    with pytest.raises(EmbedderError, match="modules.json does not list modules with a type and a path"):
+        read_encoder_settings(tokenizer_folder)
