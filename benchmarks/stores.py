@@ -27,7 +27,7 @@ import recollect
 from benchmarks.peers.corpus import Corpus, generated_corpus
 from recollect.model import Filters, draft_of
 from recollect.query import parse
-from recollect.stores import OPENERS
+from recollect.stores import STORES
 from recollect.stores.base import Model
 
 QUERIES = 100
@@ -297,9 +297,7 @@ def save(path: Path, notes: int, figures: dict[str, dict[str, float]]) -> None:
 def installed() -> list[str]:
     """Return the engines that can be measured here."""
     return [
-        name
-        for name, engine in ENGINES.items()
-        if importlib.util.find_spec(engine.package) and engine.scheme in {"", *OPENERS}
+        name for name, engine in ENGINES.items() if importlib.util.find_spec(engine.package) and engine.scheme in STORES
     ]
 
 

@@ -14,9 +14,9 @@ SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
         IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
-        RerankerError Retrieval SearchResult SecretFoundError ServerError Step StoreBusyError StoreDamagedError
-        StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace __version__ copy open
-        open_async presets
+        RerankerError Retrieval SearchOptions SearchResult SecretFoundError ServerError Step StoreBusyError
+        StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace
+        __version__ copy open open_async presets
         client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores
     """,
     "recollect.client": "AsyncClient RemoteResult",
@@ -25,15 +25,15 @@ SURFACE = {
         StaticEmbedder choose_embedder embedder_from
     """,
     "recollect.ingest": """
-        CHUNK_SIZE Chunk Contents IngestReport Library NoteNames Problem SUFFIXES Written chunk_text ingest ingest_texts
-        read_file_text read_json read_json_lines read_markdown read_text split_sentences
+        CHUNK_SIZE Chunk Contents DocumentStore IngestReport Problem READERS Reader Source UnreadableError chunk_text
+        ingest ingest_texts read_file split_sentences text_reader
     """,
     "recollect.stores": "open_store",
     "recollect.query": """
         AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion TimeInterval Token
         TrigramIndex TrigramMatch augment_with_temporal compile_fts5 date_search_tokens dates_in_text exclusion
         expand_aliases expand_temporal expression find_time_expressions jaccard normalise parse parse_question_date
-        query_tokens render render_fts5 render_fts5_exclusion sanitise slug_text strongest_term
+        query_tokens render sanitise slug_text strongest_term
         trigram_search trigrams with_dates
     """,
     "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",
@@ -46,7 +46,7 @@ SURFACE = {
     """,
     "recollect.retrieval": """
         Attempt Context ContextRules FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules
-        Retrieval SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
+        Retrieval SearchOptions SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
     """,
     "recollect.evaluation": """
         CachingEmbedder Collection Comparison ComparisonResult Dataset Difference Interval MEASURES Outcome Parameter

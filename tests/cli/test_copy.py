@@ -79,8 +79,8 @@ def test_namespaces(run: Run, filled: Path) -> None:
         (["nowhere.db", "two.db"], "there is no memory at nowhere.db; see recollect copy --help"),
         (["{}", "{}"], "is the source itself; choose another"),
         (["{}", "two.db", "--merge", "--mirror"], "--merge keeps what --mirror deletes; give one of them; see"),
-        (["{}", "redis://two"], "target: no store is known for 'redis://two'"),
-        (["redis://one", "{}"], "source: no store is known for 'redis://one'"),
+        (["{}", "redis://two"], "target: no store opens 'redis://two'"),
+        (["redis://one", "{}"], "source: no store opens 'redis://one'"),
         (["{}", "two.db", "--batch", "0"], "Invalid value for '--batch'"),
     ],
 )

@@ -57,7 +57,7 @@ def test_others_are_not_served_without_keys(run: Run) -> None:
 def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "recollect.server.mcp.over_stdio", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
-    assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollect[server]'"
+    assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollectdb[server]'"
 
 
 def test_a_file_of_keys_that_is_not_there_is_told_at_once(run: Run) -> None:

@@ -118,4 +118,4 @@ def _keys() -> str:
 
 def test_without_the_packages_it_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "recollect.server.http.serving", None)
-    assert error_of(run("serve"), 1) == "serving needs more packages; pip install 'recollect[server]'"
+    assert error_of(run("serve"), 1) == "serving needs more packages; pip install 'recollectdb[server]'"

@@ -180,7 +180,7 @@ class TestErrors:
 
     def test_without_httpx_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "httpx", None)
-        with pytest.raises(ServerError, match=r"pip install 'recollect\[http\]'"):
+        with pytest.raises(ServerError, match=r"pip install 'recollectdb\[http\]'"):
             asyncio.run(AsyncClient("http://localhost:7700").search("tea"))
 
 

@@ -91,7 +91,7 @@ def test_what_no_provider_computes() -> None:
 
 def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(RecollectError, match=r"ir_measures cannot be imported .*: pip install 'recollect\[eval\]'"):
+    with pytest.raises(RecollectError, match=r"ir_measures cannot be imported .*: pip install 'recollectdb\[eval\]'"):
         value(asked("q", a=1), ranking("a"), "mrr")
 
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from recollect import ArgumentError, KeyFileError
-from recollect.server import Grant, KeyRing, Right
-from recollect.stores.sqlite import file_lock
+from recollect.server import Grant, KeyRing, Right, keys
 from tests.ingest.permissions import locked
 
 
@@ -88,7 +87,7 @@ def test_threads_add_without_losing_any(path: Path) -> None:
 def test_two_processes_do_not_change_it_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.server.keys.PATIENCE", 0.01)
     with (
-        file_lock.locked(path.with_name("keys.json.lock")),
+        keys._changing(path),
         pytest.raises(KeyFileError, match="another process keeps .* itself"),
     ):
         KeyRing(path).add("kettle", ["tea"], "read")

@@ -46,7 +46,7 @@ def why_missing(name: str) -> str:
     lacking = [package for module, package in _entry(name).needs.items() if find_spec(module) is None]
     if not lacking:
         return ""
-    return f"{' and '.join(lacking)} must be installed: pip install 'recollect[bench]'"
+    return f"{' and '.join(lacking)} must be installed: pip install 'recollectdb[bench]'"
 
 
 def engine_named(name: str) -> type[Engine]:

@@ -11,7 +11,7 @@ import click
 from recollect.cli import asking, opening, options, terminal
 from recollect.cli.keys import file_of_keys
 from recollect.errors import EmbedderError
-from recollect.stores.addresses import without_secrets
+from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -75,7 +75,7 @@ def command(
         else:
             _serve_stdio(db, parts, namespace, read_only=read_only)
     except ImportError as error:
-        raise click.ClickException(f"{error.name} is missing; pip install 'recollect[server]'") from None
+        raise click.ClickException(f"{error.name} is missing; pip install 'recollectdb[server]'") from None
 
 
 _OF_HTTP = ("host", "port", "keys")
@@ -129,7 +129,7 @@ def _serve_http(db: str, parts: dict[str, Any], *, host: str, port: int, keys: s
     log = Log(sys.stderr, as_json=not sys.stderr.isatty(), requests=not quiet)
 
     def listening(address: str) -> None:
-        terminal.say(f"serving {without_secrets(db)} at {address}{ADDRESS}; ready, Ctrl-C stops")
+        terminal.say(f"serving {redact_secrets(db)} at {address}{ADDRESS}; ready, Ctrl-C stops")
         sys.stdout.flush()
 
     with opening.open_or_create(db, **parts) as memory:

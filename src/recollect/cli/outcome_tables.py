@@ -79,9 +79,9 @@ def draw_differences(console: Console, outcomes: Sequence[Outcome]) -> None:
     table.columns[1].justify = table.columns[5].justify = "left"
     for system in comparison.compared_systems:
         for measure in comparison.measures:
-            standing = comparison.of(system, measure)
-            difference, interval, _, p = difference_fields(standing)
-            said = verdict_text(standing)
+            result = comparison.result(system, measure)
+            difference, interval, _, p = difference_fields(result)
+            said = verdict_text(result)
             name = Text(terminal.line(system) if measure == comparison.measures[0] else "")
             table.add_row(name, measure, difference, interval, p, Text(said, _STYLES.get(said, "dim")))
     draw_table(console, table)

@@ -9,7 +9,7 @@ import click
 
 from recollect.cli import opening, options, terminal
 from recollect.sample import sample_notes
-from recollect.stores.addresses import without_secrets
+from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
@@ -75,7 +75,7 @@ def command(
         terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(made.remarks)})
     elif made.answerable:
         _tell(made, counts)
-        place = "" if db == "recollect.db" else f" --db {shlex.quote(without_secrets(db))}"
+        place = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
         place += f" --namespace {shlex.quote(namespace)}" if namespace else ""
         terminal.say(f"written to {target}; what to do with them:")
         for verb in ("eval", "tune"):

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from recollect.cli import asking, opening, options, terminal
 from recollect.cli.keys import file_of_keys
-from recollect.stores.addresses import without_secrets
+from recollect.stores import redact_secrets
 
 __all__ = ["command"]
 
@@ -93,7 +93,7 @@ def command(
     try:
         from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
     except ImportError:
-        raise click.ClickException("serving needs more packages; pip install 'recollect[server]'") from None
+        raise click.ClickException("serving needs more packages; pip install 'recollectdb[server]'") from None
     from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra)
     from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415 (an extra)
     from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)
@@ -120,7 +120,7 @@ def command(
             log.write("ready", address=address)
         if not as_json:
             who = "with keys" if ring else "open to this machine"
-            terminal.say(f"serving {without_secrets(db)} at {address}, {who}; ready, Ctrl-C stops")
+            terminal.say(f"serving {redact_secrets(db)} at {address}, {who}; ready, Ctrl-C stops")
             sys.stdout.flush()
 
     with ExitStack() as stack:

@@ -117,7 +117,7 @@ def _tuned(
     dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: str, folds: int, seed: int
 ) -> TuningResult:
     """Tune on the dataset, or where it has no notes of its own, on the memory of ``--db``."""
-    from recollect.evaluation.tuning import open_scorer, tune  # noqa: PLC0415 (brings numpy)
+    from recollect.evaluation import open_scorer, tune  # noqa: PLC0415 (brings numpy)
 
     given = nullcontext() if dataset.notes else opening.open_for_reading(asked["db"], asked["embedder"])
     silent = terminal.is_quiet() or not sys.stderr.isatty()

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields
 from math import fsum
 from typing import Any
 
-from recollect.ingest.problems import Problem
-from recollect.ingest.report import IngestReport
-from recollect.model import Candidate, Hit, Note, Ranked, Step
+from recollect.ingest.report import IngestReport, Problem
+from recollect.model import Candidate, Hit, Note, RankedHits, Step
 from recollect.stores.base import Neighbour
 
 __all__ = ["RemoteResult", "hit_of", "neighbour_of", "note_of", "report_of", "result_of"]
@@ -18,7 +17,7 @@ _NOTE_FIELDS = frozenset(each.name for each in fields(Note))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RemoteResult(Ranked):
+class RemoteResult(RankedHits):
     """The hits of a search on a server, best first, and what else it told.
 
     >>> result = RemoteResult("tea", (), ("searched by words alone",))

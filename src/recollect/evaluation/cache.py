@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self, runtime_checkable
+from typing import IO, Self
 
 import apsw
 import numpy as np
@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 
 from recollect import __version__
 from recollect.embedders import Embedder
-from recollect.embedders.built_files import cache_folder
-from recollect.embedders.rows import unit_rows
+from recollect.embedders.base import SupportsQueryCache, unit_rows
 from recollect.errors import RecollectError, StoreError
 from recollect.evaluation.dataset import Collection, Question
 from recollect.evaluation.outcome import Ranking
+from recollect.inference.runtime import cache_folder
 
 __all__ = [
     "CachingEmbedder",
     "RankingCache",
-    "SupportsQueryCache",
     "VectorCache",
     "code_digest",
     "collection_digest",
@@ -104,14 +103,6 @@ class VectorCache:
             ) from error
 
 
-@runtime_checkable
-class SupportsQueryCache(Protocol):
-    """An embedder that remembers the vectors of queries."""
-
-    def forget_queries(self) -> None:
-        """Clear the remembered vectors, so that the next query is embedded again."""
-
-
 class CachingEmbedder:
     """A wrapper of an embedder that stores document vectors in ``folder``, one file a model.
 
@@ -172,10 +163,10 @@ class CachingEmbedder:
             self._queries[text] = self._embedder.embed_query(text)
         return self._queries[text]
 
-    def forget_queries(self) -> None:
+    def clear_query_cache(self) -> None:
         """Clear the query cache of the wrapped embedder, unless queries are cached on purpose."""
         if self._queries is None and isinstance(self._embedder, SupportsQueryCache):
-            self._embedder.forget_queries()
+            self._embedder.clear_query_cache()
 
 
 class RankingCache:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Ranking
-from recollect.inference.parts import part
+from recollect.inference.runtime import require_module
 
 __all__ = ["MEASURES", "compute_measures", "cutoff"]
 
@@ -40,7 +40,7 @@ def compute_measures(
     >>> {measure: value.tolist() for measure, value in values.items()}
     {'any@5': [1.0], 'recall@5': [0.5], 'mrr': [0.5]}
     """
-    library = part("ir_measures", RecollectError)
+    library = require_module("ir_measures", RecollectError)
     parsed = {name: _parse(library, name) for name in measures}
     qrels = {question.id: dict(question.relevant) for question in questions}
     # The library sorts by score, and equal scores by id: negative ranks as scores keep our order. It yields no value
@@ -74,8 +74,9 @@ def cutoff(measure: str) -> int:
 
 def _parse(library: Any, name: str) -> Any:
     match = _WITH_CUTOFF.fullmatch(name)
+    library_name = f"{_LIBRARY_NAMES[match[1]]}@{match[2]}" if match else name
     try:
-        return library.parse_measure("RR" if name == "mrr" else f"{_LIBRARY_NAMES[match[1]]}@{match[2]}" if match else name)
+        return library.parse_measure("RR" if name == "mrr" else library_name)
     except (NameError, ValueError, SyntaxError) as error:
         raise ArgumentError(
             "measure", f"must be one of {', '.join(MEASURES)} or a name that ir_measures knows, got {name!r} ({error})"

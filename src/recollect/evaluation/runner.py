@@ -14,11 +14,11 @@ import numpy as np
 
 from recollect import arguments
 from recollect.embedders import Embedder, EmbedderSpec, embedder_from
+from recollect.embedders.base import SupportsQueryCache
 from recollect.errors import ArgumentError
 from recollect.evaluation.cache import (
     CachingEmbedder,
     RankingCache,
-    SupportsQueryCache,
     code_digest,
     collection_digest,
     default_cache_folder,
@@ -100,8 +100,9 @@ def evaluate(
         raise ArgumentError("embedder", f"must not be none for {lacking.name}, which needs vector search")
     model_name = model.name if model else "none"
     with ExitStack() as stack:
-        # A user's memory may change between two runs: its rankings are not kept.
-        ranking_folder = folder if memory is None else Path(stack.enter_context(TemporaryDirectory(prefix="recollect-")))
+        ranking_folder = folder
+        if memory is not None:  # it may change between two runs: its rankings are not kept
+            ranking_folder = Path(stack.enter_context(TemporaryDirectory(prefix="recollect-")))
         caches = []
         for system in chosen:
             key = "\0".join((system.digest(), model_name, str(depth), code_digest(), str(store or "")))
@@ -118,7 +119,8 @@ def evaluate(
                 target = SearchTarget(memory, namespace, judged.latest, judged)
                 run.search(target, questions, {question.id: question_digest(question, "") for question in questions})
     return [
-        _outcome(dataset, system, model_name, run.rankings[system.name], measures, answer_threshold) for system in chosen
+        _outcome(dataset, system, model_name, run.rankings[system.name], measures, answer_threshold)
+        for system in chosen
     ]
 
 
@@ -166,7 +168,7 @@ class _Run:
                 target.search(question, system.rules, system.mode, self._depth)
             for question in pending:
                 if isinstance(embedder, SupportsQueryCache):
-                    embedder.forget_queries()  # each system embeds its queries itself, as far as latency is concerned
+                    embedder.clear_query_cache()  # the latency of each system includes embedding
                 ranking = target.search(question, system.rules, system.mode, self._depth)
                 cache.write(digests[question.id], ranking)
                 self._report(self._done + 1, system.name)

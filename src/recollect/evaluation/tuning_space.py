@@ -109,7 +109,8 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
     legs = ("fusion.weights.lexical", "fusion.weights.vector")
     total = sum(get_setting(preset, leg) for leg in legs)
     if total:
-        yield Parameter(legs, tuple((round(total * (1 - share), 6), round(total * share, 6)) for share in _VECTOR_SHARES))
+        vector_weights = [total * share for share in _VECTOR_SHARES]
+        yield Parameter(legs, tuple((round(total - weight, 6), round(weight, 6)) for weight in vector_weights))
     yield Parameter(("fusion.method", "fusion.k"), _METHODS, ordered=False)
     if preset.query.common < 1:
         yield _single("query.common", _MAX_DOCUMENT_FREQUENCIES)
@@ -128,9 +129,8 @@ def _graph_parameters(preset: Preset) -> Iterator[Parameter]:
     kinds = [kind for kind in preset.graph.edges if kind not in _SUPERSEDING_EDGES]
     adjacent = tuple(kind for kind in ("previous", "next") if kind in kinds)
     if adjacent:
-        yield Parameter(
-            tuple(f"graph.edges.{kind}" for kind in adjacent), tuple((value,) * len(adjacent) for value in _EDGE_WEIGHTS)
-        )
+        paths = tuple(f"graph.edges.{kind}" for kind in adjacent)
+        yield Parameter(paths, tuple((weight,) * len(adjacent) for weight in _EDGE_WEIGHTS))
     for kind in kinds:
         if kind not in adjacent:
             yield _single(f"graph.edges.{kind}", _SESSION_WEIGHTS if kind == "session" else _EDGE_WEIGHTS)

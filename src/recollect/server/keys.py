@@ -17,10 +17,11 @@ from tempfile import mkstemp
 from threading import Lock
 from typing import Any, NamedTuple, Self
 
+import apsw
+
 from recollect import arguments
-from recollect.errors import ArgumentError, KeyFileError, StoreBusyError, StoreError
+from recollect.errors import ArgumentError, KeyFileError
 from recollect.server.rights import Caller, Grant, Right
-from recollect.stores.sqlite.file_lock import locked
 
 __all__ = ["Key", "KeyRing"]
 
@@ -163,13 +164,21 @@ class KeyRing:
 
 @contextmanager
 def _changing(path: Path) -> Iterator[None]:
-    """Let one process at a time change a file."""
+    """Let one process at a time change a file.
+
+    The lock is SQLite's own, on an empty file beside it: every system releases it when its process ends.
+    """
     try:
-        with locked(path.with_name(f"{path.name}.lock"), patience=PATIENCE):
+        connection = apsw.Connection(str(path.with_name(f"{path.name}.lock")))
+        try:
+            connection.set_busy_timeout(round(PATIENCE * 1000))
+            connection.execute("BEGIN EXCLUSIVE")
             yield
-    except StoreBusyError:
+        finally:
+            connection.close()
+    except apsw.BusyError:
         raise KeyFileError(f"another process keeps {path} to itself; try again") from None
-    except StoreError:
+    except apsw.Error:
         raise KeyFileError(f"{path} cannot be written: its folder is not there, or not to be written to") from None
 
 

@@ -10,7 +10,7 @@ from recollect.errors import ArgumentError
 def test_a_missing_engine_is_told_of_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = Entry("x", "X", {"no_such_module": "no-such-package", "numpy": "numpy"})
     monkeypatch.setattr(catalogue, "ENGINES", {"x": lacking})
-    assert why_missing("x") == "no-such-package must be installed: pip install 'recollect[bench]'"
+    assert why_missing("x") == "no-such-package must be installed: pip install 'recollectdb[bench]'"
 
 
 def test_an_engine_that_nobody_knows() -> None:

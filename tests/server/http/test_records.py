@@ -278,7 +278,7 @@ class TestSpans:
 
     def test_without_the_packages_it_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(__import__("sys").modules, "opentelemetry.sdk.trace", None)
-        with pytest.raises(RecollectError, match=r"pip install 'recollect\[telemetry\]'"):
+        with pytest.raises(RecollectError, match=r"pip install 'recollectdb\[telemetry\]'"):
             telemetry.exporting()
 
 

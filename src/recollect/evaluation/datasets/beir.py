@@ -13,7 +13,7 @@ from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question
 from recollect.evaluation.datasets.files import DatasetSource, get_field, get_text, read_objects, remarks
 from recollect.evaluation.datasets.trec import read_qrels
-from recollect.ingest.moments import moment_of
+from recollect.ingest.dates import parse_date
 from recollect.model import DEFAULT_NAMESPACE, Note
 from recollect.query import parse_question_date
 
@@ -127,7 +127,7 @@ def _read_notes(corpus: Path) -> Iterator[Note]:
 def _note(row: Mapping[str, Any], location: str) -> Note:
     metadata = _metadata(row, location)
     fields = {name: metadata.pop(name) for name in _NOTE_FIELDS if metadata.get(name) is not None}
-    fields |= {name: moment_of(name, metadata.pop(name)) for name in _TIME_FIELDS if metadata.get(name) is not None}
+    fields |= {name: parse_date(name, metadata.pop(name)) for name in _TIME_FIELDS if metadata.get(name) is not None}
     title, text = str(row.get("title") or ""), str(row.get("text") or "")
     return Note(
         id=get_text(row, "_id", location),

@@ -12,7 +12,15 @@ from typing import Any, Protocol
 from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import Dataset, format_count
 
-__all__ = ["DatasetFormat", "DatasetSource", "get_field", "get_text", "read_json", "read_lines", "read_objects", "remarks"]
+__all__ = [
+    "DatasetFormat",
+    "DatasetSource",
+    "get_field",
+    "get_text",
+    "read_lines",
+    "read_objects",
+    "remarks",
+]
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,7 @@ class DatasetSource:
         """The objects of a JSON file that must be a list of them, as LoCoMo and LongMemEval are."""
         if self.path.is_dir():
             raise ArgumentError("dataset", f"{self.path} is a folder; LoCoMo and LongMemEval are JSON files")
-        samples = read_json(self.path)
+        samples = _read_json(self.path)
         if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
             raise IngestError(f"{self.path}: must be a list of objects, as LoCoMo and LongMemEval are")
         return samples
@@ -72,7 +80,7 @@ def read_objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield location, record
 
 
-def read_json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     """Return the data of a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question
 from recollect.evaluation.datasets.files import DatasetSource, get_field, get_text, remarks
-from recollect.ingest.moments import moment_of
+from recollect.ingest.dates import parse_date
 from recollect.model import Note
 from recollect.query import parse_question_date
 
@@ -125,7 +125,7 @@ def _sessions(sample: Any, location: str, texts: dict[str, list[tuple[str, ...]]
     haystack = get_field(sample, "haystack_sessions", list, location)
     if not len(ids) == len(dates) == len(haystack):
         raise IngestError(
-            f"{location}: {len(haystack)} sessions, {len(ids)} ids and {len(dates)} dates; there must be as many of each"
+            f"{location}: {len(haystack)} sessions, {len(ids)} ids and {len(dates)} dates; their numbers must be equal"
         )
     answers = {str(session_id) for session_id in get_field(sample, "answer_session_ids", list, location)}
     for session_id, date, session in zip(ids, dates, haystack, strict=True):
@@ -148,7 +148,7 @@ def _turn(turn: Any, location: str) -> _Turn:
 
 def _parse_date(date: Any, location: str) -> datetime | None:
     try:
-        return moment_of("haystack_dates", date) if date else None
+        return parse_date("haystack_dates", date) if date else None
     except ArgumentError as error:
         raise IngestError(f"{location}: {error}") from None
 

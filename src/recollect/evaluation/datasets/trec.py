@@ -106,8 +106,8 @@ def read_run(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
 def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
     r"""Write the rankings of a system.
 
-    Many tools sort by score, and scores may be equal: the score that is written is n + 1 − rank of n notes, so that they
-    see the same order.
+    Many tools sort by score, and scores may be equal: so the score that is written is n + 1 − rank for n notes, which
+    gives the same order.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -192,17 +192,17 @@ def _describe_bar(system: str, bar: Bar) -> str:
 
 
 def _bar(system: str, bar: Bar, top: float, left: float, right: float) -> list[str]:
-    mean, low, high = (format_coordinate(left + value * (right - left)) for value in bar.interval)
+    width, low, high = (value * (right - left) for value in bar.interval)
+    low_x, high_x = format_coordinate(left + low), format_coordinate(left + high)
     middle = top + 27
-    width = format_coordinate(bar.interval.mean * (right - left))
     value = f"{verdict_mark(bar.result)} {format_fraction(bar.interval.mean)}".strip()
     return [
         f"<g><title>{escape_markup(_describe_bar(system, bar))}</title>",
         svg_text(left, top + 15, truncate_to_width(system, right - left - text_width(value) - 12)),
         svg_text(right, top + 15, value, "strong", "end"),
         f'<rect class="bar {_css_class(bar.result)}" x="{format_coordinate(left)}" y="{middle - 5}" '
-        f'width="{width}" height="10"/>',
-        f'<path class="whisker" d="M{low} {middle}H{high}M{low} {middle - 4}v8M{high} {middle - 4}v8"/></g>',
+        f'width="{format_coordinate(width)}" height="10"/>',
+        f'<path class="whisker" d="M{low_x} {middle}H{high_x}M{low_x} {middle - 4}v8M{high_x} {middle - 4}v8"/></g>',
     ]
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.characters import well_formed
+from recollect.text import well_formed
 
 __all__ = [
     "PLOT_CSS",

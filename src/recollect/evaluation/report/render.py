@@ -23,7 +23,7 @@ from recollect.evaluation.report.charts import draw_plots
 from recollect.evaluation.report.content import Report, build_report
 from recollect.evaluation.report.plot import PLOT_CSS, clean_text, escape_markup
 from recollect.evaluation.sweep import Sweep
-from recollect.inference.parts import part
+from recollect.inference.runtime import require_module
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,7 +44,7 @@ def html_report(report: Report) -> str:
     """
     css = files("recollect.evaluation.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
     environment = _environment(escape_markup)
-    markup = part("markupsafe", RecollectError).Markup
+    markup = require_module("markupsafe", RecollectError).Markup
     plots = draw_plots(report, styled=False)
     drawn = {name: [markup(svg) for svg in getattr(plots, name).values()] for name in ("bars", "sweeps", "reliability")}
     comparison = report.comparison
@@ -84,8 +84,8 @@ def _escape_markdown(text: str) -> str:
 @cache
 def _environment(escape: Callable[[str], str]) -> Environment:
     """Return a Jinja environment that escapes every value of a template by ``escape``, once."""
-    jinja2 = part("jinja2", RecollectError)
-    markup = part("markupsafe", RecollectError).Markup
+    jinja2 = require_module("jinja2", RecollectError)
+    markup = require_module("markupsafe", RecollectError).Markup
 
     def finalize(value: Any) -> Any:
         return value if isinstance(value, markup) else markup(escape(str(value)))

@@ -9,9 +9,9 @@ import numpy as np
 import regex
 
 from recollect import arguments
-from recollect.characters import split_words
 from recollect.model import Note, embedding_text
 from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.text import split_words
 
 __all__ = ["TOKEN_KINDS", "Lexicon", "content_words", "exact_tokens", "tokenise", "word_root"]
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.characters import split_words
 from recollect.evaluation.synthetic.lexicon import TOKEN_KINDS, Lexicon, content_words, tokenise
 from recollect.ingest import split_sentences
 from recollect.model import Note
 from recollect.query.dates import MONTHS
+from recollect.text import split_words
 
 __all__ = [
     "EXACT_KINDS",
@@ -241,7 +241,7 @@ def _misspell(word: str, rng: np.random.Generator) -> str:
         word[:index] + word[index + 1 :],
     ]
     shuffled = [variants[number] for number in rng.permutation(len(variants))]
-    return next(variant for variant in shuffled if variant != word)
+    return str(next(variant for variant in shuffled if variant != word))
 
 
 def temporal_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.descriptions import IMPORTANCE_USE
+from recollect.model import NOTE_FIELDS
 
 __all__ = [
     "AddedNote",
@@ -64,7 +64,7 @@ class NoteChanges(Asked):
     expires_at: Moment | None = Field(
         default=None, description="From when on it is forgotten; `never` keeps one for good that was to expire."
     )
-    importance: Importance | None = Field(default=None, description=f"From 0 to 1; 0.5 if not given. {IMPORTANCE_USE}")
+    importance: Importance | None = Field(default=None, description=NOTE_FIELDS["importance"].description)
     session: Line | None = Field(default=None, description="The conversation or document that it belongs to.")
     position: Position | None = Field(default=None, description="Its place there, from 0.")
     links: list[NoteLink] | None = Field(default=None, max_length=1000, description="Links to other notes.")

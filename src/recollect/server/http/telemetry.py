@@ -88,7 +88,7 @@ def exporting() -> Spans:
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 (an extra)
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 (an extra)
     except ImportError:
-        raise RecollectError("spans need OpenTelemetry; pip install 'recollect[telemetry]'") from None
+        raise RecollectError("spans need OpenTelemetry; pip install 'recollectdb[telemetry]'") from None
     provider = TracerProvider(resource=Resource.create({"service.name": "recollect", "service.version": __version__}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return Spans(provider)

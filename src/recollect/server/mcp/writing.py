@@ -6,9 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from recollect.descriptions import IMPORTANCE_USE
 from recollect.errors import ArgumentError
-from recollect.model import Note
+from recollect.model import NOTE_FIELDS, Note
 from recollect.server.mcp.tool import Call, Tool
 from recollect.server.mcp.values import Arguments, Object, Texts, Written
 from recollect.server.rights import Right
@@ -28,7 +27,7 @@ class Remembering(Arguments):
     title: str | None = Field(default=None, description="A few words; they count much in searches.")
     summary: str | None = Field(default=None, description="What a long text says, in a sentence.")
     tags: Texts | None = Field(default=None, description="Words to filter by.")
-    importance: Importance | None = Field(default=None, description=f"From 0 to 1; 0.5 if left out. {IMPORTANCE_USE}")
+    importance: Importance | None = Field(default=None, description=NOTE_FIELDS["importance"].description)
     created_at: str | None = Field(default=None, description="When it became true, in ISO 8601; now if left out.")
     session: str | None = Field(default=None, description="The conversation or document that it belongs to.")
     position: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Its place in the session, from 0.")
@@ -46,7 +45,7 @@ class Updating(Arguments):
     title: str | None = Field(default=None, description="Its new title.")
     summary: str | None = Field(default=None, description="Its new summary.")
     tags: Texts | None = Field(default=None, description="Its new tags, all of them.")
-    importance: Importance | None = Field(default=None, description=f"From 0 to 1. {IMPORTANCE_USE}")
+    importance: Importance | None = Field(default=None, description=NOTE_FIELDS["importance"].description)
     metadata: Object | None = Field(default=None, description="Its new metadata, as a whole.")
     expires_at: str | None = Field(default=None, description="When to forget it, in ISO 8601; 'never' keeps it.")
 

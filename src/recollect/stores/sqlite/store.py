@@ -13,16 +13,29 @@ import apsw
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
-from recollect.query import Query, render_fts5, render_fts5_exclusion
-from recollect.query.expressions import Reading, expression
+from recollect.model import Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
+from recollect.query import Query
+from recollect.query.expressions import Reading
 from recollect.stores.backups import appearing
-from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, Shelf, StoreStats
-from recollect.stores.batches import Batch
+from recollect.stores.base import (
+    DocumentRecord,
+    DocumentWriteResult,
+    Edge,
+    Finding,
+    Model,
+    ModelChangedError,
+    Neighbour,
+    Page,
+    Pending,
+    StoreStats,
+    WriteResult,
+)
+from recollect.stores.batches import Batch, texts_to_embed
 from recollect.stores.known_words import KnownWords
 from recollect.stores.names import NameIndex
 from recollect.stores.revisions import Kept
 from recollect.stores.rows import to_microseconds
+from recollect.stores.spelling import similar_words, unknown_words
 from recollect.stores.sqlite import (
     checking,
     embedding,
@@ -30,7 +43,7 @@ from recollect.stores.sqlite import (
     names,
     neighbourhood,
     revisions,
-    searching,
+    search,
     supersession,
     vocabulary,
 )
@@ -40,9 +53,9 @@ from recollect.stores.sqlite.embedding import active_model
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
-from recollect.stores.sqlite.indexes import Indexes
-from recollect.stores.sqlite.postings.moment import AnyWord, any_word
+from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.shelving import SHELVES_AT_ONCE, shelves_behind, write_shelves
 from recollect.stores.sqlite.tables import (
     delete_notes,
@@ -55,7 +68,6 @@ from recollect.stores.sqlite.tables import (
     write_links,
 )
 from recollect.stores.sqlite.writing import Transaction, write_plan
-from recollect.stores.suggestions import similar_words, unknown_words
 from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
@@ -67,8 +79,6 @@ __all__ = ["SQLiteStore"]
 WALK_ROWS = 512
 TOUCH_PATIENCE = 1.0
 """Seconds to wait for other writers where that is all there is to write."""
-ASTRAY = (ArithmeticError, LookupError, MemoryError, ValueError)
-"""What comes of a snapshot whose numbers are not what was written."""
 LARGEST = 2**62
 """More than any store can hold, and still a number that SQLite can."""
 
@@ -81,7 +91,7 @@ class SQLiteStore:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     store = SQLiteStore(Path(folder, "memory.db"))
-    ...     note, = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
+    ...     (note,), _ = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
     ...     found, = store.get(["tea.md"], namespace="default")
     ...     store.close()
     >>> found == note
@@ -91,7 +101,7 @@ class SQLiteStore:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; without ``read_only`` it is created where it is missing."""
         self._connections = Connections(path, read_only=read_only)
-        self._indexes = Indexes(self._connections)
+        self._indexes = SearchIndexes(self._connections)
         self._names: dict[bool, Kept[apsw.Connection, NameIndex]] = {
             titles: Kept(partial(names.index_names, titles=titles), revisions) for titles in (False, True)
         }
@@ -111,6 +121,11 @@ class SQLiteStore:
             active = active_model(connection)
         return active[1] if active else None
 
+    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
+        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
+        with self._reading() as connection:
+            return texts_to_embed(drafts, partial(embedding.stored_texts, connection, model))
+
     def write(
         self,
         drafts: Sequence[Draft],
@@ -118,15 +133,16 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         create: bool = True,
-    ) -> list[Note]:
-        """Store what the drafts say and return the notes as they are now."""
+    ) -> WriteResult:
+        """Write the drafts in one transaction and return the notes as they are now."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), create=create)
             batch.add(drafts)
-            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+            plan = batch.plan(model, vectors or {})
+            write_plan(connection, plan, self._known_words)
             written = batch.notes()
         self._indexes.touch(note.namespace for note in written)
-        return written
+        return WriteResult(written, plan.pending)
 
     def write_documents(
         self,
@@ -136,14 +152,15 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> DocumentWriteResult:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), adopt=adopt)
-            written = batch.add_documents(documents, namespace)
-            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+            counts = batch.add_documents(documents, namespace)
+            plan = batch.plan(model, vectors or {})
+            write_plan(connection, plan, self._known_words)
         self._indexes.touch([namespace])
-        return written
+        return DocumentWriteResult(counts, plan.pending)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""
@@ -220,30 +237,12 @@ class SQLiteStore:
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
-        node = expression(query, reading)
-        if node is None or limit <= 0:
-            return []
         with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None:
+            namespace_id = namespace_key(connection, namespace)
+            if namespace_id is None:
                 return []
-            any_of, deepest = any_word(node), min(limit, LARGEST)
-            found = self._search_postings(connection, home, any_of, deepest, filters) if any_of else None
-            if found is not None:
-                return found
-            return searching.search_words(connection, home, render_fts5(query, reading), deepest, filters)
-
-    def _search_postings(
-        self, connection: apsw.Connection, home: int, query: AnyWord, limit: int, filters: Filters
-    ) -> list[Candidate] | None:
-        """Return the best notes for any of several words, if there are posting lists that can tell."""
-        try:
-            moment = self._indexes.moment(connection, home)
-            return searching.search_postings(connection, moment, query, limit, filters) if moment else None
-        except ASTRAY:
-            if not self._indexes.postings(home).is_to_blame():
-                raise
-            return None
+            depth = min(limit, LARGEST)
+            return search.search_text(connection, self._indexes, namespace_id, query, reading, depth, filters)
 
     def search_vectors(
         self,
@@ -265,15 +264,9 @@ class SQLiteStore:
             unit = unit_query(vector, active[1])
             index, deepest = self._indexes.vectors(home, *active), min(limit, LARGEST)
             excluded = render_fts5_exclusion(without) if without else ""
-            asked = connection, index, home, active[1], unit, deepest, filters, excluded
-            try:
-                found = searching.search_vectors(*asked)
-            except ASTRAY:
-                if not index.is_to_blame():
-                    raise
-                found = searching.search_vectors(*asked)  # now by the table
-            if index.is_due():
-                self._indexes.renewals.begin(index.renew)
+            found = search.search_vectors(connection, index, home, active[1], unit, deepest, filters, excluded)
+            if index.needs_snapshot():
+                self._indexes.worker.start(index.write_snapshot)
             if active_model(connection) == active:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.
@@ -304,7 +297,7 @@ class SQLiteStore:
         excluded = render_fts5_exclusion(without) if without else ""
         with self._reading() as connection:
             home = namespace_key(connection, namespace)
-            return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
+            return [] if home is None else search.select_candidates(connection, home, ids, filters, excluded)
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return how many notes the namespace has, and how many of them each query finds by its words."""
@@ -312,10 +305,9 @@ class SQLiteStore:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0, [0] * len(queries)
-            asked = [_single_word(query) for query in queries]
-            moment = self._indexes.moment(connection, home) if None not in asked else None
-            if moment is not None:
-                return moment.notes, [moment.holding(word or "") for word in asked]
+            frequencies = search.document_frequencies(connection, self._indexes, home, queries)
+            if frequencies is not None:
+                return frequencies
             counts = self._counts.at(connection, home)
             return counts.notes, [counts.of(connection, render_fts5(query)) for query in queries]
 
@@ -327,29 +319,17 @@ class SQLiteStore:
             home, active = namespace_key(connection, namespace), active_model(connection)
             if home is None or active is None or (model is not None and active[1] != model):
                 return {}  # nobody can tell
-            return searching.similarities(connection, home, active, unit_query(vector, active[1]), ids)
+            return search.similarities(connection, home, active, unit_query(vector, active[1]), ids)
 
     def text_scores(
         self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
-        node = expression(query, reading)
-        if node is None or not notes:
-            return {}
         with self._reading() as connection:
             namespace_id = namespace_key(connection, namespace)
             if namespace_id is None:
                 return {}
-            any_of = any_word(node)
-            if any_of is not None:
-                try:
-                    moment = self._indexes.moment(connection, namespace_id)
-                    if moment is not None:
-                        return searching.postings_scores(connection, namespace_id, moment, any_of, notes)
-                except ASTRAY:
-                    if not self._indexes.postings(namespace_id).is_to_blame():
-                        raise
-            return searching.fts5_scores(connection, namespace_id, render_fts5(query, reading), notes)
+            return search.text_scores(connection, self._indexes, namespace_id, query, reading, notes)
 
     def search_names(
         self,
@@ -439,7 +419,7 @@ class SQLiteStore:
         self._indexes.touch([namespace])
         return removed
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents in the order in which they came."""
         last = 0
         while True:
@@ -450,10 +430,10 @@ class SQLiteStore:
             yield from found.values()
             last = max(found)
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes."""
         with self._writing() as connection:
-            write_shelves(connection, shelves)
+            write_shelves(connection, records)
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""
@@ -473,7 +453,7 @@ class SQLiteStore:
             before = self._indexes.snapshots.tokens(connection)
             activated = embedding.activate(connection, model)
             needless = before - self._indexes.snapshots.tokens(connection)
-        self._indexes.snapshots.forget(needless)
+        self._indexes.snapshots.delete(needless)
         return activated
 
     def stats(self) -> StoreStats:
@@ -501,10 +481,10 @@ class SQLiteStore:
         with self._connections.writing() as connection:
             named = self._indexes.snapshots.tokens(connection)
             checking.rebuild(connection, unreadable)
-        self._indexes.snapshots.drop_all(named)
+        self._indexes.snapshots.delete_all(named)
         if unreadable:
             self._connections.vacuum()
-        self._indexes.let_go()
+        self._indexes.clear()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
@@ -515,11 +495,11 @@ class SQLiteStore:
     def close(self) -> None:
         """Let go of the file."""
         try:
-            self._indexes.renew()
+            self._indexes.write_snapshots()
         finally:
-            self._indexes.renewals.stop()
+            self._indexes.worker.stop()
             self._connections.close()
-            self._indexes.let_go()
+            self._indexes.clear()
         for kept in self._names.values():
             kept.clear()
         self._vocabularies.clear()
@@ -559,12 +539,3 @@ def _size(path: Path) -> int:
     with suppress(OSError):  # a snapshot may just have been replaced
         return path.stat().st_size
     return 0
-
-
-def _single_word(query: Query) -> str | None:
-    """Return the word that a query asks for, nothing for one that asks for none; ``None`` for any other."""
-    node = expression(query)
-    if node is None:
-        return ""
-    asked = any_word(node)
-    return asked.words[0] if asked and len(asked.words) == 1 else None
