@@ -77,7 +77,7 @@ class BeirFormat:
             synthetic=synthetic,
             remarks=remarks(
                 (len(unjudged), "question", "without a relevant note left out"),
-                (len(judgements), "judged question", "that are not in queries.jsonl left out"),
+                (len(judgements), "judged question", "not in queries.jsonl left out"),
                 (unreadable_dates, "question", "with a date that cannot be read: it is ignored"),
                 (missing, "judgement", "of notes that are not in the corpus: they can never be found"),
             ),

@@ -338,9 +338,21 @@ def stale_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
     successors = _successors(lexicon.notes)
     for index in shuffle_by_group(lexicon.notes, rng):
         current, chain = _current_notes(index, successors)
-        text = _stale_text(lexicon, index, chain, rng) if current else None
+        allowed = {index} | chain
+
+        def is_stale(text: str, index: int = index, allowed: set[int] = allowed) -> bool:
+            return index in (notes := lexicon.notes_with(split_words(text))) and notes <= allowed
+
+        text = _first_text(lexicon, index, rng, is_stale) if current else None
         if text is not None:
             yield QuestionDraft(text, tuple(sorted(current)))
+
+
+def _first_text(lexicon: Lexicon, index: int, rng: np.random.Generator, accept: Callable[[str], bool]) -> str | None:
+    """Return the first phrase or combination of rare words of a note that is accepted, or ``None``."""
+    forms = (_phrases, _rare_words)
+    texts = (text for number in rng.permutation(len(forms)) for text in forms[number](lexicon, index, rng))
+    return next(filter(accept, texts), None)
 
 
 def _successors(notes: Sequence[Note]) -> dict[int, set[int]]:
@@ -366,16 +378,6 @@ def _current_notes(index: int, successors: dict[int, set[int]]) -> tuple[set[int
     return {note for note in chain if note not in successors}, chain
 
 
-def _stale_text(lexicon: Lexicon, index: int, chain: set[int], rng: np.random.Generator) -> str | None:
-    forms = (_phrases, _rare_words)
-    for number in rng.permutation(len(forms)):
-        for text in forms[number](lexicon, index, rng):
-            notes = lexicon.notes_with(split_words(text))
-            if index in notes and notes <= {index} | chain:
-                return text
-    return None
-
-
 def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:
     """Yield phrases or rare words of notes of another collection that share few words with any note of ``lexicon``.
 
@@ -385,15 +387,14 @@ def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Ge
     >>> foreign = Lexicon([Note(content="The lighthouse keepers sing at dusk.")])
     >>> drafts = unanswerable_questions(Lexicon([Note(content="Green tea.")]), foreign, np.random.default_rng(0))
     >>> [(draft.text, draft.relevant) for draft in drafts]
-    [('lighthouse keepers sing at', ())]
+    [('the lighthouse keepers sing at', ())]
     """
     for index in shuffle_by_group(foreign.notes, rng):
         if not _is_foreign(lexicon, foreign.notes[index].content):
             continue
-        options = _exact_options(foreign, index, rng)
-        texts = [text for kind, text in options.items() if kind in ("phrase", "words") and _is_foreign(lexicon, text)]
-        if texts:
-            yield QuestionDraft(texts[int(rng.integers(len(texts)))], ())
+        text = _first_text(foreign, index, rng, lambda text: _is_foreign(lexicon, text))
+        if text is not None:
+            yield QuestionDraft(text, ())
 
 
 def _is_foreign(lexicon: Lexicon, text: str) -> bool:

@@ -14,8 +14,8 @@ import recollect
 from recollect import Note
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation import Collection, Dataset, Outcome, Question, System, evaluate, load_dataset
-from recollect.evaluation.lodging import UNDATED, open_collection
-from recollect.evaluation.running import default_cache_folder
+from recollect.evaluation.cache import default_cache_folder
+from recollect.evaluation.memories import UNDATED, temporary_memory
 from recollect.memory import Memory
 from recollect.retrieval import presets
 from recollect.retrieval.options import Mode
@@ -58,7 +58,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]
     return asked
 
 
-def test_every_question_is_put_to_every_system(tmp_path: Path) -> None:
+def test_evaluate_several_systems(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN)
     systems: list[System | str] = ["default", System("default", "bm25"), System("memini", name="theirs")]
     default, words, theirs = evaluate(dataset, systems, embedder="static", cache=tmp_path)
@@ -81,7 +81,7 @@ def test_every_question_is_put_to_every_system(tmp_path: Path) -> None:
     assert list(found.scores) == sorted(found.scores, reverse=True)
 
 
-def test_a_conversation_does_not_see_another(tmp_path: Path) -> None:
+def test_evaluate_isolates_collections(tmp_path: Path) -> None:
     (outcome,) = evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
     assert outcome.embedder == "none"
     found = outcome.rankings["conversation-2/q2"].ids
@@ -89,7 +89,7 @@ def test_a_conversation_does_not_see_another(tmp_path: Path) -> None:
     assert set(found) <= {"D1:1", "D1:2", "D1:3"}
 
 
-def test_an_evaluation_goes_on_where_it_was(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+def test_evaluate_resumes(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
     dataset = load_dataset(KITCHEN)
     model = Letters()
 
@@ -117,7 +117,7 @@ def test_an_evaluation_goes_on_where_it_was(tmp_path: Path, searches: list[tuple
 
 
 @pytest.mark.parametrize("change", ["preset", "mode", "depth", "embedder", "notes", "question", "date", "code"])
-def test_only_the_same_is_taken_over(
+def test_evaluate_reuses_only_matching_rankings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searches: list[tuple[str, dict[str, Any]]], change: str
 ) -> None:
     note = Note(id="n1", content="Prefers green tea.")
@@ -145,18 +145,16 @@ def test_only_the_same_is_taken_over(
         case "question":
             question = replace(question, text="what tea?")
         case "date":
-            question = replace(question, asked="2026-04-18")
+            question = replace(question, asked_at="2026-04-18")
         case _:
-            monkeypatch.setattr("recollect.evaluation.running.code_digest", lambda: "another")
+            monkeypatch.setattr("recollect.evaluation.runner.code_digest", lambda: "another")
     run()
     assert len(searches) == 4
 
 
-def test_time_is_counted_from_the_question_or_else_from_the_latest_note(
-    tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]
-) -> None:
+def test_evaluate_searches_as_of_the_question_date(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
     evaluate(load_dataset(HAYSTACKS), ["default"], embedder=None, cache=tmp_path)
-    assert [str(options.get("question_date", "")) for _, options in searches[::2]] == [
+    assert [str(options["question_date"] or "") for _, options in searches[::2]] == [
         "2023-06-01 10:00:00+00:00",
         "2023-07-10 19:30:00+00:00",
         "2023-06-01 10:00:00+00:00",
@@ -171,7 +169,7 @@ def test_time_is_counted_from_the_question_or_else_from_the_latest_note(
     }
 
 
-def test_questions_without_an_answer_are_asked_but_do_not_count_in_the_measures(tmp_path: Path) -> None:
+def test_evaluate_unanswerable_questions(tmp_path: Path) -> None:
     (outcome,) = evaluate(load_dataset(HAYSTACKS, pool=True), ["default"], embedder=None, cache=tmp_path)
     assert list(outcome.rankings) == ["a1", "a2"]
     assert [len(values) for values in outcome.values.values()] == [2] * len(outcome.values)
@@ -183,14 +181,14 @@ def test_questions_without_an_answer_are_asked_but_do_not_count_in_the_measures(
     }
 
 
-def test_notes_without_a_date_are_of_one_age() -> None:
+def test_temporary_memory_dates_notes() -> None:
     notes = (Note(id="n1", content="Tea."), Note(id="n2", content="Milk.", created_at=datetime(2024, 1, 1, tzinfo=UTC)))
-    with open_collection(Collection(id="home", notes=notes)) as memory:
+    with temporary_memory(Collection(id="home", notes=notes)) as (memory, _):
         dates = {note.id: note.created_at for note in memory.notes()}
     assert dates == {"n1": UNDATED, "n2": notes[1].created_at}
 
 
-def test_each_system_embeds_its_queries_itself_unless_told_otherwise(tmp_path: Path) -> None:
+def test_evaluate_cache_queries(tmp_path: Path) -> None:
     dataset = load_dataset(KITCHEN).sample(2)
     model = Letters()
     evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
@@ -209,9 +207,7 @@ def questions_alone(*asked: tuple[str, str]) -> Dataset:
     return Dataset(name="mine", collections=held, questions=tuple(questions))
 
 
-def test_questions_to_a_memory_of_ones_own_name_notes_by_id_or_path(
-    tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]
-) -> None:
+def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
     dataset = questions_alone(("green tea", "memory/tea.md"), ("flat white", "n2"))
     with recollect.open(tmp_path / "m.db", embedder=None) as memory:
         memory.add("Prefers green tea.", id="n1", path="memory/tea.md", namespace="work")
@@ -238,7 +234,7 @@ def test_questions_to_a_memory_of_ones_own_name_notes_by_id_or_path(
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_dataset_can_be_a_guest_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+def test_evaluate_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
     dataset = load_dataset(KITCHEN)
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         memory.add("Prefers green tea.", id="mine")
@@ -255,7 +251,7 @@ def test_a_dataset_can_be_a_guest_in_a_store(tmp_path: Path, searches: list[tupl
         assert sum(memory.stats().store.notes.values()) == 1
 
 
-def test_a_guest_leaves_when_something_goes_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluate_empties_the_store_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "search", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store=tmp_path / "home.db")
@@ -263,7 +259,7 @@ def test_a_guest_leaves_when_something_goes_wrong(tmp_path: Path, monkeypatch: p
         assert sum(memory.stats().store.notes.values()) == 0
 
 
-def test_a_store_of_another_model_takes_no_guests(tmp_path: Path) -> None:
+def test_evaluate_refuses_a_store_of_another_model(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         memory.add("Prefers green tea.", vector=[1.0, 0.0])
     with pytest.raises(ArgumentError, match="store: is searched with 'given', not with 'letters'; name an"):
@@ -272,7 +268,7 @@ def test_a_store_of_another_model_takes_no_guests(tmp_path: Path) -> None:
         assert memory.stats().store.vectors == {"given": 1}
 
 
-def test_a_store_is_for_notes_of_a_dataset(tmp_path: Path) -> None:
+def test_evaluate_store_errors(tmp_path: Path) -> None:
     with (
         recollect.open(tmp_path / "m.db", embedder=None) as memory,
         pytest.raises(ArgumentError, match="store: is for the notes of a dataset"),
@@ -282,7 +278,7 @@ def test_a_store_is_for_notes_of_a_dataset(tmp_path: Path) -> None:
         evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store="redis://here")
 
 
-def test_notes_and_a_memory_exclude_each_other(tmp_path: Path) -> None:
+def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="memory: mine has questions and no notes: name the memory"):
         evaluate(questions_alone(("tea", "n1")), ["default"], cache=tmp_path)
     with (
@@ -302,28 +298,28 @@ def test_notes_and_a_memory_exclude_each_other(tmp_path: Path) -> None:
         ("default", {}, "systems: must be a list"),
     ],
 )
-def test_what_cannot_be_evaluated(tmp_path: Path, systems: Any, options: dict[str, Any], said: str) -> None:
+def test_evaluate_argument_errors(tmp_path: Path, systems: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):
         evaluate(load_dataset(KITCHEN), systems, embedder=None, cache=tmp_path, **options)
 
 
-def test_a_namespace_is_that_of_the_memory_alone(tmp_path: Path) -> None:
+def test_evaluate_ignores_namespace_without_memory(tmp_path: Path) -> None:
     (outcome,) = evaluate(load_dataset(KITCHEN), ["default"], embedder=None, namespace="work", cache=tmp_path)
     assert outcome.mean("any@5") > 0.5
 
 
-def test_a_question_without_its_collection(tmp_path: Path) -> None:
+def test_evaluate_missing_collection(tmp_path: Path) -> None:
     asked = Question(id="q1", text="tea?", collection="nowhere", relevant={"n1": 1})
     with pytest.raises(ArgumentError, match="dataset: odd has no collection 'nowhere'"):
         evaluate(Dataset(name="odd", collections={}, questions=(asked,)), ["default"], cache=tmp_path)
 
 
-def test_without_questions_there_is_nothing_to_ask(tmp_path: Path) -> None:
+def test_evaluate_without_questions(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="dataset: empty has no questions"):
         evaluate(Dataset(name="empty", collections={}, questions=()), ["default"], cache=tmp_path)
 
 
-def test_what_was_done_without_is_told(tmp_path: Path) -> None:
+def test_evaluate_collects_warnings(tmp_path: Path) -> None:
     class Failing(Letters):
         def embed_query(self, query: str) -> Any:  # noqa: ARG002 (it fails before)
             raise OSError("model gone")
@@ -336,21 +332,21 @@ def test_what_was_done_without_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_system_that_needs_an_embedder_and_has_none(tmp_path: Path, mode: Mode) -> None:
-    with pytest.raises(ArgumentError, match=f"embedder: must not be none for default {mode}, or it would search by"):
+def test_evaluate_vector_modes_need_an_embedder(tmp_path: Path, mode: Mode) -> None:
+    with pytest.raises(ArgumentError, match=f"embedder: must not be none for default {mode}, which needs vector"):
         evaluate(load_dataset(KITCHEN), ["default", System("default", mode)], embedder=None, cache=tmp_path)
 
 
-def test_the_folder_is_a_part_of_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     assert default_cache_folder() == tmp_path / "evaluation"
     evaluate(load_dataset(KITCHEN).sample(1), ["default"], embedder=None)
-    (journal,) = (tmp_path / "evaluation" / "runs").iterdir()
-    assert journal.name.startswith("kitchen.default.")
+    (cache,) = (tmp_path / "evaluation" / "runs").iterdir()
+    assert cache.name.startswith("kitchen.default.")
 
     def homeless() -> Path:
         raise RuntimeError("no home")
 
-    monkeypatch.setattr("recollect.evaluation.running.cache_folder", homeless)
+    monkeypatch.setattr("recollect.evaluation.cache.cache_folder", homeless)
     with pytest.raises(RecollectError, match=r"no folder to keep vectors in \(no home\): set RECOLLECT_CACHE"):
         default_cache_folder()

@@ -11,7 +11,7 @@ from recollect.evaluation import load_dataset
 from tests.evaluation.samples import TALKS
 
 
-def test_each_conversation_is_a_collection_and_each_turn_a_note() -> None:
+def test_locomo_turns() -> None:
     dataset = load_dataset(TALKS)
     assert {name: len(held.notes) for name, held in dataset.collections.items()} == {"talk-1": 9, "conversation-2": 3}
     assert [note.id for note in dataset.collections["talk-1"].notes][-3:] == ["D2:03", "D10:1", "D10:2"]
@@ -28,7 +28,7 @@ def test_each_conversation_is_a_collection_and_each_turn_a_note() -> None:
     assert dataset.collections["talk-1"].notes[-1].created_at is None
 
 
-def test_evidence_is_understood_however_it_is_written() -> None:
+def test_locomo_evidence_forms() -> None:
     dataset = load_dataset(TALKS)
     assert {question.id: list(question.relevant) for question in dataset.questions} == {
         "talk-1/q1": ["D1:3", "D10:1"],
@@ -50,7 +50,7 @@ def test_evidence_is_understood_however_it_is_written() -> None:
     )
 
 
-def test_sessions_as_notes() -> None:
+def test_locomo_sessions() -> None:
     dataset = load_dataset(TALKS, level="session")
     assert dataset.name == "talks, sessions"
     first = dataset.collections["conversation-2"].notes[0]
@@ -91,7 +91,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], s
 
 
 @pytest.mark.parametrize("date", ["", "1:00 pm on 30 February, 2024", "1:00 pm on 3 Mai, 2024"])
-def test_a_date_that_is_none(tmp_path: Path, date: str) -> None:
+def test_locomo_invalid_date(tmp_path: Path, date: str) -> None:
     path = tmp_path / "undated.json"
     told = sample()
     told["conversation"]["session_1_date_time"] = date
@@ -100,7 +100,7 @@ def test_a_date_that_is_none(tmp_path: Path, date: str) -> None:
     assert note.created_at is None
 
 
-def test_turns_with_one_id_stay_two_notes(tmp_path: Path) -> None:
+def test_locomo_repeated_turn_ids(tmp_path: Path) -> None:
     said = [{"speaker": "Ilse", "dia_id": "D1:1", "text": text} for text in ("Tea?", "Milk?")]
     asked = [{"question": "tea?", "evidence": ["D1:1"], "category": "4"}]
     path = tmp_path / "talks.json"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import IngestError
-from recollect.evaluation.formats.files import field_of, lines_of, objects_in, read_json_file, text_of
+from recollect.evaluation.datasets.files import _read_json, get_field, get_text, read_lines, read_objects
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -14,11 +14,11 @@ def written(folder: Path, content: bytes) -> Path:
     return path
 
 
-def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> None:
+def test_blank_lines_and_byte_order_mark_are_skipped(tmp_path: Path) -> None:
     path = written(tmp_path, b'\xef\xbb\xbf{"a": 1}\n\n  \n{"a": 2}')
-    assert [row for _, row in objects_in(path)] == [{"a": 1}, {"a": 2}]
-    assert [number for number, _ in lines_of(path)] == [1, 4]
-    assert read_json_file(written(tmp_path, b"\xef\xbb\xbf[]")) == []
+    assert [row for _, row in read_objects(path)] == [{"a": 1}, {"a": 2}]
+    assert [number for number, _ in read_lines(path)] == [1, 4]
+    assert _read_json(written(tmp_path, b"\xef\xbb\xbf[]")) == []
 
 
 @pytest.mark.parametrize(
@@ -30,23 +30,23 @@ def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> No
         (b'{"a": "\xff"}', "rows.jsonl: is not UTF-8: invalid start byte at byte 7"),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+def test_read_objects_errors_name_the_line(tmp_path: Path, content: bytes, said: str) -> None:
     with pytest.raises(IngestError) as raised:
-        list(objects_in(written(tmp_path, content)))
+        list(read_objects(written(tmp_path, content)))
     assert said in str(raised.value)
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
-def test_a_file_that_is_not_json(tmp_path: Path, content: bytes) -> None:
+def test_invalid_json_file(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(IngestError, match="rows.jsonl: is not "):
-        read_json_file(written(tmp_path, content))
+        _read_json(written(tmp_path, content))
 
 
-def test_a_field_must_be_there_and_of_its_kind() -> None:
-    assert text_of({"_id": 7}, "_id", "here") == "7"
+def test_get_field_errors() -> None:
+    assert get_text({"_id": 7}, "_id", "here") == "7"
     with pytest.raises(IngestError, match="here: 'text' is missing"):
-        text_of({}, "text", "here")
+        get_text({}, "text", "here")
     with pytest.raises(IngestError, match="here: 'text' cannot be list"):
-        text_of({"text": []}, "text", "here")
+        get_text({"text": []}, "text", "here")
     with pytest.raises(IngestError, match="here: must be an object in braces, got int"):
-        field_of(3, "text", str, "here")
+        get_field(3, "text", str, "here")

@@ -12,7 +12,7 @@ from recollect.evaluation import load_dataset
 from tests.evaluation.samples import HAYSTACKS
 
 
-def test_each_question_has_its_haystack_and_its_date() -> None:
+def test_longmemeval_haystacks() -> None:
     dataset = load_dataset(HAYSTACKS)
     assert {name: [note.id for note in held.notes] for name, held in dataset.collections.items()} == {
         "a1": ["s1", "s2", "s3"],
@@ -20,7 +20,7 @@ def test_each_question_has_its_haystack_and_its_date() -> None:
         "a3_abs": ["s1", "s2"],
         "a4_abs": ["s2", "s3"],
     }
-    assert [(question.id, list(question.relevant), question.asked) for question in dataset.questions] == [
+    assert [(question.id, list(question.relevant), question.asked_at) for question in dataset.questions] == [
         ("a1", ["s2"], "2023/06/01 (Thu) 10:00"),
         ("a2", ["r1", "r2"], "2023/07/10 (Mon) 19:30"),
         ("a3_abs", [], "2023/06/01 (Thu) 10:00"),
@@ -37,7 +37,7 @@ def test_each_question_has_its_haystack_and_its_date() -> None:
     assert bike.created_at.isoformat() == "2023-05-20T02:21:00+00:00"
 
 
-def test_turns_where_they_are_marked() -> None:
+def test_longmemeval_turns() -> None:
     dataset = load_dataset(HAYSTACKS, level="turn")
     assert dataset.name == "haystacks, turns"
     assert [list(question.relevant) for question in dataset.questions] == [
@@ -51,7 +51,7 @@ def test_turns_where_they_are_marked() -> None:
     assert dataset.collections["a3_abs"].notes[-1].created_at is None
 
 
-def test_questions_without_an_answer_are_a_stratum() -> None:
+def test_longmemeval_unanswerable() -> None:
     dataset = load_dataset(HAYSTACKS)
     assert [question.id for question in dataset.answerable] == ["a1", "a2"]
     assert [(question.id, question.strata) for question in dataset.unanswerable] == [
@@ -60,13 +60,13 @@ def test_questions_without_an_answer_are_a_stratum() -> None:
     ]
 
 
-def test_pooled_sessions_are_one_collection_and_each_is_there_once() -> None:
+def test_longmemeval_pool() -> None:
     dataset = load_dataset(HAYSTACKS, pool=True)
     assert dataset.name == "haystacks, pooled"
     assert {name: [note.id for note in held.notes] for name, held in dataset.collections.items()} == {
         "haystacks": ["s1", "s2", "s3", "r1", "r2", "s3#2"]
     }
-    assert [(question.collection, list(question.relevant), question.asked) for question in dataset.questions] == [
+    assert [(question.collection, list(question.relevant), question.asked_at) for question in dataset.questions] == [
         ("haystacks", ["s2"], "2023/06/01 (Thu) 10:00"),
         ("haystacks", ["r1", "r2"], "2023/07/10 (Mon) 19:30"),
         ("haystacks", [], "2023/06/01 (Thu) 10:00"),
@@ -81,7 +81,7 @@ def test_pooled_sessions_are_one_collection_and_each_is_there_once() -> None:
     assert bike.created_at.isoformat() == "2023-05-20T02:21:00+00:00"
 
 
-def test_pooled_turns_have_session_position_and_date() -> None:
+def test_longmemeval_pooled_turns() -> None:
     dataset = load_dataset(HAYSTACKS, level="turn", pool=True)
     assert dataset.name == "haystacks, pooled, turns"
     (pooled,) = dataset.collections.values()
@@ -95,7 +95,7 @@ def test_pooled_turns_have_session_position_and_date() -> None:
     assert [list(question.relevant) for question in dataset.answerable] == [["s2:1"], ["r1:1", "r2:1"]]
 
 
-def test_a_turn_answers_only_the_question_in_whose_haystack_it_is_marked(tmp_path: Path) -> None:
+def test_longmemeval_turn_relevance(tmp_path: Path) -> None:
     marked = [[{"role": "user", "content": "Tea.", "has_answer": True}]]
     plain = [[{"role": "user", "content": "Tea."}]]
     samples = [haystack(haystack_sessions=marked), haystack(question_id="b", haystack_sessions=plain)]
@@ -104,7 +104,7 @@ def test_a_turn_answers_only_the_question_in_whose_haystack_it_is_marked(tmp_pat
     assert (dataset.notes, dataset.remarks[0]) == (1, "1 question without an answer in the haystack left out")
 
 
-def test_a_question_whose_answer_is_not_there_is_left_out_with_its_haystack(tmp_path: Path) -> None:
+def test_longmemeval_question_without_answer(tmp_path: Path) -> None:
     dataset = loaded(tmp_path, haystack(), haystack(question_id="b", answer_session_ids=[]))
     assert (list(dataset.collections), dataset.remarks[0]) == (
         ["a"],
@@ -129,16 +129,16 @@ def loaded(folder: Path, *samples: dict[str, Any], level: str | None = None, poo
     return load_dataset(path, level=level, pool=pool)
 
 
-def test_what_need_not_be_there(tmp_path: Path) -> None:
+def test_longmemeval_optional_fields(tmp_path: Path) -> None:
     (question,) = loaded(tmp_path, haystack()).questions
-    assert (question.strata, question.asked) == ((), "")
+    assert (question.strata, question.asked_at) == ((), "")
 
 
 @pytest.mark.parametrize(
     ("samples", "said"),
     [
         ([haystack(), haystack()], "question 2: the question_id 'a' was there before"),
-        ([haystack(haystack_dates=[])], "question 1: 1 sessions, 1 ids and 0 dates; there must be as many of each"),
+        ([haystack(haystack_dates=[])], "question 1: 1 sessions, 1 ids and 0 dates; their numbers must be equal"),
         ([haystack(haystack_dates=["in May"])], "question 1: haystack_dates: must be an ISO-8601"),
         ([haystack(haystack_sessions=["Tea."])], "question 1: 'session' cannot be str"),
         ([haystack(haystack_sessions=[[{"role": "user"}]])], "question 1, session s1: 'content' is missing"),
@@ -150,6 +150,6 @@ def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], s
         loaded(tmp_path, *samples)
 
 
-def test_turns_that_nobody_marked_cannot_be_judged(tmp_path: Path) -> None:
+def test_longmemeval_unmarked_turns(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="level: must be session: no turn in .* is marked with has_answer"):
         loaded(tmp_path, haystack(), level="turn")

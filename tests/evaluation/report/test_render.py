@@ -8,13 +8,13 @@ from threading import Event, Thread
 
 import pytest
 
-from recollect.evaluation.report.saving import replace_text
+from recollect.evaluation.report.render import _replace_file
 
 
-def test_who_reads_meanwhile_finds_the_old_or_the_new_and_never_half(tmp_path: Path) -> None:
+def test_reports_are_replaced_atomically(tmp_path: Path) -> None:
     path = tmp_path / "study.html"
     texts = {letter * 1_000_000 for letter in "ab"}
-    replace_text(path, "a" * 1_000_000)
+    _replace_file(path, "a" * 1_000_000)
     seen, stop = set(), Event()
 
     def read() -> None:
@@ -26,7 +26,7 @@ def test_who_reads_meanwhile_finds_the_old_or_the_new_and_never_half(tmp_path: P
     try:
         for _ in range(20):
             for text in sorted(texts):
-                replace_text(path, text)
+                _replace_file(path, text)
     finally:
         stop.set()
         reader.join()
@@ -34,29 +34,29 @@ def test_who_reads_meanwhile_finds_the_old_or_the_new_and_never_half(tmp_path: P
     assert [each.name for each in tmp_path.iterdir()] == ["study.html"]
 
 
-def test_who_may_read_it_stays_the_same(tmp_path: Path) -> None:
+def test_replacing_keeps_permissions(tmp_path: Path) -> None:
     path = tmp_path / "study.html"
-    replace_text(path, "old")
+    _replace_file(path, "old")
     (tmp_path / "other").touch()
     assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
     path.chmod(0o600)
-    replace_text(path, "new")
+    _replace_file(path, "new")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_link_stays_one(tmp_path: Path) -> None:
+def test_replacing_keeps_symbolic_links(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "study.html"
     link.symlink_to(tmp_path / "elsewhere" / "study.html")
-    replace_text(link, "tea")
+    _replace_file(link, "tea")
     assert link.is_symlink()
     assert (tmp_path / "elsewhere" / "study.html").read_text() == "tea"
 
 
-def test_what_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "study.html").mkdir()
     with pytest.raises(OSError, match=r"study\.html"):
-        replace_text(tmp_path / "study.html", "tea")
+        _replace_file(tmp_path / "study.html", "tea")
     with pytest.raises(UnicodeEncodeError):
-        replace_text(tmp_path / "other.html", "half a character: \ud800")
+        _replace_file(tmp_path / "other.html", "half a character: \ud800")
     assert [each.name for each in tmp_path.iterdir()] == ["study.html"]

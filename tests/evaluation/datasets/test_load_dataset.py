@@ -10,7 +10,7 @@ from recollect.evaluation import load_dataset
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
 
-def test_formats_are_seen_or_named() -> None:
+def test_load_dataset_detects_formats() -> None:
     for path, name in ((KITCHEN, "beir"), (TALKS, "locomo"), (HAYSTACKS, "longmemeval")):
         assert load_dataset(path) == load_dataset(str(path), format=name)
 
@@ -20,19 +20,19 @@ def test_formats_are_seen_or_named() -> None:
     [
         (KITCHEN, {"format": "csv"}, "format: must be one of beir, locomo, longmemeval"),
         (KITCHEN, {"level": "word"}, "level: must be one of turn, session"),
-        (KITCHEN, {"pool": True}, "pool: is for LongMemEval"),
-        (TALKS, {"pool": True}, "pool: is for LongMemEval"),
+        (KITCHEN, {"pool": True}, "pool: is for longmemeval; leave it out for "),
+        (TALKS, {"pool": True}, "pool: is for longmemeval; leave it out for "),
         (KITCHEN / "nowhere", {}, "dataset: there is no "),
         (KITCHEN / "qrels", {}, "is no BEIR folder: there is no queries.jsonl in it"),
-        (KITCHEN, {"format": "locomo"}, "is a folder; locomo is a JSON file"),
+        (KITCHEN, {"format": "locomo"}, "is a folder; LoCoMo and LongMemEval are JSON files"),
     ],
 )
-def test_what_cannot_be_read(path: Path, options: dict[str, Any], said: str) -> None:
+def test_load_dataset_errors(path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):
         load_dataset(path, **options)
 
 
-def test_a_file_of_something_else(tmp_path: Path) -> None:
+def test_load_dataset_unknown_json(tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_text("{}")
     with pytest.raises(IngestError, match="must be a list of objects"):
@@ -42,7 +42,7 @@ def test_a_file_of_something_else(tmp_path: Path) -> None:
         load_dataset(path)
 
 
-def test_without_questions_there_is_nothing_to_judge(tmp_path: Path) -> None:
+def test_load_dataset_without_questions(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.write_text("[]")
     with pytest.raises(ArgumentError, match=r"has no question that could be judged$"):

@@ -14,8 +14,7 @@ import recollect
 from recollect import Memory, Note, presets
 from recollect.embedders import FunctionEmbedder
 from recollect.errors import ArgumentError
-from recollect.evaluation import Collection, Dataset, Question
-from recollect.evaluation.tuning import open_scorer, search_space, tune
+from recollect.evaluation import Collection, Dataset, Question, open_scorer, search_space, tune
 
 DEFAULT = presets()["default"]
 TOPICS = "amber basalt cedar denim ember fjord gravel hazel indigo jasper kelp lemon".split()
@@ -55,28 +54,28 @@ def misled(collections: int = 1) -> Dataset:
     return Dataset(name="misled", collections=made, questions=tuple(questions))
 
 
-def test_where_meaning_is_right_it_is_told_to_count_more(tmp_path: Path) -> None:
+def test_tune_raises_the_weight_of_the_better_leg(tmp_path: Path) -> None:
     dataset = misled()
     wordy = replace(
         DEFAULT, fusion=DEFAULT.fusion.changed({"weights": {"lexical": 0.6, "vector": 0.4}, "deviations": 0.0})
     )
     legs = search_space(wordy)[:1]
-    with open_scorer(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as judge:
-        before = judge(wordy)
-        found = tune(judge, wordy, space=legs)
-        after = judge(found.chosen)
+    with open_scorer(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as scorer:
+        before = scorer(wordy)
+        found = tune(scorer, wordy, space=legs)
+        after = scorer(found.chosen)
     assert found.chosen.fusion.weights["vector"] > wordy.fusion.weights["vector"]
     assert found.recommended
     assert after.mean() == 1.0 > before.mean()
     assert found.before == pytest.approx(before.mean())
     assert found.gain.mean == pytest.approx(1.0 - before.mean())
-    assert not judge.warnings
+    assert not scorer.warnings
 
 
-def test_collections_do_not_see_each_other_and_values_are_in_the_datasets_order(tmp_path: Path) -> None:
+def test_scorer_isolates_collections_and_keeps_order(tmp_path: Path) -> None:
     dataset = misled(collections=3)
-    with open_scorer(dataset, measure="any@1", mode="semantic", embedder=TOPIC, cache=tmp_path) as judge:
-        assert judge(DEFAULT).tolist() == [1.0] * 72
+    with open_scorer(dataset, measure="any@1", mode="semantic", embedder=TOPIC, cache=tmp_path) as scorer:
+        assert scorer(DEFAULT).tolist() == [1.0] * 72
     shuffled = Dataset(
         name="shuffled",
         collections={
@@ -91,12 +90,12 @@ def test_collections_do_not_see_each_other_and_values_are_in_the_datasets_order(
         ),
     )
     told: list[tuple[int, int, str]] = []
-    with open_scorer(shuffled, measure="mrr", embedder=None, progress=lambda *now: told.append(now)) as judge:
-        assert judge(DEFAULT).tolist() == [1.0, 0.0, 0.0, 1.0]
+    with open_scorer(shuffled, measure="mrr", embedder=None, progress=lambda *now: told.append(now)) as scorer:
+        assert scorer(DEFAULT).tolist() == [1.0, 0.0, 0.0, 1.0]
     assert told == [(1, 3, "work"), (3, 3, "home")]
 
 
-def test_queries_are_embedded_once(tmp_path: Path) -> None:
+def test_scorer_embeds_queries_once(tmp_path: Path) -> None:
     seen: list[str] = []
 
     def watched(texts: list[str]) -> Any:
@@ -104,25 +103,27 @@ def test_queries_are_embedded_once(tmp_path: Path) -> None:
         return by_topic(texts)
 
     embedder = FunctionEmbedder(watched, name="topics", dimension=len(TOPICS), query_cache=0)
-    with open_scorer(misled(), embedder=embedder, cache=tmp_path) as judge:
-        judge(DEFAULT)
+    with open_scorer(misled(), embedder=embedder, cache=tmp_path) as scorer:
+        scorer(DEFAULT)
         once = len(seen)
-        judge(presets()["memini"])
+        scorer(presets()["memini"])
         assert once == len(seen) == len(set(seen))
 
 
-def test_time_is_counted_from_the_question_or_the_latest_note() -> None:
+def test_scorer_searches_as_of_the_question_date() -> None:
     notes = (
         Note(id="old", content="tea party", created_at=datetime(2024, 3, 1, tzinfo=UTC)),
         Note(id="new", content="tea party!", created_at=datetime(2024, 3, 20, tzinfo=UTC)),
     )
     asked = [
-        Question(id="q1", text="tea party three weeks ago", collection="home", relevant={"old": 1}, asked="2024-03-22"),
+        Question(
+            id="q1", text="tea party three weeks ago", collection="home", relevant={"old": 1}, asked_at="2024-03-22"
+        ),
         Question(id="q2", text="tea party yesterday", collection="home", relevant={"new": 1}),
     ]
     dataset = Dataset(name="dated", collections={"home": Collection(id="home", notes=notes)}, questions=tuple(asked))
-    with open_scorer(dataset, measure="mrr", embedder=None) as judge:
-        assert judge(presets()["memini"]).tolist() == [1.0, 1.0]
+    with open_scorer(dataset, measure="mrr", embedder=None) as scorer:
+        assert scorer(presets()["memini"]).tolist() == [1.0, 1.0]
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def memory(tmp_path: Path) -> Any:
         yield memory
 
 
-def test_questions_to_a_memory_of_ones_own(memory: Memory, tmp_path: Path) -> None:
+def test_scorer_searches_a_given_memory(memory: Memory, tmp_path: Path) -> None:
     asked = (
         Question(id="q1", text="tea", collection="default", relevant={"n1": 1}),
         Question(id="q2", text="tea", collection="default", relevant={"tea.md": 1}),
@@ -141,26 +142,26 @@ def test_questions_to_a_memory_of_ones_own(memory: Memory, tmp_path: Path) -> No
     )
     empty = {"default": Collection(id="default", notes=())}
     dataset = Dataset(name="mine", collections=empty, questions=asked[1:])
-    with open_scorer(dataset, measure="mrr", memory=memory) as judge:
-        assert judge(DEFAULT).tolist() == [1.0, 0.0]
-    with open_scorer(dataset, measure="mrr", memory=memory, namespace="work") as judge:
-        assert judge(DEFAULT).tolist() == [0.0, 1.0]
-    with open_scorer(Dataset(name="mine", collections=empty, questions=asked[:1]), memory=memory) as judge:
-        assert judge(DEFAULT).tolist() == [1.0]
+    with open_scorer(dataset, measure="mrr", memory=memory) as scorer:
+        assert scorer(DEFAULT).tolist() == [1.0, 0.0]
+    with open_scorer(dataset, measure="mrr", memory=memory, namespace="work") as scorer:
+        assert scorer(DEFAULT).tolist() == [0.0, 1.0]
+    with open_scorer(Dataset(name="mine", collections=empty, questions=asked[:1]), memory=memory) as scorer:
+        assert scorer(DEFAULT).tolist() == [1.0]
     memory.close()  # what was read would be written down now
     with recollect.open(tmp_path / "memory.db", embedder=None) as again:
         (note,) = again.notes()
         assert str(note.last_accessed_at) == "2024-01-01 00:00:00+00:00"
 
 
-def test_a_dataset_without_notes_needs_a_memory() -> None:
+def test_scorer_needs_notes_or_a_memory() -> None:
     asked = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
     dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
     with pytest.raises(ArgumentError, match="mine has questions and no notes"), open_scorer(dataset):
         pass
 
 
-def test_progress_is_reported_while_the_notes_of_a_collection_are_stored(tmp_path: Path) -> None:
+def test_scorer_reports_progress(tmp_path: Path) -> None:
     notes = tuple(Note(id=f"n{place}", content=f"code{place}") for place in range(130))
     asked = Question(id="q1", text="code7", collection="home", relevant={"n7": 1})
     dataset = Dataset(name="one", collections={"home": Collection(id="home", notes=notes)}, questions=(asked,))
@@ -172,15 +173,15 @@ def test_progress_is_reported_while_the_notes_of_a_collection_are_stored(tmp_pat
         assert told == [64, 128, 130]
 
 
-def test_what_searches_do_without_is_told(tmp_path: Path) -> None:
+def test_scorer_collects_warnings(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("green tea", id="n1")
     asked = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
     dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
     with (
         recollect.open(tmp_path / "memory.db", embedder=TOPIC) as memory,
-        open_scorer(dataset, measure="mrr", memory=memory) as judge,
+        open_scorer(dataset, measure="mrr", memory=memory) as scorer,
     ):
-        assert judge(DEFAULT).tolist() == judge(presets()["memini"]).tolist() == [1.0]
-    (warning,) = judge.warnings
+        assert scorer(DEFAULT).tolist() == scorer(presets()["memini"]).tolist() == [1.0]
+    (warning,) = scorer.warnings
     assert warning.startswith("no note has a vector yet")
