@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH, ENGLISH
 from recollect.stores import tokens
 from recollect.stores.tokens import BREAK
 

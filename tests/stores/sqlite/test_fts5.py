@@ -18,7 +18,7 @@ from recollect.query import (
     parse,
     with_dates,
 )
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.sqlite.fts5 import render_fts5
 from tests.stores.sqlite.fts5_table import Fts5Table
 from tests.strategies import ENGINE_EXAMPLES, query_text
@@ -123,7 +123,7 @@ def test_dates_match_both_spellings() -> None:
         assert table.search(render_fts5(parse(text), reading)) == {"on 2026/04/04 we met", "2026-04-04: met"}
 
 
-READINGS: Sequence[Reading] = ("strict", "literal")
+READINGS: Sequence[Semantics] = ("strict", "literal")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.base import Edge, Model, ModelChangedError
 from recollect.stores.postgres import names, nearest, neighbourhood, revisions, searching, supersession, vocabulary
 from recollect.stores.postgres.connections import Connections, Transaction
@@ -47,7 +47,7 @@ class PostgresIndex:
         return active[1] if active else None
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
 
@@ -146,7 +146,7 @@ class PostgresIndex:
         return self._connections.read(work, namespace=namespace)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
 

@@ -15,7 +15,7 @@ from recollect import clock
 from recollect.errors import NoteNotFoundError
 from recollect.model import Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
 from recollect.query import Query
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.backups import appearing
 from recollect.stores.base import (
     DocumentRecord,
@@ -234,7 +234,7 @@ class SQLiteStore:
             return active[1], embedding.vectors_of(connection, active, notes)
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
         with self._reading() as connection:
@@ -322,7 +322,7 @@ class SQLiteStore:
             return search.similarities(connection, home, active, unit_query(vector, active[1]), ids)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
         with self._reading() as connection:
