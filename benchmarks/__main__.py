@@ -30,6 +30,7 @@ RATIOS = {
 PROGRAMS = {
     "peers": "latency, recall, ingest throughput and memory beside other search engines",
     "stores": "the SQLite and PostgreSQL stores on the same notes",
+    "checkouts": "the speed of two checkouts in interleaved rounds, with intervals of the ratios",
     "code_metrics": "lines and files of src/recollect, and the files that one search and one add pass",
     "capacity": "tables and a growth model from what `stores` measured",
     "pgvector": "recall and latency of PostgreSQL's vector index",

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(folder: Path, queries: list[str], given: argparse.Namespace) -> dict[str, float]:
     options = ["--port", "0", "--db", folder / "memory.db", "--embedder", given.embedder]
     command = [sys.executable, "-m", "recollect", "serve", *options]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 (our own)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert server.stdout
     try:
         found = re.search(rb" at (http://\S+?),", server.stdout.readline())

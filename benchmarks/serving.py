@@ -94,14 +94,14 @@ def _measure(wrk: str, folder: Path, queries: list[str], given: argparse.Namespa
         given.embedder,
         str(given.searches or 0),
     ]
-    server = subprocess.Popen([*command, account], stdout=subprocess.PIPE)  # noqa: S603 (our own)
+    server = subprocess.Popen([*command, account], stdout=subprocess.PIPE)
     assert server.stdout
     try:
         found = re.search(rb" at (http://\S+?),", server.stdout.readline())
         assert found, "the server did not start"
         url = found[1].decode()
         before = _parts(url)
-        asked = subprocess.run(  # noqa: S603 (as above)
+        asked = subprocess.run(
             [
                 wrk,
                 f"-t{min(2, given.connections)}",

@@ -131,7 +131,7 @@ with recollect.open(sys.argv[1], embedder=None) as memory:
 
 
 def _fresh_process(folder: Path) -> Iterator[Comparison]:
-    done = subprocess.run(  # noqa: S603 (our own interpreter and code)
+    done = subprocess.run(
         [sys.executable, "-c", _FIRST_SEARCH, str(folder / "memory.db"), str(DIMENSION)],
         check=True,
         capture_output=True,

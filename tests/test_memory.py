@@ -19,6 +19,7 @@ from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
 from recollect.exchange import line_of
 from recollect.model import NOTE_FIELDS
+from recollect.retrieval.options import Mode
 from recollect.sample import sample_notes, sample_queries
 from recollect.stores import open_store
 from tests.embedders.test_selection import without
@@ -166,7 +167,7 @@ class TestSearching:
         assert paths(memory.search("oolong", mode="semantic"))[0] == "tea.md"
         assert memory.search("oolong", mode="hybrid").trace.mode == "hybrid"
         with pytest.raises(ArgumentError, match="^mode: must be one of auto, hybrid, bm25, semantic"):
-            memory.search("oolong", mode="fuzzy")
+            memory.search("oolong", mode="fuzzy")  # type: ignore[arg-type]
 
     def test_filters(self, memory: Memory) -> None:
         assert paths(memory.search("frame", filters={"tags": ["drinks"]})) == ["tea.md"]
@@ -511,7 +512,7 @@ def test_importance_counts_in_the_presets_that_its_description_names(path: Path)
 
 class TestIngesting:
     @pytest.mark.parametrize("mode", ["bm25", "auto"])
-    def test_a_person_is_found_by_an_alias_and_by_a_field(self, memory: Memory, tmp_path: Path, mode: str) -> None:
+    def test_a_person_is_found_by_an_alias_and_by_a_field(self, memory: Memory, tmp_path: Path, mode: Mode) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "rao.md").write_text(

@@ -14,9 +14,9 @@ SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
         IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
-        RerankerError Retrieval SearchResult SecretFoundError ServerError Step StoreBusyError StoreDamagedError
-        StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace __version__ copy open
-        open_async presets
+        RerankerError Retrieval SearchOptions SearchResult SecretFoundError ServerError Step StoreBusyError
+        StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace
+        __version__ copy open open_async presets
         client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores
     """,
     "recollect.client": "AsyncClient RemoteResult",
@@ -47,7 +47,7 @@ SURFACE = {
     """,
     "recollect.retrieval": """
         Attempt Context ContextRules FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules
-        Retrieval SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
+        Retrieval SearchOptions SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
     """,
     "recollect.evaluation": """
         CachingEmbedder Collection Comparison ComparisonResult Dataset Difference Interval MEASURES Outcome Parameter

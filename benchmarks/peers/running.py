@@ -145,7 +145,7 @@ def _answered(step: str, task: Task, folder: Path, progress: Progress) -> dict[s
     command = [sys.executable, "-m", "benchmarks.peers.worker", step, str(asked), str(answered)]
     with (
         log.open("w", encoding="utf-8") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,  # noqa: S603 (this Python)
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
     ):
         for line in process.stdout or ():
             if line.startswith(SIGN):

@@ -22,6 +22,7 @@ from recollect.embedders import Embedder, embedder_from
 from recollect.evaluation import CachingEmbedder, Dataset, exact_tokens, load_dataset, open_collection
 from recollect.evaluation.running import default_cache_folder
 from recollect.memory import Memory
+from recollect.retrieval.options import Mode
 from recollect.sample import sample_notes
 
 __all__ = ["Found", "look_up", "main", "shares"]
@@ -39,7 +40,7 @@ class Found(NamedTuple):
 
 
 def look_up(
-    memory: Memory, limit: int | None = None, *, preset: str = "default", mode: str = "auto", seed: int = 0
+    memory: Memory, limit: int | None = None, *, preset: str = "default", mode: Mode = "auto", seed: int = 0
 ) -> list[Found]:
     """Search for each token that exactly one note of a memory holds, or for ``limit`` of them."""
     notes = list(memory.notes())

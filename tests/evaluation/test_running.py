@@ -18,6 +18,7 @@ from recollect.evaluation.lodging import UNDATED, open_collection
 from recollect.evaluation.running import default_cache_folder
 from recollect.memory import Memory
 from recollect.retrieval import presets
+from recollect.retrieval.options import Mode
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
 
@@ -335,7 +336,7 @@ def test_what_was_done_without_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_system_that_needs_an_embedder_and_has_none(tmp_path: Path, mode: str) -> None:
+def test_a_system_that_needs_an_embedder_and_has_none(tmp_path: Path, mode: Mode) -> None:
     with pytest.raises(ArgumentError, match=f"embedder: must not be none for default {mode}, or it would search by"):
         evaluate(load_dataset(KITCHEN), ["default", System("default", mode)], embedder=None, cache=tmp_path)
 

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import Document, Draft, Link, WriteCounts, embedding_text
-from recollect.stores.base import Model, VectorsMissingError, digest
+from recollect.stores.base import Model, digest
 from recollect.stores.batches import Batch, Plan, Tables
 from recollect.stores.rows import NoteRow
 
@@ -131,9 +131,8 @@ def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
     plan = write(held, {"id": "a", "content": "tea"}, model=TINY)
     assert [(each.note, each.digest) for each in plan.vectors] == [(1, digest(embedding_text("", "", "tea")))]
     assert write(held, {"id": "a", "importance": 1.0, "content": "tea"}, model=TINY).vectors == []
-    with pytest.raises(VectorsMissingError) as lacking:
-        write(held, {"id": "a", "title": "Tea"}, model=TINY)
-    assert list(lacking.value.texts) == [embedding_text("Tea", "", "tea")]
+    plan = write(held, {"id": "a", "title": "Tea"}, model=TINY)
+    assert [(note.key, note.text) for note in plan.pending] == [(1, embedding_text("Tea", "", "tea"))]
     held.active = TINY
     with pytest.raises(ArgumentError, match="makes vectors of 3 numbers; those of tiny in this memory have 2"):
         write(held, {"id": "a", "content": "milk"}, model=Model("tiny", 3))

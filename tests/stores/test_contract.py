@@ -21,7 +21,7 @@ from recollect.query.expressions import Reading
 from recollect.retrieval.matching import sought
 from recollect.retrieval.rarity import Rarity
 from recollect.retrieval.substitution import substitute
-from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store, VectorsMissingError, digest
+from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store, digest
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -29,7 +29,7 @@ TINY = Model("tiny", 3)
 
 
 def put(store: Store, *notes: str | dict[str, Any] | Note, **options: Any) -> list[Note]:
-    return store.write([draft_of(note) for note in notes], **options)
+    return store.write([draft_of(note) for note in notes], **options).notes
 
 
 def words(store: Store, query: str, limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
@@ -136,7 +136,7 @@ class TestWriting:
 
     def test_a_draft_may_say_that_a_note_was_never_read(self, store: Store) -> None:
         put(store, {"id": "tea", "content": "green", "last_accessed_at": "2026-04-18"})
-        (note,) = store.write([{"id": "tea", "last_accessed_at": None}])
+        ((note,), _) = store.write([{"id": "tea", "last_accessed_at": None}])
         assert note.last_accessed_at is None
         assert store.get(["tea"], namespace=HOME) == [note]
 
@@ -873,16 +873,39 @@ class TestSimilarWords:
 
 
 class TestEmbedding:
-    def test_what_has_no_vector_is_named_and_nothing_is_written(self, store: Store) -> None:
-        with pytest.raises(VectorsMissingError) as missing:
-            put(store, {"title": "Tea", "content": "green"}, "oolong", "oolong", model=TINY)
-        assert missing.value.texts == ["Tea\ngreen", "oolong"]
+    def test_texts_to_embed_lists_each_text_once(self, store: Store) -> None:
+        drafts = [draft_of(note) for note in ({"title": "Tea", "content": "green"}, "oolong", "oolong")]
+        texts = store.texts_to_embed(drafts, model=TINY)
+        assert texts == ["Tea\ngreen", "oolong"]
         assert list(store.notes()) == []
-        assert store.model is None
-        vectors = {digest(text): np.ones(3, np.float32) for text in missing.value.texts}
-        put(store, {"title": "Tea", "content": "green"}, "oolong", "oolong", model=TINY, vectors=vectors)
+        vectors = {digest(text): np.ones(3, np.float32) for text in texts}
+        assert store.write(drafts, model=TINY, vectors=vectors).pending == []
         assert store.model == TINY
         assert store.stats().vectors == {"tiny": 3}
+
+    def test_texts_to_embed_skips_unchanged_texts_and_own_vectors(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "a", "title": "T", "content": "x", "vector": [1, 0, 0]}, model=TINY)
+        put(store, {"id": "2", "path": "b", "content": "y", "namespace": "alice"})
+
+        def texts(*drafts: dict[str, Any]) -> list[str]:
+            return list(store.texts_to_embed([draft_of(draft) for draft in drafts], model=TINY))
+
+        assert texts({"path": "a", "content": "x"}, {"id": "1", "importance": 1}, {"id": "3", "content": "w"}) == ["w"]
+        assert texts({"path": "a", "summary": "S"}, {"id": "1", "summary": "S2"}) == ["T\nS2\nx"]
+        assert texts({"path": "a", "summary": "S", "vector": [1, 0, 0]}, {"id": "1", "importance": 1}) == []
+        assert texts({"id": "new", "path": "n", "content": "one"}, {"path": "n", "content": "two"}) == ["two"]
+        assert texts({"path": "b", "importance": 1, "namespace": "alice"}) == ["y"]
+        assert texts({"path": "b", "content": "z", "namespace": "nobody"}) == ["z"]
+
+    def test_a_note_without_its_vector_is_written_and_pending(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
+        notes, pending = store.write([draft_of({"path": "a", "title": "Tea"})], model=TINY)
+        assert [note.title for note in notes] == ["Tea"]
+        assert [note.text for note in pending] == ["Tea\ngreen"]
+        assert nearest(store, [1, 0, 0]) == []
+        assert [note.text for note in store.pending(TINY, 10)] == ["Tea\ngreen"]
+        assert store.embed(TINY, [(pending[0], np.array([0, 1, 0], np.float32))]) == 1
+        assert nearest(store, [0, 1, 0]) == ["a"]
 
     def test_a_model_that_changes_its_dimension_is_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0, 0]}, model=TINY)
@@ -892,11 +915,10 @@ class TestEmbedding:
             put(store, {"path": "b", "content": "2", "vector": [1, 0]}, model=Model("tiny", 2))
         assert len(list(store.notes())) == 1
 
-    def test_an_unchanged_text_needs_no_new_vector(self, store: Store) -> None:
+    def test_an_unchanged_text_keeps_its_vector(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
-        put(store, {"path": "a", "content": "green", "tags": ["x"], "importance": 1}, model=TINY)
-        with pytest.raises(VectorsMissingError):
-            put(store, {"path": "a", "title": "now with a title"}, model=TINY)
+        unchanged = draft_of({"path": "a", "content": "green", "tags": ["x"], "importance": 1})
+        assert store.write([unchanged], model=TINY).pending == []
         assert nearest(store, [1, 0, 0]) == ["a"]
 
     def test_a_changed_text_loses_its_vector(self, store: Store) -> None:
@@ -1505,7 +1527,7 @@ class TestDocuments:
     def test_a_document_replaces_its_notes_as_a_whole(self, store: Store) -> None:
         def write(fingerprint: str, *contents: str, **fields: Any) -> WriteCounts:
             drafts = [draft_of({"path": f"a#{n}", "content": text, **fields}) for n, text in enumerate(contents)]
-            return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=HOME)
+            return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=HOME).counts
 
         assert write("1", "one", "two", tags=["x"]) == WriteCounts(added=2)
         assert store.documents("/vault", namespace=HOME) == {"a.md": "1"}
@@ -1519,7 +1541,7 @@ class TestDocuments:
         assert store.remove_documents("/vault", ["a.md"], namespace="nowhere") == 0
         assert list(store.notes()) == []
         assert store.documents("/vault", namespace=HOME) == {}
-        assert store.write_documents([], namespace=HOME) == WriteCounts()
+        assert store.write_documents([], namespace=HOME).counts == WriteCounts()
 
     def test_the_path_of_another_document_is_refused(self, store: Store) -> None:
         def document(root: str, content: str) -> list[Document]:
@@ -1531,8 +1553,10 @@ class TestDocuments:
         ):
             store.write_documents(document("/two", "y"), namespace=HOME)
         assert store.documents("/two", namespace=HOME) == {}
-        assert store.write_documents(document("/two", "x"), namespace=HOME) == WriteCounts(updated=1)
-        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True) == WriteCounts(updated=1)
+        assert store.write_documents(document("/two", "x"), namespace=HOME).counts == WriteCounts(updated=1)
+        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True).counts == WriteCounts(
+            updated=1
+        )
         assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 0
         assert store.remove_documents("/three", ["a.md"], namespace=HOME) == 1
 
@@ -1543,7 +1567,7 @@ class TestDocuments:
                 Document("/r", name, str(notes), [draft_of({"path": path, "content": path}) for path in paths])
                 for name, paths in list(notes.items())[::order]
             ]
-            return store.write_documents(documents, namespace=HOME)
+            return store.write_documents(documents, namespace=HOME).counts
 
         write(a=["1"], b=["2", "moves"])
         (moving,) = store.get(["moves"], namespace=HOME)
@@ -1607,7 +1631,7 @@ class TestDocuments:
         assert store.get(["a", "b"], namespace=HOME) == notes
         assert nearest(store, [1, 0]) == ["a"]
         drafts = [draft_of({"path": path, "content": text}) for path, text in (("a", "x"), ("b", "new"))]
-        written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=HOME)
+        written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=HOME).counts
         assert written == WriteCounts(updated=1, unchanged=1)
 
     def test_notes_go_from_one_shelf_to_another(self, store: Store) -> None:
@@ -1628,11 +1652,12 @@ class TestDocuments:
         assert store.remove_documents("/vault", ["new.md"], namespace=HOME) == 1
         assert [note.path for note in store.notes()] == ["b"]
 
-    def test_documents_need_vectors_too(self, store: Store) -> None:
+    def test_document_notes_without_vectors_are_pending(self, store: Store) -> None:
         document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "x"})])
-        with pytest.raises(VectorsMissingError):
-            store.write_documents([document], namespace=HOME, model=TINY)
-        assert store.documents("/one", namespace=HOME) == {}
+        counts, pending = store.write_documents([document], namespace=HOME, model=TINY)
+        assert counts == WriteCounts(added=1)
+        assert [note.text for note in pending] == ["x"]
+        assert store.documents("/one", namespace=HOME) == {"a.md": "1"}
 
 
 class TestUpkeep:

@@ -135,7 +135,7 @@ class TestAllTravels:
         copy_store(source, target)
         assert target.documents("/vault", namespace="default") == {"a.md": "1", "empty.md": "2"}
         changed = [draft_of({"path": f"a.md#{place}", "content": f"chunk {place} anew"}) for place in range(2)]
-        written = target.write_documents([Document("/vault", "a.md", "4", changed)], namespace="default")
+        written = target.write_documents([Document("/vault", "a.md", "4", changed)], namespace="default").counts
         assert (written.updated, written.removed) == (2, 1)
 
     def test_notes_that_expire(self, pair: tuple[Store, Store], hands: Clock) -> None:

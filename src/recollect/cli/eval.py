@@ -16,6 +16,7 @@ from recollect.errors import ArgumentError
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset, Outcome, Sweep, System
+    from recollect.retrieval.options import Mode
 
 __all__ = ["command"]
 
@@ -105,7 +106,7 @@ def command(
     *,
     path: str,
     presets: tuple[str, ...],
-    modes: tuple[str, ...],
+    modes: tuple[Mode, ...],
     depth: int,
     measures: tuple[str, ...],
     answer_threshold: float | None,

@@ -26,6 +26,7 @@ from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import Preset
+from recollect.retrieval.options import Mode
 from recollect.retrieval.wording import index_warnings
 
 __all__ = ["SearchJudge", "open_scorer"]
@@ -43,7 +44,7 @@ class SearchJudge:
     """Gives the value of every question under a preset, by one measure."""
 
     def __init__(
-        self, memory: Memory, questions: Sequence[_Put], measure: str, mode: str, held: Held | None = None
+        self, memory: Memory, questions: Sequence[_Put], measure: str, mode: Mode, held: Held | None = None
     ) -> None:
         """Nothing is searched for yet."""
         self._memory, self._put, self._measure, self._mode, self._held = memory, questions, measure, mode, held
@@ -79,7 +80,7 @@ def open_scorer(
     dataset: Dataset,
     *,
     measure: str = "ndcg@10",
-    mode: str = "auto",
+    mode: Mode = "auto",
     embedder: EmbedderSpec = "auto",
     memory: Memory | None = None,
     namespace: str | None = None,

@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, WriteCounts
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Filters, Link, Note
 from recollect.stores.backups import appearing
-from recollect.stores.base import DocumentRecord, Finding, Model, Neighbour, Page, Pending, StoreStats
-from recollect.stores.batches import Batch
+from recollect.stores.base import (
+    DocumentRecord,
+    DocumentWriteResult,
+    Finding,
+    Model,
+    Neighbour,
+    Page,
+    Pending,
+    StoreStats,
+    WriteResult,
+)
+from recollect.stores.batches import Batch, StoredText, texts_to_embed
 from recollect.stores.copying import copy_store
 from recollect.stores.postgres import (
     checking,
@@ -114,6 +124,20 @@ class PostgresStore(PostgresIndex):
         """Whether the store was opened for reading alone."""
         return self._connections.read_only
 
+    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
+        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
+
+        def read(namespace: str, ids: Sequence[str], paths: Sequence[str]) -> list[StoredText]:
+            def work(at: Transaction) -> list[StoredText]:
+                namespace_id = at.namespaces.get(namespace)
+                if namespace_id is None:
+                    return []
+                return embedding.stored_texts(at.connection, model, namespace_id, ids, paths)
+
+            return self._connections.read(work, namespace=namespace)
+
+        return texts_to_embed(drafts, read)
+
     def write(
         self,
         drafts: Sequence[Draft],
@@ -121,15 +145,16 @@ class PostgresStore(PostgresIndex):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         create: bool = True,
-    ) -> list[Note]:
-        """Store what the drafts say and return the notes as they are now."""
+    ) -> WriteResult:
+        """Write the drafts in one transaction and return the notes as they are now."""
         homes = {draft.get("namespace", DEFAULT_NAMESPACE) for draft in drafts}
         with self._writing(homes, create=True) as at:
             batch = Batch(BatchTables(at, len(drafts)), create=create)
             batch.add(drafts)
-            left = write_plan(at.connection, batch.plan(model, vectors or {}), self._remembered)
+            plan = batch.plan(model, vectors or {})
+            left = write_plan(at.connection, plan, self._remembered)
         self._remembered.keep(left)
-        return batch.notes()
+        return WriteResult(batch.notes(), plan.pending)
 
     def write_documents(
         self,
@@ -139,16 +164,17 @@ class PostgresStore(PostgresIndex):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> WriteCounts:
+    ) -> DocumentWriteResult:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing([namespace], create=True) as at:
             tables = BatchTables(at, sum(len(document.drafts) for document in documents))
             tables.write_documents(at.namespaces[namespace], documents)
             batch = Batch(tables, adopt=adopt)
-            written = batch.add_documents(documents, namespace)
-            left = write_plan(at.connection, batch.plan(model, vectors or {}), self._remembered)
+            counts = batch.add_documents(documents, namespace)
+            plan = batch.plan(model, vectors or {})
+            left = write_plan(at.connection, plan, self._remembered)
         self._remembered.keep(left)
-        return written
+        return DocumentWriteResult(counts, plan.pending)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""

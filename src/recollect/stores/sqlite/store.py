@@ -13,12 +13,13 @@ import apsw
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, WriteCounts
+from recollect.model import Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
 from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.backups import appearing
 from recollect.stores.base import (
     DocumentRecord,
+    DocumentWriteResult,
     Edge,
     Finding,
     Model,
@@ -27,8 +28,9 @@ from recollect.stores.base import (
     Page,
     Pending,
     StoreStats,
+    WriteResult,
 )
-from recollect.stores.batches import Batch
+from recollect.stores.batches import Batch, texts_to_embed
 from recollect.stores.known_words import KnownWords
 from recollect.stores.names import NameIndex
 from recollect.stores.revisions import Kept
@@ -92,7 +94,7 @@ class SQLiteStore:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     store = SQLiteStore(Path(folder, "memory.db"))
-    ...     note, = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
+    ...     (note,), _ = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
     ...     found, = store.get(["tea.md"], namespace="default")
     ...     store.close()
     >>> found == note
@@ -122,6 +124,11 @@ class SQLiteStore:
             active = active_model(connection)
         return active[1] if active else None
 
+    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
+        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
+        with self._reading() as connection:
+            return texts_to_embed(drafts, partial(embedding.stored_texts, connection, model))
+
     def write(
         self,
         drafts: Sequence[Draft],
@@ -129,15 +136,16 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         create: bool = True,
-    ) -> list[Note]:
-        """Store what the drafts say and return the notes as they are now."""
+    ) -> WriteResult:
+        """Write the drafts in one transaction and return the notes as they are now."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), create=create)
             batch.add(drafts)
-            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+            plan = batch.plan(model, vectors or {})
+            write_plan(connection, plan, self._known_words)
             written = batch.notes()
         self._indexes.touch(note.namespace for note in written)
-        return written
+        return WriteResult(written, plan.pending)
 
     def write_documents(
         self,
@@ -147,14 +155,15 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> WriteCounts:
+    ) -> DocumentWriteResult:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), adopt=adopt)
-            written = batch.add_documents(documents, namespace)
-            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+            counts = batch.add_documents(documents, namespace)
+            plan = batch.plan(model, vectors or {})
+            write_plan(connection, plan, self._known_words)
         self._indexes.touch([namespace])
-        return written
+        return DocumentWriteResult(counts, plan.pending)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""
