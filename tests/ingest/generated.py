@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.generated import any_text
+from tests.strategies import any_text
 
 _LINES = [
     "# Ines",

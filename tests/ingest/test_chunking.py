@@ -8,8 +8,8 @@ from recollect import ArgumentError
 from recollect.ingest import CHUNK_SIZE, chunk_text
 from recollect.ingest.chunking import Chunk, chunk_blocks
 from recollect.ingest.outline import outline
-from tests.generated import any_text
 from tests.ingest.generated import markdown_text
+from tests.strategies import any_text
 
 
 def chunk_markdown(text: str, size: int = CHUNK_SIZE) -> list[Chunk]:

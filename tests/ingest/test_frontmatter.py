@@ -9,7 +9,7 @@ from hypothesis import given
 from recollect.errors import IngestError
 from recollect.ingest.frontmatter import LONGEST, split_front_matter
 from recollect.ingest.problems import UnreadableError
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def values(text: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from recollect.errors import IngestError
 from recollect.ingest import Problem, read_markdown
 from recollect.model import Draft, Link
-from tests.generated import any_text
 from tests.ingest.generated import markdown_text
+from tests.strategies import any_text
 
 LONG = "Ines likes tea very much, and says so to everybody who asks. " * 5
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from recollect.ingest.mentions import mentions_in, resolved_link
-from tests.generated import any_text
 from tests.ingest.generated import markdown_text
+from tests.strategies import any_text
 
 
 def found(text: str, kind: str) -> list[str]:

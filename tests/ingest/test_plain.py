@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 
 from recollect.ingest import read_text
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def test_a_text_becomes_notes() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.errors import IngestError
 from recollect.ingest import Contents, Problem, read_json, read_json_lines
 from recollect.model import Draft, Link
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def lines(*records: Any) -> str:

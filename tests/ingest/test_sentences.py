@@ -5,7 +5,7 @@ from hypothesis import given
 
 from recollect.ingest import split_sentences
 from recollect.ingest.sentences import sentence_ends
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 @pytest.mark.parametrize(

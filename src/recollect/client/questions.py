@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import quote
 
 from recollect import arguments
-from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.model import Filters, Note
 from recollect.retrieval import Preset
+from recollect.text import well_formed
 
 __all__ = ["document_of", "draft_of", "json_ready", "key_of", "listing_of"]
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from recollect import arguments
 from recollect.client.failures import error_of
 from recollect.errors import ArgumentError, ServerError
-from recollect.inference.json_api import read_url, without_password
-from recollect.inference.parts import part
-from recollect.inference.retries import seconds_to_wait
+from recollect.inference.http_api import check_url, retry_delay, without_password
+from recollect.inference.runtime import require_module
 
 if TYPE_CHECKING:
     from httpx import AsyncClient as HttpClient
@@ -66,7 +65,7 @@ class Connection:
         self, method: str, path: str, sent: Mapping[str, Any], retries: int, *, repeatable: bool
     ) -> Response:
         """Return the server's last word."""
-        httpx = part("httpx", ServerError)
+        httpx = require_module("httpx", ServerError)
         attempt = 0
         while True:
             retry_after = None
@@ -86,12 +85,12 @@ class Connection:
                 retry_after = response.headers.get("Retry-After")
                 if response.status_code not in (429, 503) or retry_after is None or attempt == retries:
                     return response
-            await asyncio.sleep(seconds_to_wait(attempt, retry_after, backoff=self.backoff))
+            await asyncio.sleep(retry_delay(attempt, retry_after, backoff=self.backoff))
             attempt += 1
 
     def _open(self) -> HttpClient:
         if self._client is None:
-            httpx = part("httpx", ServerError)
+            httpx = require_module("httpx", ServerError)
             headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
             self._client = httpx.AsyncClient(headers=headers, timeout=self.timeout)
         return self._client
@@ -99,7 +98,7 @@ class Connection:
 
 def _address(url: str) -> str:
     try:
-        return read_url(url)
+        return check_url(url)
     except ArgumentError as error:
         raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
 

@@ -12,7 +12,6 @@ from hashlib import blake2b
 from itertools import count
 
 from recollect import arguments
-from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.decoding import BinaryError, decode
 from recollect.ingest.expired import without_expired
@@ -24,6 +23,7 @@ from recollect.ingest.shelving import METHOD, UNRESOLVED, Library, Shelving
 from recollect.ingest.walk import FoundFile, walk
 from recollect.model import DEFAULT_NAMESPACE, Document
 from recollect.progress import Progress
+from recollect.text import well_formed
 
 __all__ = ["Library", "ingest"]
 

@@ -10,7 +10,6 @@ from itertools import accumulate
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace
 from recollect.errors import ArgumentError
 from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_blocks
 from recollect.ingest.frontmatter import Entry, split_front_matter
@@ -22,6 +21,7 @@ from recollect.ingest.plain import tidy_lines
 from recollect.ingest.problems import Contents, Problem
 from recollect.ingest.references import LINK_KINDS
 from recollect.model import Draft, Link, draft_of
+from recollect.text import collapse_whitespace
 
 __all__ = ["read_markdown"]
 

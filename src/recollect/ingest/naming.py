@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from recollect.characters import collapse_whitespace
+from recollect.text import collapse_whitespace
 
 __all__ = ["Paths", "is_one_line", "readable", "slug", "titled"]
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.characters import collapse_whitespace
 from recollect.ingest.chunking import Block, Kind
+from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

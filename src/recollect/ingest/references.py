@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
-from recollect.characters import collapse_whitespace
 from recollect.model import Draft, Link, NoteName, aliases_of
+from recollect.text import collapse_whitespace
 
 __all__ = ["LINK_KINDS", "NameIndex", "has_references", "has_supersessions", "names_of", "resolve_links"]
 

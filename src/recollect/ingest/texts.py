@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 from recollect import arguments
-from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.expired import without_expired
 from recollect.ingest.formats import read_file_text
@@ -14,6 +13,7 @@ from recollect.ingest.problems import Problem, UnreadableError, failure
 from recollect.ingest.report import IngestReport
 from recollect.ingest.shelving import METHOD, Library, Shelving
 from recollect.model import DEFAULT_NAMESPACE, Document
+from recollect.text import well_formed
 
 __all__ = ["ingest_texts"]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.characters import well_formed
 from recollect.errors import IngestError
 from recollect.ingest.formats import SUFFIXES, suffix_of
 from recollect.ingest.ignoring import Rules
 from recollect.ingest.naming import is_one_line
 from recollect.ingest.problems import Problem
+from recollect.text import well_formed
 
 __all__ = ["FoundFile", "Walk", "walk"]
 

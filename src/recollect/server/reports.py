@@ -16,7 +16,7 @@ from html import unescape
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from recollect.characters import well_formed
+from recollect.text import well_formed
 
 __all__ = ["LARGEST", "ReportFile", "report_text", "reports_in"]
 

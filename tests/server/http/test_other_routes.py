@@ -15,9 +15,9 @@ from recollect import Memory, __version__
 from recollect.server import KeyRing
 from recollect.server.http.readiness import Readiness
 from recollect.stores import open_store
-from tests.generated import nested
 from tests.server.http.conftest import bearer, problem
 from tests.server.http.running import running, until
+from tests.strategies import nested
 
 
 def test_links_are_made_seen_and_taken_away(client: httpx.Client) -> None:

@@ -300,7 +300,7 @@ class TestLooking:
             "notes": 2,
             "namespace": "tea",
             "namespaces": ["tea"],
-            "embedder": "no embedder: no embedder was asked for",
+            "embedder": "no embedder: none requested",
         }
 
     def test_stats_name_the_embedder(self, tmp_path: Any) -> None:

@@ -189,7 +189,7 @@ def test_a_key_of_several_namespaces_has_no_own(memory: Memory) -> None:
                 "notes": 1,
                 "namespace": "safe",
                 "namespaces": ["safe", "tea"],
-                "embedder": "no embedder: no embedder was asked for",
+                "embedder": "no embedder: none requested",
             }
             with pytest.raises(MCPError, match="both may not read in namespace 'default'"):
                 await client.list_resources()

@@ -20,7 +20,7 @@ from recollect.stores.sqlite import renewing, searching, snapshots, vectors
 from recollect.stores.sqlite.fts5 import render_fts5
 from recollect.stores.sqlite.postings import index
 from recollect.stores.sqlite.store import SQLiteStore
-from tests.hands import Clock
+from tests.frozen_clock import FrozenClock
 from tests.stores.sqlite.snapshotting import (
     EVERYTHING,
     ROWS,
@@ -324,12 +324,12 @@ def test_vectors_are_turned_anew_when_twice_as_many_came(path: Path, monkeypatch
     assert sampled == [60, 200]
 
 
-def test_notes_that_are_due_are_not_found_by_the_lists(path: Path, hands: Clock) -> None:
+def test_notes_that_are_due_are_not_found_by_the_lists(path: Path, frozen_clock: FrozenClock) -> None:
     filled(path)
     with closing(SQLiteStore(path)) as store:
-        store.write([{"path": "soon", "content": "tea soon", "expires_at": hands.time + HOUR}])
+        store.write([{"path": "soon", "content": "tea soon", "expires_at": frozen_clock.time + HOUR}])
         by_words(store)
-    hands.time += 2 * HOUR
+    frozen_clock.time += 2 * HOUR
     with closing(SQLiteStore(path, read_only=True)) as store:
         assert by_words(store, "soon") == []
         assert len(by_words(store, "tea", 99)) == 60
@@ -578,15 +578,15 @@ def test_only_so_many_are_kept_at_hand(path: Path, monkeypatch: pytest.MonkeyPat
         assert list(store._indexes._postings) == [3, 1]
 
 
-def test_notes_that_expired_leave_the_snapshots(path: Path, hands: Clock) -> None:
+def test_notes_that_expired_leave_the_snapshots(path: Path, frozen_clock: FrozenClock) -> None:
     filled(path)
     with closing(SQLiteStore(path)) as store:
-        store.write([{"path": "soon", "content": "tea quetzalcoatlus", "expires_at": hands.time + HOUR}])
+        store.write([{"path": "soon", "content": "tea quetzalcoatlus", "expires_at": frozen_clock.time + HOUR}])
         store._indexes.postings(1).renew(lambda: False)
     assert any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
-    hands.time += 2 * HOUR
+    frozen_clock.time += 2 * HOUR
     with closing(SQLiteStore(path)) as store:
-        assert store.expire(hands.time) == 1
+        assert store.expire(frozen_clock.time) == 1
     assert not any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
 
 
