@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
     from recollect.model import Filters
     from recollect.stores.base import Model
+    from recollect.stores.changes import Change
     from recollect.stores.mentions import Title
+    from recollect.stores.rows import NoteRow
 
 __all__ = ["MAX_INTEGER", "Dialect", "Row", "SqlTransaction", "Statement", "VectorRows"]
 
@@ -95,7 +97,9 @@ class Dialect(NamedTuple):
         return params
 
     def _render(self, sql: str) -> Statement:
-        lists, lookups, lookup_lists = set(), set(), set()
+        lists: set[str] = set()
+        lookups: set[str] = set()
+        lookup_lists: set[str] = set()
 
         def rendered(token: re.Match[str]) -> str:
             if token["list"]:
@@ -128,6 +132,9 @@ class VectorRows(NamedTuple):
 class SqlTransaction(ABC):
     """An open transaction: runs neutral SQL, and has the few statements that the engines do not share."""
 
+    first_chunk: ClassVar[str] = "true"
+    """The condition that a row of ``vectors AS v`` is that of a note's first chunk."""
+
     @abstractmethod
     def fetch(self, sql: str, **params: Any) -> list[Row]:
         """Return all rows of a neutral query."""
@@ -140,6 +147,14 @@ class SqlTransaction(ABC):
         """Return the first column of the first row of a neutral query, ``None`` where it has no row."""
         rows = self.fetch(sql, **params)
         return rows[0][0] if rows else None
+
+    def fetch_column(self, sql: str, **params: Any) -> list[Any]:
+        """Return the first column of a neutral query."""
+        return [row[0] for row in self.fetch(sql, **params)]
+
+    def fetch_dict(self, sql: str, **params: Any) -> dict[Any, Any]:
+        """Return the two columns of a neutral query as a dictionary."""
+        return {key: value for key, value in self.fetch(sql, **params)}  # noqa: C416 (rows have any length for mypy)
 
     def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
         """Return the rows of several queries, which do not depend on each other."""
@@ -170,8 +185,16 @@ class SqlTransaction(ABC):
         """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
 
     @abstractmethod
+    def ensure_namespace(self, name: str) -> int:
+        """Return the key of a namespace, which is created if it is new."""
+
+    @abstractmethod
     def revision(self, namespace_id: int) -> int:
         """Return the revision of a namespace: it grows whenever a name or term in it changes."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Restart a transaction that reads, where the engine can, so that it sees what others wrote."""
 
     @abstractmethod
     def hides_notes(self) -> bool:
@@ -184,6 +207,26 @@ class SqlTransaction(ABC):
     @abstractmethod
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
         """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
+
+    @abstractmethod
+    def new_keys(self, limit: int) -> Iterator[int]:
+        """Yield keys for new notes, ``limit`` at most, higher than any before."""
+
+    @abstractmethod
+    def insert_notes(self, rows: Sequence[NoteRow]) -> None:
+        """Insert new notes."""
+
+    @abstractmethod
+    def update_notes(self, changes: Sequence[Change]) -> None:
+        """Update notes; all release their id and path before any takes that of another."""
+
+    @abstractmethod
+    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Remove the terms of notes, which are about to change, from the lexical index, where that must come first."""
+
+    @abstractmethod
+    def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
+        """Update the lexical index with new and changed notes, and count a revision."""
 
     @abstractmethod
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
@@ -203,7 +246,7 @@ class SqlTransaction(ABC):
     @abstractmethod
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
-    ) -> Iterable[tuple[str, str]]:
+    ) -> Iterable[Row]:
         """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
 
     @abstractmethod
@@ -215,7 +258,7 @@ class SqlTransaction(ABC):
         """Return the terms of the lexical index of a namespace."""
 
     @abstractmethod
-    def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[tuple[str, str, int | None, str]]:
+    def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
         """Return for runs of stems that a title starts with the last such title, and the titles that are the run.
 
         Each row has the run, the stems of the last title, and the key and words of one that is the run and not common,
@@ -245,7 +288,5 @@ class SqlTransaction(ABC):
         """Insert vectors, of notes that have none of this model."""
 
     @abstractmethod
-    def stored_vectors(
-        self, model_key: int, notes: Sequence[tuple[str, str, bytes]]
-    ) -> Mapping[int, bytes]:
+    def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
         """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""

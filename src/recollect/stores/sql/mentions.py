@@ -76,14 +76,14 @@ def rebuild_mentions(transaction: SqlTransaction, namespace_id: int) -> None:
 
 
 def mention_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator[str]:
-    """Find titles that differ from those of the notes, and, in a sample of notes, mentions that differ from the text."""
-    for (title,) in transaction.fetch(
+    """Find titles that differ from those of the notes, and, in a sample, mentions that differ from the text."""
+    for title in transaction.fetch_column(
         "SELECT key FROM titles AS t WHERE namespace = :namespace "
         "AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key)",
         namespace=namespace_id,
     ):
         yield f"title {title} belongs to no note"
-    for (title,) in transaction.fetch(
+    for title in transaction.fetch_column(
         "SELECT key FROM titles AS t WHERE namespace = :namespace "
         "AND namers <> (SELECT count(*) FROM mentions WHERE title = t.key)",
         namespace=namespace_id,
@@ -110,8 +110,8 @@ def mention_problems(transaction: SqlTransaction, namespace_id: int) -> Iterator
 
 
 def _read_filter(transaction: SqlTransaction, namespace_id: int) -> TermFilter:
-    rows = transaction.fetch("SELECT stems FROM titles WHERE namespace = :namespace", namespace=namespace_id)
-    return TermFilter(transaction.indexed_terms(namespace_id), (stems for (stems,) in rows))
+    titles = transaction.fetch_column("SELECT stems FROM titles WHERE namespace = :namespace", namespace=namespace_id)
+    return TermFilter(transaction.indexed_terms(namespace_id), titles)
 
 
 def _batches(transaction: SqlTransaction, namespace_id: int, condition: str = "true") -> Iterator[list[NoteText]]:
@@ -139,14 +139,11 @@ def _write_titles(
     stems = [title.stems for title in distinct.values() if term_filter is None or term_filter.may_be_title(title.stems)]
     keys: dict[str, int] = {}
     if stems:
-        keys = {
-            words: key
-            for words, key in transaction.fetch(
-                "SELECT words, key FROM titles WHERE namespace = :namespace AND stems IN LIST(:stems)",
-                namespace=namespace_id,
-                stems=stems,
-            )
-        }
+        keys = transaction.fetch_dict(
+            "SELECT words, key FROM titles WHERE namespace = :namespace AND stems IN LIST(:stems)",
+            namespace=namespace_id,
+            stems=stems,
+        )
     rows = transaction.insert(
         "titles",
         ("namespace", "stems", "words"),
@@ -167,9 +164,7 @@ def _write_titles(
         stored = transaction.fetch("SELECT note, title FROM titled WHERE note IN LIST(:notes)", notes=changed)
         for note, title in stored:
             if title not in pairs.get(note, ()):
-                transaction.execute(
-                    "DELETE FROM titled WHERE note = :note AND title = :title", note=note, title=title
-                )
+                transaction.execute("DELETE FROM titled WHERE note = :note AND title = :title", note=note, title=title)
     return new
 
 
@@ -228,12 +223,12 @@ def _write(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
     """Write mentions, and mark the titles that have too many by now."""
     if mentions:
         _insert(transaction, mentions)
-        rows = transaction.fetch(
+        common = transaction.fetch_column(
             "SELECT key FROM titles WHERE namers > :limit AND key IN LIST(:titles)",
             limit=MAX_MENTIONS,
             titles=list({mention.title for mention in mentions}),
         )
-        _mark_common(transaction, [key for (key,) in rows])
+        _mark_common(transaction, common)
 
 
 def _insert(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:

@@ -138,30 +138,26 @@ def upsert_documents(
 
 def document_fingerprints(transaction: SqlTransaction, namespace_id: int, root: str) -> dict[str, str]:
     """Return the fingerprints of the documents below ``root`` by their names."""
-    rows = transaction.fetch(
+    return transaction.fetch_dict(
         "SELECT name, fingerprint FROM documents WHERE namespace = :namespace AND LOOKUP(root) = LOOKUP(:root)",
         namespace=namespace_id,
         root=root,
     )
-    return {name: fingerprint for name, fingerprint in rows}
 
 
 def remove_documents(transaction: SqlTransaction, namespace_id: int, root: str, names: Sequence[str]) -> int:
     """Delete documents and their notes; return how many notes there were."""
-    documents = [
-        key
-        for (key,) in transaction.fetch(
-            "SELECT key FROM documents WHERE namespace = :namespace AND LOOKUP(root) = LOOKUP(:root) "
-            "AND LOOKUP(name) IN LOOKUP_LIST(:names)",
-            namespace=namespace_id,
-            root=root,
-            names=names,
-        )
-    ]
-    rows = transaction.fetch("SELECT key FROM notes WHERE document IN LIST(:documents)", documents=documents)
-    delete_notes(transaction, namespace_id, [key for (key,) in rows])
+    documents = transaction.fetch_column(
+        "SELECT key FROM documents WHERE namespace = :namespace AND LOOKUP(root) = LOOKUP(:root) "
+        "AND LOOKUP(name) IN LOOKUP_LIST(:names)",
+        namespace=namespace_id,
+        root=root,
+        names=names,
+    )
+    notes = transaction.fetch_column("SELECT key FROM notes WHERE document IN LIST(:documents)", documents=documents)
+    delete_notes(transaction, namespace_id, notes)
     transaction.execute("DELETE FROM documents WHERE key IN LIST(:documents)", documents=documents)
-    return len(rows)
+    return len(notes)
 
 
 def document_records_after(

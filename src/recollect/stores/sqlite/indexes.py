@@ -12,13 +12,13 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.stores.base import Model
+from recollect.stores.sql.embedding import active_model
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.embedding import active_model
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.postings.index import PostingsIndex
 from recollect.stores.sqlite.postings.moment import Moment
 from recollect.stores.sqlite.renewing import Renewals
 from recollect.stores.sqlite.snapshots import Snapshots
+from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 from recollect.stores.sqlite.vectors import VectorIndex
 
 __all__ = ["Indexes"]
@@ -96,7 +96,7 @@ class Indexes:
 
     def _written(self, connection: apsw.Connection) -> list[PostingsIndex | VectorIndex]:
         """Return the indexes of the namespaces in which something was written."""
-        active = active_model(connection)
+        active = active_model(SqliteTransaction(connection))
         found: list[PostingsIndex | VectorIndex] = []
         sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
         for (home,) in fetch(connection, sql, (json.dumps(list(self._touched)),)):

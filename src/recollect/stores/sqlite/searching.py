@@ -13,10 +13,9 @@ from recollect.model import Candidate, Filters
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.bm25 import Scores
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.postings.moment import AnyWord, Moment
+from recollect.stores.sqlite.transaction import fetch, hides_notes
 from recollect.stores.sqlite.vectors import VectorIndex
 from recollect.stores.units import nearnesses
 
@@ -47,7 +46,7 @@ def search_postings(
     same order as it is among all. Where too few do, ``None`` is the answer, and the word index can tell more quickly.
     """
     conditions, values = condition(filters)
-    restricted = bool(conditions) or expiry.hidden(connection)
+    restricted = bool(conditions) or hides_notes(connection)
     for deeper in DEEPER if restricted else (1,):
         best = moment.search(query, deeper * limit)
         scores = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
@@ -80,7 +79,7 @@ def search_words(
     included, because ties are settled by path and id.
     """
     conditions, values = condition(filters)
-    restricted = conditions or expiry.hidden(connection)
+    restricted = conditions or hides_notes(connection)
     joined = f"JOIN notes AS n ON n.key = words_{namespace}.rowid" if restricted else ""
     rows = connection.execute(
         f"""

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from recollect.errors import StoreError
 from recollect.stores.sqlite.arrays import Arrays, is_of_arrays, is_whole, load, save
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.sqlite.revisions import revision
+from recollect.stores.sqlite.transaction import fetch, revision
 
 __all__ = ["PATIENCE", "WORDS", "Kept", "Made", "Shape", "Snapshots", "changed_since", "most_unknown"]
 

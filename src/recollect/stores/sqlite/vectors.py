@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from recollect.errors import StoreDamagedError
 from recollect.stores.sqlite.arrays import Arrays
 from recollect.stores.sqlite.codes import Codes, encode
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.growing import Growing
 from recollect.stores.sqlite.scan import Reach, Scan, edge_of
 from recollect.stores.sqlite.sieve import AS_THEY_ARE, Sieve, Turn, turn_of
 from recollect.stores.sqlite.snapshots import PATIENCE, Kept, Made, Shape, Snapshots, most_unknown
+from recollect.stores.sqlite.transaction import fetch
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector

@@ -11,14 +11,13 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.postings.added import Added
 from recollect.stores.sqlite.postings.building import Builder
 from recollect.stores.sqlite.postings.key_index import KeyIndex
 from recollect.stores.sqlite.postings.moment import Moment
 from recollect.stores.sqlite.postings.snapshot import EMPTY, SHAPE, Snapshot, without
-from recollect.stores.sqlite.revisions import revision
 from recollect.stores.sqlite.snapshots import PATIENCE, WORDS, Kept, Made, Snapshots, changed_since, most_unknown
+from recollect.stores.sqlite.transaction import fetch, revision
 
 __all__ = ["LEAST_NOTES", "PostingsIndex"]
 
