@@ -360,7 +360,7 @@ def test_filters_look_deeper_and_leave_the_rest_to_fts5(path: Path, limit: int, 
     with closing(SQLiteStore(path)) as store:
         by_words(store)
         found = store.search_text(parse("tea milk"), limit, namespace="default", filters=filters)
-        with store._reading() as connection:
+        with store._connections.reading() as connection:
             expected = searching.search_words(connection, 1, render_fts5(parse("tea milk")), limit, filters)
         assert [(each.path, each.score) for each in found] == [(each.path, each.score) for each in expected]
 

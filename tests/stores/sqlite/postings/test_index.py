@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from recollect.stores.sqlite import searching
 from recollect.stores.sqlite.fts5 import render_fts5
 from recollect.stores.sqlite.postings import building, index, merging, ranking
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.sqlite.transaction import SqliteTransaction
+from recollect.stores.sqlite.vocabulary import count_matches
 
 WORDS = [f"{first}{second}o" for first in "bdfgk" for second in ("a", "e", "i", "u", "al", "el")]
 CHANCES = [1 / (place + 1) for place in range(len(WORDS))]
@@ -48,7 +51,7 @@ def renewed(store: SQLiteStore) -> None:
 def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYTHING) -> tuple[list[Any], list[Any]]:
     """Return what the store finds, and what FTS5 does."""
     ours = store.search_text(query, limit, namespace="default", filters=filters)
-    with store._reading() as connection:
+    with store._connections.reading() as connection:
         theirs = searching.search_words(connection, 1, render_fts5(query), limit, filters)
     return [[(each.id, each.score, each.lexical_rank) for each in found] for found in (ours, theirs)]  # type: ignore[return-value]
 
@@ -108,7 +111,7 @@ def test_any_history_is_searched_as_by_fts5(tmp_path_factory: pytest.TempPathFac
 def _check_scores(store: SQLiteStore, query: Query) -> None:
     """Check that the scores of all notes are those of FTS5, whether they are there or not."""
     ids = [f"n{place}" for place in range(130)]
-    with store._reading() as connection:
+    with store._connections.reading() as connection:
         theirs = searching.fts5_scores(connection, 1, render_fts5(query), ids)
     assert store.text_scores(query, ids, namespace="default") == theirs
     assert theirs == {
@@ -117,6 +120,8 @@ def _check_scores(store: SQLiteStore, query: Query) -> None:
 
 
 def _counted(store: SQLiteStore, words: list[str]) -> tuple[int, list[int]]:
-    with store._reading() as connection:
-        counts = store._counts.at(connection, 1)
-        return counts.notes, [counts.of(connection, render_fts5(parse(word))) for word in words]
+    with store._connections.reading() as connection:
+        transaction = SqliteTransaction(connection)
+        counts = store._counts.get(transaction, 1)
+        expressions = [render_fts5(parse(word)) for word in words]
+        return counts.total, counts.get(expressions, partial(count_matches, transaction, 1))
