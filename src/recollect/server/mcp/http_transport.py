@@ -1,4 +1,4 @@
-"""The protocol over streamable HTTP: an application below a path of the server, which has let in who asks."""
+"""MCP over streamable HTTP: an extension of the HTTP server, which authenticates requests."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from starlette.types import Receive, Scope, Send
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError, ServerError
 from recollect.memory import Memory
 from recollect.server.http.app import Extension
-from recollect.server.http.crew import Crew
-from recollect.server.http.problems import ProblemError, problem_of, problem_response
+from recollect.server.http.problems import ProblemError, problem_response, to_problem
+from recollect.server.http.service import BoundedThreadPool
 from recollect.server.http.settings import Settings
 from recollect.server.mcp.server import memory_server
 
-__all__ = ["ADDRESS", "McpApp", "mcp_extension"]
+__all__ = ["MCP_PATH", "McpApp", "mcp_extension"]
 
-ADDRESS = "/mcp"
-"""Where clients find it."""
+MCP_PATH = "/mcp"
 
 T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_OWN_MACHINE = TransportSecuritySettings(
+_LOOPBACK_ONLY = TransportSecuritySettings(
     allowed_hosts=[name + port for name in _LOOPBACK for port in ("", ":*")],
     allowed_origins=[f"http://{name}{port}" for name in _LOOPBACK for port in ("", ":*")],
 )
-"""Where no key is asked for, no page of another site may ask."""
+"""Without keys, pages of other sites may not send requests."""
 _ANY_ORIGIN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 def mcp_extension(memory: Memory, settings: Settings | None = None) -> Extension:
-    """Return what :func:`recollect.server.http.create_app` needs to serve a memory to language models at ``/mcp``.
+    """Return an extension for :func:`recollect.server.http.create_app` that serves MCP at ``/mcp``.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -47,54 +46,52 @@ def mcp_extension(memory: Memory, settings: Settings | None = None) -> Extension
     '/mcp'
     """
     app = McpApp(memory, settings or Settings())
-    return Extension(ADDRESS, app, app.running)
+    return Extension(MCP_PATH, app, app.lifespan)
 
 
 class McpApp:
-    """An ASGI application that finds in a request's state who asks; it works while :meth:`running` lasts.
-
-    Every request stands for itself: none needs what a former one left behind, and a key that is revoked is refused from
-    the next one on.
-    """
+    """An ASGI application that works while :meth:`lifespan` is open. Stateless: a revoked key is rejected at once."""
 
     def __init__(self, memory: Memory, settings: Settings) -> None:
-        """Keep what is needed; nothing runs yet."""
+        """Store memory and settings."""
         self._memory = memory
         self._settings = settings
         self._sessions: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Serve until the block ends; it can be entered again afterwards."""
         settings = self._settings
-        crew = Crew("mcp", threads=settings.searches, waiting=settings.waiting, seconds=settings.seconds)
+        pool = BoundedThreadPool(
+            "mcp", threads=settings.read_threads, max_queued=settings.max_queued, timeout=settings.timeout
+        )
 
-        async def threads(work: Callable[[], T], /) -> T:
+        async def run_in_thread(task: Callable[[], T], /) -> T:
             try:
-                return await crew.run(work)
+                return await pool.run(task)
             except (ArgumentError, ForbiddenError, NoteNotFoundError):
                 raise
             except (RecollectError, ProblemError) as error:
-                raise _for_others(error) from None
+                raise _public_error(error) from None
 
         self._sessions = StreamableHTTPSessionManager(
-            memory_server(self._memory, None, threads=threads),
+            memory_server(self._memory, None, run_in_thread=run_in_thread),
             stateless=True,
             json_response=True,
-            max_request_body_size=settings.body_bytes,
-            security_settings=_ANY_ORIGIN if settings.keyed else _OWN_MACHINE,
+            max_request_body_size=settings.max_body_bytes,
+            security_settings=_ANY_ORIGIN if settings.require_keys else _LOOPBACK_ONLY,
         )
         try:
             async with self._sessions.run():
                 yield
         finally:
             self._sessions = None
-            crew.close()
+            pool.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["method"] != "POST":
-            problem = ProblemError("method-not-allowed", "this address takes POST alone", headers={"Allow": "POST"})
+            problem = ProblemError("method-not-allowed", "this address supports POST only", headers={"Allow": "POST"})
         elif self._sessions is None:
             problem = ProblemError("not-ready", headers={"Retry-After": "1"})
         else:
@@ -103,9 +100,9 @@ class McpApp:
         await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
 
 
-def _for_others(error: RecollectError | ProblemError) -> ServerError:
-    """Return what the outside may know of an error; the rest, such as where a file lies, is for the log."""
-    problem = problem_of(error)
+def _public_error(error: RecollectError | ProblemError) -> ServerError:
+    """Return what a client may know of an error; the log gets the rest, such as file names."""
+    problem = to_problem(error)
     if problem.kind == "internal":
         _LOG.error("a call failed", exc_info=error)
     return ServerError(problem.detail)
