@@ -49,7 +49,7 @@ environment() {
         fi
     fi
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
-        say "installing recollect${extras:+ with $extras} into .venv"
+        say "installing recollectdb${extras:+ with $extras} into .venv"
         .venv/bin/python -m pip install -qq --disable-pip-version-check --editable ".${extras:+[$extras]}" || exit 1
         echo "$wanted" >"$stamp"
     fi

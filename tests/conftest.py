@@ -14,9 +14,6 @@ from hypothesis import HealthCheck, settings
 from recollect import clock
 from tests.hands import Clock
 
-# PostgreSQL is run as another user, which takes a fork, and what gRPC does then breaks the program now and then.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-
 # What a shell runs in the background ignores interrupts, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

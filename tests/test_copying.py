@@ -73,7 +73,7 @@ def test_arguments(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="does not exist"):
         recollect.copy(tmp_path / "one.db", tmp_path / "two.db")
     assert not (tmp_path / "two.db").exists()
-    with pytest.raises(ArgumentError, match="^source: no store is known for 'redis://one'; give the"):
+    with pytest.raises(ArgumentError, match="^source: no store opens 'redis://one'; give the"):
         recollect.copy("redis://one", tmp_path / "two.db")
     with pytest.raises(ArgumentTypeError, match="^source: must be the path of a file, got int"):
         recollect.copy(3, tmp_path / "two.db")  # type: ignore[arg-type]

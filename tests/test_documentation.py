@@ -37,7 +37,14 @@ WITHOUT_EXAMPLE |= {"serve_stdio"}  # runs until it is ended
 WITHOUT_EXAMPLE |= {"Extension"}  # shown with create_app
 WITHOUT_EXAMPLE |= {"Attempt"}  # shown in the example of Trace
 WITHOUT_EXAMPLE |= {"Collection", "Question", "Ranking"}  # shown in the examples of Dataset and Outcome
-WITHOUT_EXAMPLE |= {"Answered", "Comparison", "Interval", "Point", "Report", "WinLoss"}  # shown where they are returned
+WITHOUT_EXAMPLE |= {
+    "QuestionDifference",
+    "Comparison",
+    "Interval",
+    "SweepPoint",
+    "Report",
+    "WinLoss",
+}  # shown where they are returned
 WITHOUT_EXAMPLE |= {"Match", "AnyOf", "AllOf", "Except"}  # shown in the example of expression()
 
 

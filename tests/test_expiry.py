@@ -13,6 +13,7 @@ import pytest
 import recollect
 from recollect import ArgumentError, Memory, Note, NoteNotFoundError, RecollectWarning, presets
 from recollect.memory import EXPIRED_AT_ONCE
+from recollect.retrieval.options import Mode
 from tests.hands import HOUR, NOON, Clock
 
 
@@ -77,7 +78,7 @@ def test_whatever_comes_next_removes_it(tmp_path: Path, hands: Clock, name: str)
 
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("mode", ["auto", "bm25", "semantic"])
-def test_no_search_returns_it(tmp_path: Path, hands: Clock, mode: str, read_only: bool) -> None:
+def test_no_search_returns_it(tmp_path: Path, hands: Clock, mode: Mode, read_only: bool) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
     with opened(tmp_path, read_only=read_only) as memory:

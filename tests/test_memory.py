@@ -15,10 +15,11 @@ import pytest
 
 import recollect
 from recollect import AsyncMemory, Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
-from recollect.descriptions import IMPORTANCE_USE
 from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
 from recollect.exchange import line_of
+from recollect.model import NOTE_FIELDS
+from recollect.retrieval.options import Mode
 from recollect.sample import sample_notes, sample_queries
 from recollect.stores import open_store
 from tests.embedders.test_selection import without
@@ -166,7 +167,7 @@ class TestSearching:
         assert paths(memory.search("oolong", mode="semantic"))[0] == "tea.md"
         assert memory.search("oolong", mode="hybrid").trace.mode == "hybrid"
         with pytest.raises(ArgumentError, match="^mode: must be one of auto, hybrid, bm25, semantic"):
-            memory.search("oolong", mode="fuzzy")
+            memory.search("oolong", mode="fuzzy")  # type: ignore[arg-type]
 
     def test_filters(self, memory: Memory) -> None:
         assert paths(memory.search("frame", filters={"tags": ["drinks"]})) == ["tea.md"]
@@ -505,14 +506,13 @@ def test_importance_counts_in_the_presets_that_its_description_names(path: Path)
         before = scores()
         memory.update("tea.md", importance=1)
         changed = {name for name, score in scores().items() if score != before[name]}
-    named = IMPORTANCE_USE.removeprefix("Used by the presets ").partition(";")[0].split(" and ")
+    named = NOTE_FIELDS["importance"].description.partition("Used by the presets ")[2].partition(";")[0].split(" and ")
     assert changed == set(named) == {"memini", "weighted-graph"}
-    assert IMPORTANCE_USE.endswith("the default preset does not use it.")
 
 
 class TestIngesting:
     @pytest.mark.parametrize("mode", ["bm25", "auto"])
-    def test_a_person_is_found_by_an_alias_and_by_a_field(self, memory: Memory, tmp_path: Path, mode: str) -> None:
+    def test_a_person_is_found_by_an_alias_and_by_a_field(self, memory: Memory, tmp_path: Path, mode: Mode) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "rao.md").write_text(

@@ -14,9 +14,9 @@ SURFACE = {
     "recollect": """
         ArgumentError ArgumentTypeError AsyncMemory Candidate Contribution EmbedderError Filters ForbiddenError Hit
         IngestError KeyFileError Link Memory MemoryStats Note NoteNotFoundError Preset RecollectError RecollectWarning
-        RerankerError Retrieval SearchResult SecretFoundError ServerError Step StoreBusyError StoreDamagedError
-        StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace __version__ copy open
-        open_async presets
+        RerankerError Retrieval SearchOptions SearchResult SecretFoundError ServerError Step StoreBusyError
+        StoreDamagedError StoreError StoreFullError StoreReadOnlyError StoreUnavailableError StoreVersionError Trace
+        __version__ copy open open_async presets
         client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores
     """,
     "recollect.client": "AsyncClient RemoteResult",
@@ -25,7 +25,8 @@ SURFACE = {
         StaticEmbedder choose_embedder embedder_from
     """,
     "recollect.ingest": """
-        CHUNK_SIZE Chunk Contents IngestReport Library NoteNames Problem SUFFIXES Written chunk_text ingest ingest_texts
+        CHUNK_SIZE Chunk Contents IngestReport Library NoteNames Problem SUFFIXES WriteCounts chunk_text ingest
+        ingest_texts
         read_file_text read_json read_json_lines read_markdown read_text split_sentences
     """,
     "recollect.stores": "open_store",
@@ -33,7 +34,7 @@ SURFACE = {
         AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion TimeInterval Token
         TrigramIndex TrigramMatch augment_with_temporal compile_fts5 date_search_tokens dates_in_text exclusion
         expand_aliases expand_temporal expression find_time_expressions jaccard normalise parse parse_question_date
-        query_tokens render render_fts5 render_fts5_exclusion sanitise slug_text strongest_term
+        query_tokens render sanitise slug_text strongest_term
         trigram_search trigrams with_dates
     """,
     "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",
@@ -46,15 +47,15 @@ SURFACE = {
     """,
     "recollect.retrieval": """
         Attempt Context ContextRules FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules
-        Retrieval SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
+        Retrieval SearchOptions SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
     """,
     "recollect.evaluation": """
-        Answered Change Collection Comparison Dataset Difference Interval KeepingEmbedder MEASURES Outcome Parameter
-        Point Question Ranking ReliabilityBin Report SWEPT Standing Sweep System Trust Tuning WinLoss
-        calibration_error_interval compare_outcomes evaluate exact_tokens expected_calibration_error generate_questions
-        holm interval load_dataset measured open_collection open_judge paired_difference read_qrels read_run
-        reliability_bins report_of search_space sweep_of swept trust_of tune win_loss write_pictures write_qrels
-        write_questions write_report write_run
+        CachingEmbedder Collection Comparison ComparisonResult Dataset Difference Interval MEASURES Outcome Parameter
+        Question QuestionDifference Ranking ReliabilityBin Report SWEEP_VALUES SettingChange Sweep SweepPoint System
+        TrustMetrics TuningResult WinLoss build_report build_sweeps calibration_error_interval compare_outcomes
+        compute_measures evaluate exact_tokens expected_calibration_error generate_questions holm interval
+        load_dataset open_collection open_scorer paired_difference read_qrels read_run reliability_bins search_space
+        sweep_systems trust_metrics tune win_loss write_plots write_qrels write_questions write_report write_run
     """,
     "recollect.integrations.langchain": "RecollectRetriever",
     "recollect.integrations.llamaindex": "RecollectRetriever",

@@ -11,8 +11,7 @@ import pytest
 
 import recollect
 from recollect import ArgumentError, Link, Memory, NoteNotFoundError, SearchResult
-
-MODES = ("auto", "hybrid", "bm25", "semantic")
+from recollect.retrieval.options import MODES, Mode
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:
@@ -84,7 +83,7 @@ class TestAdding:
 
 @pytest.mark.parametrize("mode", MODES)
 class TestSearching:
-    def test_the_new_note_takes_the_place_of_the_old_one(self, memory: Memory, mode: str) -> None:
+    def test_the_new_note_takes_the_place_of_the_old_one(self, memory: Memory, mode: Mode) -> None:
         assert order(memory.search("wifi called Amsel", mode=mode)) == ["a", "z"]
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
@@ -94,11 +93,11 @@ class TestSearching:
         assert {hit.id: hit.superseded_by for hit in result} == {"b": (), "a": ("b",), "z": ()}
         assert result[after].score < result[before].score
 
-    def test_a_note_that_holds_the_same_text(self, memory: Memory, mode: str) -> None:
+    def test_a_note_that_holds_the_same_text(self, memory: Memory, mode: Mode) -> None:
         memory.add("The wifi is called Amsel.", id="b", supersedes="a")
         assert order(memory.search("wifi called Amsel", mode=mode)) == ["b", "z"]
 
-    def test_a_chain_ends_at_what_holds_now(self, memory: Memory, mode: str) -> None:
+    def test_a_chain_ends_at_what_holds_now(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         memory.add("Now Fink.", id="c", supersedes="b")
         result = memory.search("wifi called Amsel", mode=mode)
@@ -108,7 +107,7 @@ class TestSearching:
             del found["b"]  # only the current note is added without being found
         assert {hit.id: hit.superseded_by for hit in result} == found
 
-    def test_the_old_note_looks_no_better_than_the_new_one(self, memory: Memory, mode: str) -> None:
+    def test_the_old_note_looks_no_better_than_the_new_one(self, memory: Memory, mode: Mode) -> None:
         before = {hit.id: hit for hit in memory.search("wifi called Amsel", mode=mode)}
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
@@ -125,14 +124,14 @@ class TestSearching:
         (alone,) = memory.search("wifi called Amsel", mode=mode, top_k=1)  # the old one is not even shown
         assert (alone.id, alone.confidence) == ("b", new.confidence)
 
-    def test_a_new_note_that_fits_better_keeps_its_own_confidence(self, memory: Memory, mode: str) -> None:
+    def test_a_new_note_that_fits_better_keeps_its_own_confidence(self, memory: Memory, mode: Mode) -> None:
         memory.add("The wifi called Amsel is called Drossel.", id="b", supersedes="a")
         result = memory.search("wifi called Drossel", mode=mode)
         new, old = (next(hit for hit in result if hit.id == name) for name in ("b", "a"))
         assert (new.confidence or 0.0) >= (old.confidence or 1.0)
         assert new.candidate.inherited_confidence is None
 
-    def test_a_long_chain_ends_at_the_current_note(self, memory: Memory, mode: str) -> None:
+    def test_a_long_chain_ends_at_the_current_note(self, memory: Memory, mode: Mode) -> None:
         last = "a"
         for number in range(60):
             last = memory.add(f"Wifi number {number}.", id=f"c{number}", supersedes=last).id
@@ -141,7 +140,7 @@ class TestSearching:
         assert {hit.id for hit in result if not hit.superseded_by} == {"c59", "z"}
         assert {hit.superseded_by for hit in result if hit.id not in ("c59", "z")} == {("c59",)}
 
-    def test_in_a_circle_no_note_steps_back(self, memory: Memory, mode: str) -> None:
+    def test_in_a_circle_no_note_steps_back(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         memory.add("Now Fink.", id="c", supersedes="b")
         with pytest.warns(recollect.RecollectWarning, match="in a circle"):
@@ -151,14 +150,14 @@ class TestSearching:
         assert not any(step.stage == "replaced" for hit in result for step in hit.candidate.steps)
         assert all(hit.candidate.inherited_confidence is None for hit in result)
 
-    def test_what_may_not_be_found_replaces_all_the_same(self, memory: Memory, mode: str) -> None:
+    def test_what_may_not_be_found_replaces_all_the_same(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         found = memory.search("wifi called Amsel NOT Drossel", mode=mode)
         assert {hit.id: hit.superseded_by for hit in found} == {"a": ("b",), "z": ()}
         (hit,) = memory.search("wifi called Amsel", mode=mode, filters={"path_prefix": "wifi"})
         assert (hit.id, hit.superseded_by) == ("a", ("b",))
 
-    def test_a_reranker_does_not_bring_the_old_one_back(self, tmp_path: Path, mode: str) -> None:
+    def test_a_reranker_does_not_bring_the_old_one_back(self, tmp_path: Path, mode: Mode) -> None:
         options: dict[str, Any] = {"embedder": embed, "reranker": prefers_amsel}
         with recollect.open(tmp_path / "reranked.db", **options) as memory:
             memory.add("The wifi is called Amsel.", id="a")

@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from recollect.memory import Memory, MemoryStats
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
     from recollect.opening import open  # noqa: A004 (recollect.open is the name that users know)
-    from recollect.retrieval import Preset, Retrieval, SearchResult, Trace, presets
+    from recollect.retrieval import Preset, Retrieval, SearchOptions, SearchResult, Trace, presets
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "ArgumentError",
@@ -91,6 +91,7 @@ __all__ = [
     "RecollectWarning",
     "RerankerError",
     "Retrieval",
+    "SearchOptions",
     "SearchResult",
     "SecretFoundError",
     "ServerError",
@@ -142,7 +143,9 @@ _HOMES = {
     **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),
     "open": "recollect.opening",
     **dict.fromkeys(("Candidate", "Contribution", "Filters", "Hit", "Link", "Note", "Step"), "recollect.model"),
-    **dict.fromkeys(("Preset", "Retrieval", "SearchResult", "Trace", "presets"), "recollect.retrieval"),
+    **dict.fromkeys(
+        ("Preset", "Retrieval", "SearchOptions", "SearchResult", "Trace", "presets"), "recollect.retrieval"
+    ),
 }
 """Where a public name lives that is loaded when it is first used."""
 

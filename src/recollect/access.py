@@ -32,7 +32,7 @@ class AccessLog:
     >>> from recollect.stores import open_store
     >>> with TemporaryDirectory() as folder:
     ...     store = open_store(f"{folder}/memory.db")
-    ...     note, = store.write([{"content": "Prefers green tea."}])
+    ...     (note,), _ = store.write([{"content": "Prefers green tea."}])
     ...     log = AccessLog(store)
     ...     log.note([note.id], "default")
     ...     log.close()

@@ -79,8 +79,15 @@ def at_least_one(argument: str, value: Any) -> int:
     return number
 
 
-def number(argument: str, value: Any, *, at_least: float | None = None) -> float:
-    """Return ``value`` as a ``float`` if it is a finite number, and no smaller than ``at_least``."""
+def flag(argument: str, value: Any) -> bool:
+    """Return ``value`` if it is true or false."""
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(argument, f"must be true or false, got {_shown(value)}")
+    return value
+
+
+def number(argument: str, value: Any, *, at_least: float | None = None, at_most: float | None = None) -> float:
+    """Return ``value`` as a ``float`` if it is a finite number from ``at_least`` to ``at_most``."""
     if isinstance(value, (str, bytes, bool)):
         raise ArgumentTypeError(argument, f"must be a number, got {_shown(value)}")
     try:
@@ -91,6 +98,8 @@ def number(argument: str, value: Any, *, at_least: float | None = None) -> float
         raise ArgumentError(argument, f"must be a finite number, got {result}")
     if at_least is not None and result < at_least:
         raise ArgumentError(argument, f"must be at least {at_least:g}, got {result:g}")
+    if at_most is not None and result > at_most:
+        raise ArgumentError(argument, f"must be at most {at_most:g}, got {result:g}")
     return result
 
 

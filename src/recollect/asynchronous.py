@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 
 from recollect.memory import Key, Memory, MemoryStats
 from recollect.model import Note
 from recollect.opening import open as open_memory
 from recollect.retrieval import PresetSpec, SearchResult
+from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_search_options
 from recollect.secrets import SecretsMode
 from recollect.stores.base import Finding, Neighbour, Page
 
@@ -90,19 +91,32 @@ class AsyncMemory:
         """Delete notes; see :meth:`Memory.delete`."""
         return await _in_thread(self.memory.delete, *keys, **options)
 
-    async def search(self, query: str, **options: Any) -> SearchResult:
+    @takes_search_options
+    async def search(
+        self, query: str, *, options: SearchOptions | None = None, **keywords: Unpack[SearchKeywords]
+    ) -> SearchResult:
         """Search; see :meth:`Memory.search`."""
-        return await _in_thread(self.memory.search, query, **options)
+        return await _in_thread(self.memory.search, query, options=options, **keywords)
 
-    async def search_many(self, queries: Sequence[str], **options: Any) -> list[SearchResult]:
+    @takes_search_options
+    async def search_many(
+        self, queries: Sequence[str], *, options: SearchOptions | None = None, **keywords: Unpack[SearchKeywords]
+    ) -> list[SearchResult]:
         """Search for each of several queries, at the same time."""
-        return list(await asyncio.gather(*(self.search(query, **options) for query in queries)))
+        searches = (self.search(query, options=options, **keywords) for query in queries)
+        return list(await asyncio.gather(*searches))
 
+    @takes_search_options
     async def compare(
-        self, query: str, presets: Iterable[PresetSpec] | None = None, **options: Any
+        self,
+        query: str,
+        presets: Iterable[PresetSpec] | None = None,
+        *,
+        options: SearchOptions | None = None,
+        **keywords: Unpack[SearchKeywords],
     ) -> dict[str, SearchResult]:
         """Search for the same query under several presets; see :meth:`Memory.compare`."""
-        return await _in_thread(self.memory.compare, query, presets, **options)
+        return await _in_thread(self.memory.compare, query, presets, options=options, **keywords)
 
     async def link(self, source: Key, target: Key, **options: Any) -> bool:
         """Link two notes; see :meth:`Memory.link`."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from recollect import arguments, clock
 from recollect.access import AccessLog
@@ -21,11 +21,10 @@ from recollect.exchange import line_of
 from recollect.figures import MemoryStats
 from recollect.model import DEFAULT_NAMESPACE, Draft, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
-from recollect.query.dates import QuestionDate
-from recollect.question_dates import check_question_date
 from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
 from recollect.retrieval import presets as known_presets
+from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_search_options
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import SecretsMode
 from recollect.stores.base import Finding, Neighbour, Page, Store
@@ -273,83 +272,56 @@ class Memory:
         self._expire()
         return self._store.page(least, namespace=_home(namespace), filters=Filters.of(filters), after=place)
 
+    @takes_search_options
     def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 10,
-        mode: str = "auto",
-        preset: PresetSpec | None = None,
-        candidate_k: int | None = None,
-        rerank: bool = True,
-        rerank_top_n: int = 20,
-        skip_retry_ladder: bool = False,
-        question_date: QuestionDate = None,
-        now: datetime | str | None = None,
-        filters: Filters | Mapping[str, Any] | None = None,
-        namespace: str | None = None,
-        vector: Sequence[float] | Vector | None = None,
-        min_confidence: float | None = None,
-        answer_threshold: float | None = None,
+        self, query: str, *, options: SearchOptions | None = None, **keywords: Unpack[SearchKeywords]
     ) -> SearchResult:
-        """Return the best notes for a query: ranked by words, by meaning and by connections, fused and re-ranked.
+        """Return the best notes for a query, ranked by lexical and vector search and by links.
 
-        ``mode`` is ``auto`` or ``hybrid`` (both legs where both are there), ``bm25`` (words alone) or ``semantic``
-        (meaning alone). ``preset`` is the name of a preset, a TOML file or a :class:`~recollect.Preset`, by default the
-        one that the memory was opened with. Each leg retrieves ``candidate_k`` notes, by default as many as the preset
-        says; a reranker, if there is one, reads the first ``rerank_top_n``. ``question_date`` is when the question was
-        asked, from where "two weeks ago" is counted; ``now`` is what recency counts from, by default ``question_date``
-        or the present. ``filters`` hold inside the engine, before the cut. ``min_confidence`` drops notes with less
-        confidence, from 0 to 1. ``answer_threshold`` drops none: :attr:`SearchResult.has_answer` is false if the
-        best confidence is below it. Both default to the preset's. A ``question_date`` that is no date is an
-        ``ArgumentError``; an empty text counts as not given.
+        The keywords are the fields of :class:`~recollect.SearchOptions`, which documents them; with ``options`` they
+        change it.
         """
-        asked = check_question_date(question_date)
+        options = SearchOptions.of(options, keywords)
         self._expire()
-        result = self._retrieval.search(
-            query,
-            top_k=top_k,
-            mode=mode,
-            preset=preset,
-            candidate_k=candidate_k,
-            rerank=rerank,
-            rerank_top_n=rerank_top_n,
-            skip_retry_ladder=skip_retry_ladder,
-            question_date=asked,
-            now=now,
-            filters=filters,
-            namespace=namespace,
-            vector=vector,
-            min_confidence=min_confidence,
-            answer_threshold=answer_threshold,
-        )
-        self._warn_if_lexical_only(result, mode, vector)
-        if now is None and asked is None:  # a search as of another time is no access now
-            self._accessed(result, namespace)
+        result = self._retrieval.search(query, options=options)
+        self._warn_if_lexical_only(result, options)
+        if options.now is None and options.question_date is None:  # a search as of another time is no access now
+            self._accessed(result, options.namespace)
         return result
 
+    @takes_search_options
     def compare(
-        self, query: str, presets: Iterable[PresetSpec] | None = None, **options: Any
+        self,
+        query: str,
+        presets: Iterable[PresetSpec] | None = None,
+        *,
+        options: SearchOptions | None = None,
+        **keywords: Unpack[SearchKeywords],
     ) -> dict[str, SearchResult]:
         """Search for the same query under several presets, by default all there are, and return the results by name."""
-        wanted = known_presets() if presets is None else arguments.sequence("presets", presets)
+        specs = known_presets() if presets is None else arguments.sequence("presets", presets)
         chosen: dict[str, Preset] = {}
-        for spec in wanted:
+        for spec in specs:
             preset = preset_from(spec)
             if preset.name in chosen:
                 raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
             chosen[preset.name] = preset
-        if "question_date" in options:
-            options["question_date"] = check_question_date(options["question_date"])
+        options = SearchOptions.of(options, keywords)
         self._expire()
-        results = {name: self._retrieval.search(query, preset=preset, **options) for name, preset in chosen.items()}
+        results = {
+            name: self._retrieval.search(query, options=options, preset=preset) for name, preset in chosen.items()
+        }
         for result in results.values():
-            self._warn_if_lexical_only(result, options.get("mode", "auto"), options.get("vector"))
+            self._warn_if_lexical_only(result, options)
         return results
 
-    def search_many(self, queries: Iterable[str], **options: Any) -> list[SearchResult]:
+    @takes_search_options
+    def search_many(
+        self, queries: Iterable[str], *, options: SearchOptions | None = None, **keywords: Unpack[SearchKeywords]
+    ) -> list[SearchResult]:
         """Search for each of several queries, with the options of :meth:`search`."""
-        return [self.search(query, **options) for query in arguments.sequence("queries", queries)]
+        options = SearchOptions.of(options, keywords)
+        return [self.search(query, options=options) for query in arguments.sequence("queries", queries)]
 
     def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
         """Link a note to another by id, path or name, and return whether the link is new; the target may come later."""
@@ -515,9 +487,9 @@ class Memory:
         for problem in supersession_problems(self._store, notes):
             warnings.warn(problem, RecollectWarning, stacklevel=3)
 
-    def _warn_if_lexical_only(self, result: SearchResult, mode: str, vector: object) -> None:
+    def _warn_if_lexical_only(self, result: SearchResult, options: SearchOptions) -> None:
         """Add a warning to the trace if there was no vector search because no model is installed."""
-        if self._choice.missing and vector is None and mode != "bm25":
+        if self._choice.missing and options.vector is None and options.mode != "bm25":
             result.trace.warnings.append(self._choice.warning)
 
     def _accessed(self, result: SearchResult, namespace: str | None) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
@@ -20,14 +20,14 @@ from recollect.model import (
     EmbeddingText,
     Note,
     NoteName,
-    Written,
+    WriteCounts,
     aliases_of,
+    embedding_chunks,
     is_blank,
-    is_over,
-    pieces,
+    is_expired,
 )
 from recollect.secrets import Screen, SecretsMode
-from recollect.stores.base import Model, Store, VectorsMissingError, digest
+from recollect.stores.base import Model, Pending, Store, digest
 from recollect.superseding import cycle_message, supersession_cycles
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ __all__ = ["EMBEDDED_NOTES", "NoteWriter"]
 EMBEDDED_NOTES = 64
 """How many notes are embedded, and then written, at a time where a model has to run."""
 
-T = TypeVar("T")
 _Line = tuple[int, Draft, str]
 """A line's number, what it says of a note, and the name of the model of its vector."""
 
@@ -74,7 +73,7 @@ class NoteWriter:
         """
         for index, draft in enumerate(drafts):
             self._refuse_blank(draft, "" if first is None else f"notes[{first + index}].")
-            if is_over(draft):
+            if is_expired(draft):
                 raise ArgumentError(
                     "expires_at",
                     f"must lie in the future, got {draft['expires_at'].isoformat()}; leave it out, or delete the note",
@@ -100,23 +99,31 @@ class NoteWriter:
 
     def _write(self, drafts: Sequence[Draft], model: Model | None, *, create: bool = True) -> list[Note]:
         """Write drafts; ``model`` is that of the vectors that they hold, if not the embedder's."""
-        made_by = model or self._model()
-        return self._with_vectors(
-            lambda vectors: self._store.write(drafts, model=made_by, vectors=vectors, create=create)
-        )
+        model = model or self._model()
+        vectors = self._new_vectors(drafts, model)
+        notes, pending = self._store.write(drafts, model=model, vectors=vectors, create=create)
+        self._embed_pending(pending, model)
+        return notes
 
     def documents(self, root: str, namespace: str) -> Mapping[str, str]:
         """Return the fingerprints of the documents known below ``root``, by their names."""
         return self._store.documents(root, namespace=namespace)
 
-    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Replace the notes of these documents in one transaction."""
         model, screened = self._model(), self.screen.documents(documents)
-        return self._with_vectors(
-            lambda vectors: self._store.write_documents(
-                screened, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
-            )
+        # A document's draft is a whole note: what it leaves out is empty, whatever is stored.
+        drafts: list[Draft] = [
+            {"title": "", "summary": "", **draft, "namespace": namespace}
+            for document in screened
+            for draft in document.drafts
+        ]
+        vectors = self._new_vectors(drafts, model)
+        counts, pending = self._store.write_documents(
+            screened, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
         )
+        self._embed_pending(pending, model)
+        return counts
 
     def note_names(self, namespace: str) -> Iterator[NoteName]:
         """Yield the names of the notes of a namespace."""
@@ -152,7 +159,7 @@ class NoteWriter:
         numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
         while batch := list(islice(numbered, EMBEDDED_NOTES)):
             read = [self._read(number, line, namespace, screen) for number, line in batch]
-            drafts = [line for line in read if not is_over(line[1])]
+            drafts = [line for line in read if not is_expired(line[1])]
             late += len(read) - len(drafts)
             # Vectors of one model go together, and notes keep their order.
             for model, group in groupby(drafts, key=lambda line: line[2]):
@@ -190,20 +197,21 @@ class NoteWriter:
         stats, model = self._store.stats(), self.model_name()
         return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
 
-    def _with_vectors(self, write: Callable[[Mapping[bytes, Vector]], T]) -> T:
-        """Call ``write`` until the vectors that it lacks have been made: outside of its transaction, which is short."""
-        vectors: dict[bytes, Vector] = {}
-        while True:
-            try:
-                return write(vectors)
-            except VectorsMissingError as missing:
-                texts = list(missing.texts)
-                vectors.update(zip(map(digest, texts), self._embed(texts), strict=True))
+    def _new_vectors(self, drafts: Sequence[Draft], model: Model | None) -> dict[bytes, Vector]:
+        """Embed the texts of drafts that have no vector yet, before the transaction, and return them by digest."""
+        texts = [] if model is None else self._store.texts_to_embed(drafts, model=model)
+        return dict(zip(map(digest, texts), self._embed(texts), strict=True)) if texts else {}
+
+    def _embed_pending(self, pending: Sequence[Pending], model: Model | None) -> None:
+        """Embed the notes whose text another writer changed between the read and the transaction."""
+        if pending and model is not None:
+            vectors = self._embed([note.text for note in pending])
+            self._store.embed(model, list(zip(pending, vectors, strict=True)))
 
     def _embed(self, texts: Sequence[EmbeddingText]) -> list[Vector]:
         """Return the vector of each text, or, of one that comes in pieces, a row for each piece."""
         embedder = self._needed_embedder()
-        by_text = [pieces(text) for text in texts]
+        by_text = [embedding_chunks(text) for text in texts]
         asked = [piece for each in by_text for piece in each]
         made = embedder.embed_documents(asked)
         rows = iter(unit_rows(embedder.name, made, count=len(asked), dimension=embedder.dimension))

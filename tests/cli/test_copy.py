@@ -12,6 +12,7 @@ import pytest
 import recollect
 from recollect import copying as library
 from recollect.cli import pace
+from recollect.errors import ArgumentError
 from recollect.stores import copying, open_store
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.cli.conftest import Run
@@ -78,8 +79,8 @@ def test_namespaces(run: Run, filled: Path) -> None:
         (["nowhere.db", "two.db"], "there is no memory at nowhere.db; see recollect copy --help"),
         (["{}", "{}"], "is the source itself; choose another"),
         (["{}", "two.db", "--merge", "--mirror"], "--merge keeps what --mirror deletes; give one of them; see"),
-        (["{}", "redis://two"], "target: no store is known for 'redis://two'"),
-        (["redis://one", "{}"], "source: no store is known for 'redis://one'"),
+        (["{}", "redis://two"], "target: no store opens 'redis://two'"),
+        (["redis://one", "{}"], "source: no store opens 'redis://one'"),
         (["{}", "two.db", "--batch", "0"], "Invalid value for '--batch'"),
     ],
 )
@@ -191,19 +192,24 @@ def test_a_failure_says_how_far_it_came(
     assert "notes 1 added, 2 unchanged" in result.stdout
 
 
-def test_a_note_that_the_target_cannot_hold(run: Run, filled: Path, tmp_path: Path) -> None:
-    with recollect.open(filled, embedder=None) as memory:
-        memory.add("too many", id="full", namespace="work", tags=[f"t{number}" for number in range(5000)])
-    target = f"milvus://{tmp_path}/two"
-    result = run("copy", str(filled), target, "--batch", "2")
+def test_copy_reports_a_note_that_the_target_rejects(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = SQLiteStore.write
+    calls = 0
+
+    def reject_second_batch(self: Any, *args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise ArgumentError("tags", "note 'full' has too many")
+        return write(self, *args, **options)
+
+    monkeypatch.setattr(SQLiteStore, "write", reject_second_batch)
+    result = run("copy", str(filled), "two.db", "--batch", "2")
     assert result.exit_code == 1
     assert result.stderr == (
-        "error: tags: in namespace 'work', note 'full' has 5,000 together with the keys of its metadata, and Milvus "
-        f"takes 4,096; give it fewer; 2 of 4 notes are in {target}; change it in {filled}, then copy again\n"
+        f"error: tags: note 'full' has too many; 2 of 3 notes are in two.db; change it in {filled}, then copy again\n"
     )
-    with recollect.open(filled, embedder=None) as memory:
-        memory.update("full", tags=["t"], namespace="work")
-    assert "notes 2 added, 2 unchanged" in run("copy", str(filled), target).stdout
+    assert "notes 1 added, 2 unchanged" in run("copy", str(filled), "two.db").stdout
 
 
 def test_an_interrupt_before_the_first_note(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ def command(name: str) -> click.Command:
 
 
 # The last of these names two memories, neither of them by --db.
-WITHOUT_MEMORY = ("presets", "completion", "keys", "bench", "copy")
+WITHOUT_MEMORY = ("presets", "completion", "keys", "copy")
 
 
 def parameters(name: str) -> list[click.Parameter]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from recollect.cli import evaluating
-from recollect.evaluation import trust_of
+from recollect.evaluation import trust_metrics
 from tests.evaluation.outcomes import dataset, outcome
 
 
@@ -14,7 +14,7 @@ def test_trust_is_drawn_for_systems_whose_confidences_are_known(capsys: pytest.C
     evaluating.show(asked, [unknown])
     assert "trust" not in capsys.readouterr().out
     rankings = {name: replace(ranking, confidences=(0.8,)) for name, ranking in unknown.rankings.items()}
-    known = replace(unknown, system="new", trust=trust_of(asked.questions, rankings, 0.9))
+    known = replace(unknown, system="new", trust=trust_metrics(asked.questions, rankings, 0.9))
     evaluating.show(asked, [unknown, known])
     shown = capsys.readouterr().out.splitlines()
     assert shown[-2].split()[:2] == ["trust", "threshold"]

@@ -64,7 +64,7 @@ def test_what_is_no_memory_is_told_in_one_line(run: Run, arguments: list[str], t
     Path("folder.db").mkdir()
     assert "is not an SQLite database" in error_of(run(*arguments, "--db", "junk.db"), 1)
     assert "is a directory" in error_of(run(*arguments, "--db", "folder.db"), 2)
-    assert error_of(run(*arguments, "--db", "redis://host"), 2).startswith("--db: no store is known for 'redis://host'")
+    assert error_of(run(*arguments, "--db", "redis://host"), 2).startswith("--db: no store opens 'redis://host'")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.db", "junk.db"]
 
 

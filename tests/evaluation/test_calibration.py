@@ -17,7 +17,7 @@ from recollect.evaluation import (
     calibration_error_interval,
     expected_calibration_error,
     reliability_bins,
-    trust_of,
+    trust_metrics,
 )
 
 CONFIDENCES = [0.9, 0.1, 0.8, 0.2, 0.5]
@@ -117,7 +117,7 @@ RANKINGS = {
 
 
 def test_trust_counts_right_answers_withheld_and_unanswerable_queries_recognised() -> None:
-    trust = trust_of(QUESTIONS, RANKINGS, 0.5, bins=2)
+    trust = trust_metrics(QUESTIONS, RANKINGS, 0.5, bins=2)
     assert trust is not None
     assert (trust.queries, trust.unanswerable_queries, trust.threshold) == (4, 2, 0.5)
     assert trust.right_first == 0.5  # a and b of a, b, c, f
@@ -130,31 +130,31 @@ def test_trust_counts_right_answers_withheld_and_unanswerable_queries_recognised
 
 
 def test_the_threshold_itself_counts_as_an_answer() -> None:
-    trust = trust_of(QUESTIONS, RANKINGS, 0.3)
+    trust = trust_metrics(QUESTIONS, RANKINGS, 0.3)
     assert trust is not None
     assert trust.answered_right_first_below_threshold == 0.0
     assert trust.unanswerable_recognised == 0.5
 
 
 def test_trust_says_nothing_of_what_was_not_asked() -> None:
-    only = trust_of([question("c", "x")], RANKINGS)
+    only = trust_metrics([question("c", "x")], RANKINGS)
     assert only is not None
     assert (only.right_first, only.answered_right_first_below_threshold, only.unanswerable_recognised) == (
         0,
         None,
         None,
     )
-    assert trust_of([], {}) is None
+    assert trust_metrics([], {}) is None
 
 
 def test_without_confidences_there_is_no_trust_to_measure() -> None:
     unknown = RANKINGS | {"b": replace(RANKINGS["b"], confidences=None)}
     assert unknown["b"].best_confidence is None
-    assert trust_of(QUESTIONS, unknown) is None
+    assert trust_metrics(QUESTIONS, unknown) is None
 
 
 def test_trust_as_json() -> None:
-    trust = trust_of(QUESTIONS, RANKINGS, 0.5, bins=1)
+    trust = trust_metrics(QUESTIONS, RANKINGS, 0.5, bins=1)
     assert trust is not None
     assert trust.to_dict() == {
         "threshold": 0.5,
@@ -172,7 +172,7 @@ def test_trust_as_json() -> None:
 @pytest.mark.parametrize("threshold", [-0.1, 1.1])
 def test_a_threshold_is_a_confidence(threshold: float) -> None:
     with pytest.raises(ArgumentError, match="answer_threshold: must be"):
-        trust_of(QUESTIONS, RANKINGS, threshold)
+        trust_metrics(QUESTIONS, RANKINGS, threshold)
 
 
 def test_labels_may_be_arrays() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect import ArgumentError
-from recollect.evaluation.comparison import ALL, Standing, compare_outcomes
+from recollect.evaluation.comparison import ALL, ComparisonResult, compare_outcomes
 from recollect.evaluation.significance import Difference, holm, paired_difference
 from tests.evaluation.outcomes import outcome, ranked
 
@@ -17,11 +17,11 @@ BAD = outcome("bad", {"any@5": [0.0] * 10, "mrr": [0.0] * 10}, strata=STRATA)
 
 def test_every_system_measure_and_stratum_has_its_place() -> None:
     found = compare_outcomes([OLD, NEW, BAD])
-    assert (found.baseline, found.systems, found.challengers) == ("old", ("old", "new", "bad"), ("new", "bad"))
+    assert (found.baseline, found.systems, found.compared_systems) == ("old", ("old", "new", "bad"), ("new", "bad"))
     assert found.measures == ("any@5", "mrr")
     assert found.strata == (ALL, "early", "late")
     assert len(found.standings) == 3 * 2 * 3
-    assert found.of("old", "any@5") == Standing(10, 0.0)
+    assert found.of("old", "any@5") == ComparisonResult(10, 0.0)
     early = found.of("new", "any@5", "early")
     # One, one and one against zero: all heads or all tails, 2 of 8; of the two systems the other has p = 1.
     assert (early.questions, early.value, early.difference) == (3, 1.0, Difference(1.0, 1.0, 1.0, p=0.25))
@@ -48,7 +48,7 @@ def test_p_values_are_corrected_over_systems_within_a_measure_and_stratum() -> N
 
 def test_another_baseline() -> None:
     found = compare_outcomes([OLD, NEW], baseline="new")
-    assert found.challengers == ("old",)
+    assert found.compared_systems == ("old",)
     difference = found.of("old", "any@5").difference
     assert difference is not None
     assert (difference.mean, difference.verdict) == (-0.8, "worse")
@@ -58,19 +58,19 @@ def test_another_baseline() -> None:
 @pytest.mark.parametrize(
     ("standing", "significant"),
     [
-        (Standing(9, 0.5), False),
-        (Standing(9, 0.5, Difference(0.1, -0.1, 0.3, p=0.01), adjusted=0.01), False),
-        (Standing(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.05), False),
-        (Standing(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.049), True),
+        (ComparisonResult(9, 0.5), False),
+        (ComparisonResult(9, 0.5, Difference(0.1, -0.1, 0.3, p=0.01), adjusted=0.01), False),
+        (ComparisonResult(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.05), False),
+        (ComparisonResult(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.049), True),
     ],
 )
-def test_significant_is_off_zero_and_holds_after_correction(standing: Standing, significant: bool) -> None:
+def test_significant_is_off_zero_and_holds_after_correction(standing: ComparisonResult, significant: bool) -> None:
     assert standing.significant is significant
 
 
 def test_one_system_stands_alone() -> None:
     found = compare_outcomes([OLD])
-    assert found.challengers == ()
+    assert found.compared_systems == ()
     assert found.of("old", "mrr").value == pytest.approx(0.1)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recollect.embedders import FunctionEmbedder, StaticEmbedder
 from recollect.errors import EmbedderError
-from recollect.evaluation import KeepingEmbedder
+from recollect.evaluation import CachingEmbedder
 
 
 class Letters:
@@ -33,15 +33,15 @@ class Letters:
 
 def test_no_document_is_embedded_twice(tmp_path: Path) -> None:
     model = Letters()
-    first = KeepingEmbedder(model, tmp_path).embed_documents(["tea", "bread", "tea"])
+    first = CachingEmbedder(model, tmp_path).embed_documents(["tea", "bread", "tea"])
     assert model.documents == ["tea", "bread"]
-    again = KeepingEmbedder(model, tmp_path).embed_documents(["bread", "tea", "milk \ud800"])
+    again = CachingEmbedder(model, tmp_path).embed_documents(["bread", "tea", "milk \ud800"])
     assert model.documents == ["tea", "bread", "milk \ud800"]
     assert first.dtype == again.dtype == np.float32
     assert first.tolist() == [[2, 1], [2, 1], [2, 1]]
     assert again[:2].tolist() == first[:2].tolist()
     assert len(list(tmp_path.iterdir())) == 1
-    assert KeepingEmbedder(model, tmp_path).embed_documents([]).shape == (0, 2)
+    assert CachingEmbedder(model, tmp_path).embed_documents([]).shape == (0, 2)
 
 
 def test_models_do_not_meet(tmp_path: Path) -> None:
@@ -49,15 +49,15 @@ def test_models_do_not_meet(tmp_path: Path) -> None:
         FunctionEmbedder(lambda texts: [[1.0, 1.0]] * len(texts), name="one", dimension=2),
         FunctionEmbedder(lambda texts: [[2.0, 1.0]] * len(texts), name="two", dimension=2),
     ]
-    rows = [KeepingEmbedder(model, tmp_path).embed_documents(["tea"]).tolist() for model in models]
+    rows = [CachingEmbedder(model, tmp_path).embed_documents(["tea"]).tolist() for model in models]
     assert rows[0] != rows[1]
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_vectors_of_another_dimension_under_the_same_name_are_made_anew(tmp_path: Path) -> None:
-    KeepingEmbedder(Letters(), tmp_path).embed_documents(["tea"])
+    CachingEmbedder(Letters(), tmp_path).embed_documents(["tea"])
     wider = FunctionEmbedder(lambda texts: [[1.0, 0.0, 0.0]] * len(texts), name=Letters.name, dimension=3)
-    assert KeepingEmbedder(wider, tmp_path).embed_documents(["tea"]).shape == (1, 3)
+    assert CachingEmbedder(wider, tmp_path).embed_documents(["tea"]).shape == (1, 3)
 
 
 def test_what_is_wrong_is_not_kept(tmp_path: Path) -> None:
@@ -65,14 +65,14 @@ def test_what_is_wrong_is_not_kept(tmp_path: Path) -> None:
     model.embed_documents = lambda texts: np.full((len(texts), 2), np.nan, dtype=np.float32)  # type: ignore[method-assign]
     for _ in range(2):
         with pytest.raises(EmbedderError, match="not finite"):
-            KeepingEmbedder(model, tmp_path).embed_documents(["tea"])
+            CachingEmbedder(model, tmp_path).embed_documents(["tea"])
 
 
 def test_queries_are_embedded_each_time_unless_they_are_to_be_remembered(tmp_path: Path) -> None:
     model = Letters()
     for remember, expected in ((False, 2), (True, 1)):
         model.queries.clear()
-        embedder = KeepingEmbedder(model, tmp_path, remember_queries=remember)
+        embedder = CachingEmbedder(model, tmp_path, cache_queries=remember)
         embedder.forget_queries()
         assert embedder.embed_query("tea?").tolist() == embedder.embed_query("tea?").tolist() == [1, 0]
         assert len(model.queries) == expected
@@ -80,7 +80,7 @@ def test_queries_are_embedded_each_time_unless_they_are_to_be_remembered(tmp_pat
 
 def test_it_is_the_model_under_its_own_name(tmp_path: Path) -> None:
     static = StaticEmbedder()
-    embedder = KeepingEmbedder(static, tmp_path)
+    embedder = CachingEmbedder(static, tmp_path)
     assert (embedder.name, embedder.dimension) == (static.name, static.dimension)
     texts = ["green tea", "", "a bicycle"]
     assert embedder.embed_documents(texts).tolist() == static.embed_documents(texts).tolist()
@@ -94,7 +94,7 @@ def test_a_models_own_memory_of_queries_is_emptied(tmp_path: Path) -> None:
         calls.extend(texts)
         return [[1.0, 0.0]] * len(texts)
 
-    embedder = KeepingEmbedder(FunctionEmbedder(embed, name="two", dimension=2), tmp_path)
+    embedder = CachingEmbedder(FunctionEmbedder(embed, name="two", dimension=2), tmp_path)
     for _ in range(2):
         embedder.embed_query("tea?")
     assert calls == ["tea?"]

@@ -1,4 +1,4 @@
-"""The committed evaluation set in studies/everyday keeps the promises of its README."""
+"""The committed evaluation set in benchmarks/datasets/everyday keeps the promises of its README."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recollect.evaluation.formats.beir import load_beir
 from recollect.query import parse_question_date
 from recollect.query.stopwords import DUTCH, ENGLISH, LADDER
 
-FOLDER = Path(__file__).parents[2] / "studies" / "everyday"
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "datasets" / "everyday"
 STOPWORDS = ENGLISH | DUTCH | LADDER
 SUFFIXES = (
     *("ingly", "edly", "ations", "ation", "ments", "ment", "ings", "ing", "ies", "ied", "ness"),

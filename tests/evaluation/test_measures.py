@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, RecollectError
-from recollect.evaluation import MEASURES, Question, Ranking, measured
+from recollect.evaluation import MEASURES, Question, Ranking, compute_measures
 
 
 def asked(identity: str, **relevant: int) -> Question:
@@ -20,7 +20,7 @@ def ranking(*ids: str) -> Ranking:
 
 
 def value(question: Question, found: Ranking, measure: str) -> float:
-    return float(measured([question], {question.id: found}, [measure])[measure][0])
+    return float(compute_measures([question], {question.id: found}, [measure])[measure][0])
 
 
 def test_by_hand() -> None:
@@ -29,7 +29,7 @@ def test_by_hand() -> None:
     found = ranking("x1", "x2", "a", "x3", "x4", "x5", "b", "x6")
     gained = 2 / math.log2(4) + 1 / math.log2(8)
     ideal = 2 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
-    values = measured([question], {"q": found})
+    values = compute_measures([question], {"q": found})
     assert list(values) == list(MEASURES)
     assert {name: float(each[0]) for name, each in values.items()} == pytest.approx(
         {
@@ -65,13 +65,13 @@ def test_our_order_holds_where_scores_are_equal() -> None:
 def test_questions_keep_their_order_and_those_without_hits_are_worth_nothing() -> None:
     questions = [asked("q2", a=1), asked("q10", b=1), asked("q1", c=1)]
     found = {"q1": ranking("c"), "q2": ranking(), "q10": ranking("x", "b")}
-    assert measured(questions, found, ["mrr"])["mrr"].tolist() == [0, 0.5, 1]
-    assert measured(questions[:1], found, ["mrr"])["mrr"].tolist() == [0]
+    assert compute_measures(questions, found, ["mrr"])["mrr"].tolist() == [0, 0.5, 1]
+    assert compute_measures(questions[:1], found, ["mrr"])["mrr"].tolist() == [0]
 
 
 def test_other_measures_go_by_their_usual_names() -> None:
     question, found = asked("q", a=1, b=1), ranking("a", "x", "b")
-    values = measured([question], {"q": found}, ["AP", "P@2", "nDCG@20", "ndcg@20", "any@2", "Success@2"])
+    values = compute_measures([question], {"q": found}, ["AP", "P@2", "nDCG@20", "ndcg@20", "any@2", "Success@2"])
     assert values["AP"][0] == pytest.approx((1 + 2 / 3) / 2)
     assert values["P@2"][0] == 0.5
     assert values["nDCG@20"][0] == values["ndcg@20"][0] == pytest.approx((1 + 0.5) / (1 + 1 / math.log2(3)))
@@ -86,12 +86,12 @@ def test_a_measure_that_is_none(name: str) -> None:
 
 def test_what_no_provider_computes() -> None:
     with pytest.raises(RecollectError, match="AP, alpha_nDCG@10 cannot be computed: "):
-        measured([asked("q", a=1)], {"q": ranking("a")}, ["AP", "alpha_nDCG@10"])
+        compute_measures([asked("q", a=1)], {"q": ranking("a")}, ["AP", "alpha_nDCG@10"])
 
 
 def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(RecollectError, match=r"ir_measures cannot be imported .*: pip install 'recollect\[eval\]'"):
+    with pytest.raises(RecollectError, match=r"ir_measures cannot be imported .*: pip install 'recollectdb\[eval\]'"):
         value(asked("q", a=1), ranking("a"), "mrr")
 
 
@@ -100,7 +100,7 @@ def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.Monk
     st.dictionaries(st.sampled_from([f"n{place}" for place in range(14)]), st.integers(1, 3), min_size=1),
 )
 def test_laws(order: list[str], relevant: dict[str, int]) -> None:
-    values = measured([asked("q", **relevant)], {"q": ranking(*order)})
+    values = compute_measures([asked("q", **relevant)], {"q": ranking(*order)})
     of = {name: float(each[0]) for name, each in values.items()}
     assert all(0 <= each <= 1 + 1e-9 for each in of.values())
     assert of["any@1"] <= of["any@5"] <= of["any@10"]

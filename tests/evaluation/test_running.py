@@ -15,9 +15,10 @@ from recollect import Note
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation import Collection, Dataset, Outcome, Question, System, evaluate, load_dataset
 from recollect.evaluation.lodging import UNDATED, open_collection
-from recollect.evaluation.running import evaluation_folder
+from recollect.evaluation.running import default_cache_folder
 from recollect.memory import Memory
 from recollect.retrieval import presets
+from recollect.retrieval.options import Mode
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
 
@@ -195,7 +196,7 @@ def test_each_system_embeds_its_queries_itself_unless_told_otherwise(tmp_path: P
     evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
     assert len(model.queries) == 6
     model.queries.clear()
-    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path, resume=False, remember_queries=True)
+    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path, resume=False, cache_queries=True)
     assert len(model.queries) == 2
 
 
@@ -277,7 +278,7 @@ def test_a_store_is_for_notes_of_a_dataset(tmp_path: Path) -> None:
         pytest.raises(ArgumentError, match="store: is for the notes of a dataset"),
     ):
         evaluate(questions_alone(("tea", "n1")), ["default"], memory=memory, store=tmp_path / "home.db")
-    with pytest.raises(ArgumentError, match="store: no store is known for 'redis://here'"):
+    with pytest.raises(ArgumentError, match="store: no store opens 'redis://here'"):
         evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store="redis://here")
 
 
@@ -335,14 +336,14 @@ def test_what_was_done_without_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_system_that_needs_an_embedder_and_has_none(tmp_path: Path, mode: str) -> None:
+def test_a_system_that_needs_an_embedder_and_has_none(tmp_path: Path, mode: Mode) -> None:
     with pytest.raises(ArgumentError, match=f"embedder: must not be none for default {mode}, or it would search by"):
         evaluate(load_dataset(KITCHEN), ["default", System("default", mode)], embedder=None, cache=tmp_path)
 
 
 def test_the_folder_is_a_part_of_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
-    assert evaluation_folder() == tmp_path / "evaluation"
+    assert default_cache_folder() == tmp_path / "evaluation"
     evaluate(load_dataset(KITCHEN).sample(1), ["default"], embedder=None)
     (journal,) = (tmp_path / "evaluation" / "runs").iterdir()
     assert journal.name.startswith("kitchen.default.")
@@ -352,4 +353,4 @@ def test_the_folder_is_a_part_of_the_users_cache(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("recollect.evaluation.running.cache_folder", homeless)
     with pytest.raises(RecollectError, match=r"no folder to keep vectors in \(no home\): set RECOLLECT_CACHE"):
-        evaluation_folder()
+        default_cache_folder()

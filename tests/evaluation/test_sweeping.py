@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ArgumentError
-from recollect.evaluation import SWEPT, System, evaluate, load_dataset, sweep_of, swept
+from recollect.evaluation import SWEEP_VALUES, System, build_sweeps, evaluate, load_dataset, sweep_systems
 from tests.evaluation.samples import KITCHEN
 
 
 def test_k_makes_a_preset_fuse_by_ranks() -> None:
-    systems = swept(System("default", "bm25"), "k")
-    assert tuple(systems) == SWEPT["k"]
-    assert [system.rules.fusion.k for system in systems.values()] == list(SWEPT["k"])
+    systems = sweep_systems(System("default", "bm25"), "k")
+    assert tuple(systems) == SWEEP_VALUES["k"]
+    assert [system.rules.fusion.k for system in systems.values()] == list(SWEEP_VALUES["k"])
     assert {system.rules.fusion.method for system in systems.values()} == {"rrf"}
     assert systems[5].mode == "bm25"
     assert systems[5].name == "default bm25, k 5"
@@ -20,25 +20,25 @@ def test_k_makes_a_preset_fuse_by_ranks() -> None:
 
 
 def test_alpha_is_the_share_of_the_vector_leg() -> None:
-    systems = swept(System("weighted-graph"), "alpha")
+    systems = sweep_systems(System("weighted-graph"), "alpha")
     assert systems[0.3].rules.fusion.method == "convex"
     assert dict(systems[0.3].rules.fusion.weights) == {"lexical": 0.7, "vector": 0.3, "graph": 0.35}
 
 
 def test_another_constant_is_refused() -> None:
     with pytest.raises(ArgumentError, match="^parameter: must be one of k, alpha, got 'beta'"):
-        swept(System("default"), "beta")
+        sweep_systems(System("default"), "beta")
 
 
 def test_the_line_of_each_measure(tmp_path: Path) -> None:
     dataset, system = load_dataset(KITCHEN), System("trovella")
-    outcomes = evaluate(dataset, list(swept(system, "k").values()), embedder=None, cache=tmp_path)
-    sweeps = sweep_of("kitchen", "k", system, outcomes, ["any@5", "mrr"])
+    outcomes = evaluate(dataset, list(sweep_systems(system, "k").values()), embedder=None, cache=tmp_path)
+    sweeps = build_sweeps("kitchen", "k", system, outcomes, ["any@5", "mrr"])
     assert [(sweep.title, sweep.parameter, sweep.measure) for sweep in sweeps] == [
         ("kitchen, trovella", "k", "any@5"),
         ("kitchen, trovella", "k", "mrr"),
     ]
     line = sweeps[1].lines["trovella"]
-    assert [point.x for point in line] == list(SWEPT["k"])
+    assert [point.x for point in line] == list(SWEEP_VALUES["k"])
     assert [point.mean for point in line] == pytest.approx([outcome.mean("mrr") for outcome in outcomes])
     assert all(point.low <= point.mean <= point.high for point in line)

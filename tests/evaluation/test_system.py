@@ -27,7 +27,7 @@ def test_the_digest_changes_with_the_settings_and_not_with_the_name() -> None:
 
 def test_what_is_no_system() -> None:
     with pytest.raises(ArgumentError, match="mode: must be one of auto, hybrid, bm25, semantic"):
-        System("default", "fast")
+        System("default", "fast")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="preset: must be one of default"):
         System("best")
     with pytest.raises(ArgumentError, match="name: must be one line"):

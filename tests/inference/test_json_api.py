@@ -155,5 +155,5 @@ def test_without_httpx_it_says_what_to_install(server: JsonServer, monkeypatch: 
         raise ModuleNotFoundError(f"No module named {module!r}")
 
     monkeypatch.setattr(parts, "import_module", absent)
-    with pytest.raises(RerankerError, match=r"httpx cannot be imported .*: pip install 'recollect\[http\]'"):
+    with pytest.raises(RerankerError, match=r"httpx cannot be imported .*: pip install 'recollectdb\[http\]'"):
         api_at(server.url).ask({})

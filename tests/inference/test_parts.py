@@ -20,7 +20,7 @@ def test_a_module_that_is_one_file_has_no_folder() -> None:
 
 @pytest.mark.parametrize(("module", "extra"), [("no_such_part", "models"), ("httpx.no_such_part", "http")])
 def test_a_missing_part_says_what_to_install(module: str, extra: str) -> None:
-    with pytest.raises(EmbedderError, match=rf"{module} cannot be imported .*: pip install 'recollect\[{extra}\]'"):
+    with pytest.raises(EmbedderError, match=rf"{module} cannot be imported .*: pip install 'recollectdb\[{extra}\]'"):
         part(module, EmbedderError)
 
 

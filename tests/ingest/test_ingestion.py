@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import ArgumentError, IngestError, StoreFullError
-from recollect.ingest import IngestReport, Library, Problem, Written, ingest
+from recollect.ingest import IngestReport, Library, Problem, WriteCounts, ingest
 from recollect.ingest import ingestion as ingestion_module
 from recollect.model import Document, Draft
 from tests.ingest.permissions import locked
@@ -27,7 +27,7 @@ class Shelf:
         known = self.fingerprints.get(namespace, {})
         return {name: fingerprint for (where, name), fingerprint in known.items() if where == root}
 
-    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         self.batches.append([document.name for document in documents])
         for document in documents:
             if any("poison" in draft["content"] for draft in document.drafts):
@@ -51,7 +51,7 @@ class Shelf:
             removed += len(before.keys() - after.keys())
             notes[key] = after
             self.fingerprints.setdefault(namespace, {})[key] = document.fingerprint
-        return Written(added, updated, unchanged, removed)
+        return WriteCounts(added, updated, unchanged, removed)
 
     def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
         for name in names:

@@ -9,13 +9,13 @@ from recollect import ArgumentError, Filters
 
 
 def test_filters_from_a_mapping() -> None:
-    found = Filters.of({"tags": "tea", "created_after": "2026-01-01", "session": None, "metadata": {"a": 1}})
-    assert found == Filters(tags=("tea",), created_after=datetime(2026, 1, 1, tzinfo=UTC), metadata={"a": 1})
-    assert found
-    assert Filters.of(found) is found
+    filters = Filters.of({"tags": "tea", "created_after": "2026-01-01", "session": None, "metadata": {"a": 1}})
+    assert filters == Filters(tags=("tea",), created_after=datetime(2026, 1, 1, tzinfo=UTC), metadata={"a": 1})
+    assert filters
+    assert Filters.of(filters) is filters
 
 
-def test_no_condition_is_false() -> None:
+def test_filters_without_condition_are_false() -> None:
     assert not Filters.of(None)
     assert not Filters.of({})
     assert Filters(session="")  # notes without a session
@@ -31,6 +31,6 @@ def test_no_condition_is_false() -> None:
         ({"metadata": {"x": object()}}, "filters.metadata: must be JSON data"),
     ],
 )
-def test_what_is_no_filter_is_refused(value: Any, problem: str) -> None:
+def test_filters_reject_invalid_values(value: Any, problem: str) -> None:
     with pytest.raises(ArgumentError, match=f"^{problem}"):
         Filters.of(value)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import inspect
 import json
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import ArgumentError, Link, Note
-from recollect.model import draft_of, embedding_text
+from recollect import ArgumentError, Candidate, Link, Memory, Note
+from recollect.model import DRAFT_FIELDS, NOTE_FIELDS, draft_of, embedding_text
 from tests.generated import any_text, nested
 
 line = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
@@ -42,22 +44,22 @@ notes = st.builds(
 
 
 @given(notes)
-def test_a_note_survives_json(note: Note) -> None:
+def test_note_json_round_trip(note: Note) -> None:
     assert Note(**json.loads(json.dumps(note.to_dict()))) == note
 
 
 @given(notes)
-def test_a_note_is_a_draft_of_itself(note: Note) -> None:
+def test_draft_of_note_round_trip(note: Note) -> None:
     assert Note(**draft_of(note)) == note
 
 
-def test_a_draft_can_say_that_a_note_stays() -> None:
+def test_draft_removes_expiry_with_never() -> None:
     assert Note(content="tea", expires_at="never") == Note(content="tea")  # type: ignore[arg-type]
     assert draft_of({"content": "tea", "expires_at": "never"}) == {"content": "tea", "expires_at": None}
     assert draft_of({"content": "tea", "expires_at": None}) == {"content": "tea"}
 
 
-def test_what_a_caller_passes_is_brought_into_shape() -> None:
+def test_note_normalises_values() -> None:
     note = Note(
         content="lone \udc00",
         tags=["b", "a", "b"],  # type: ignore[arg-type]
@@ -97,19 +99,19 @@ def test_what_a_caller_passes_is_brought_into_shape() -> None:
         ({"namespace": ""}, "namespace: must not be empty"),
     ],
 )
-def test_what_cannot_be_stored_is_refused(fields: dict[str, Any], problem: str) -> None:
+def test_note_rejects_invalid_values(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(ArgumentError, match=f"^{problem}"):
         Note(**{"content": "x", **fields})
 
 
-def test_drafts_hold_what_is_given() -> None:
+def test_draft_has_only_given_fields() -> None:
     assert draft_of("tea") == {"content": "tea"}
     assert draft_of({"content": "tea", "title": None, "tags": []}) == {"content": "tea", "tags": ()}
     assert draft_of({"vector": [1, 2]})["vector"].tolist() == [1, 2]
-    kept = draft_of(Note(content="tea"))
-    assert {"id", "path", "created_at"}.isdisjoint(kept)
-    assert kept["position"] is None
-    with pytest.raises(ArgumentError, match="^note: has no field 'text'; it may have content, id, path"):
+    draft = draft_of(Note(content="tea"))
+    assert {"id", "path", "created_at"}.isdisjoint(draft)
+    assert draft["position"] is None
+    with pytest.raises(ArgumentError, match="^note: has no field 'text'; it may have id, path, title"):
         draft_of({"text": "tea"})
     with pytest.raises(ArgumentError, match="^note: must be a Note, a mapping or a string, got int"):
         draft_of(7)  # type: ignore[arg-type]
@@ -128,11 +130,31 @@ def test_drafts_hold_what_is_given() -> None:
         ([object()], "must be a list of numbers"),
     ],
 )
-def test_vectors_are_checked(vector: Any, problem: str) -> None:
+def test_draft_checks_vector(vector: Any, problem: str) -> None:
     with pytest.raises(ArgumentError, match=f"^vector: {problem}"):
         draft_of({"vector": vector})
 
 
-def test_the_text_that_a_vector_stands_for() -> None:
+def test_embedding_text_joins_non_empty_fields() -> None:
     assert embedding_text("", "", "content") == "content"
     assert embedding_text("Title", "summary", "content") == "Title\nsummary\ncontent"
+
+
+def test_note_fields_table_lists_every_field_once() -> None:
+    assert list(NOTE_FIELDS) == [field.name for field in fields(Note)] == list(Note(content="tea").to_dict())
+    assert list(DRAFT_FIELDS) == [*NOTE_FIELDS, "vector"]
+    assert all(field.name == name and field.description.endswith(".") for name, field in DRAFT_FIELDS.items())
+
+
+def test_note_fields_table_has_the_defaults_of_a_note() -> None:
+    note = Note(content="tea")
+    assert {name: field.default for name, field in NOTE_FIELDS.items() if name != "content"} == {
+        name: getattr(note, name) for name in NOTE_FIELDS if name != "content"
+    }
+    assert Candidate("n").importance == NOTE_FIELDS["importance"].default
+
+
+def test_memory_add_has_a_keyword_for_every_draft_field() -> None:
+    parameters = inspect.signature(Memory.add).parameters
+    assert set(parameters) - {"self", "supersedes"} == set(DRAFT_FIELDS)
+    assert all(parameters[name].default is None for name in DRAFT_FIELDS)

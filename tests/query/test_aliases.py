@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from recollect import ArgumentTypeError
-from recollect.query import AliasTable, Query, compile_fts5, expand_aliases, parse, render_fts5
+from recollect.query import AliasTable, Query, compile_fts5, expand_aliases, parse
+from recollect.stores.sqlite.fts5 import render_fts5
 
 
 def compiled(text: str, aliases: dict[str, list[str]]) -> str:

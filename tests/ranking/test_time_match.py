@@ -310,7 +310,7 @@ def test_near_misses_fall_with_the_distance() -> None:
 
 
 def test_the_stage_helps_on_the_temporal_set_and_leaves_queries_without_a_time_alone(tmp_path: Path) -> None:
-    dataset = load_dataset(Path(__file__).parents[2] / "studies" / "temporal")
+    dataset = load_dataset(Path(__file__).parents[2] / "benchmarks" / "datasets" / "temporal")
     assert len(dataset.questions) == 129
     default = presets()["default"]
     stages = tuple(rules for rules in default.stages if rules.stage != "time_match")

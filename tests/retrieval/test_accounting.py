@@ -29,6 +29,7 @@ from recollect.retrieval import (
     presets,
     recomputed_score,
 )
+from recollect.retrieval.options import Mode
 from tests.generated import query_text
 
 WORDS = "tea coffee kettle green black oolong sencha morning recommend tips bought overview summary".split()
@@ -171,7 +172,7 @@ def opened(folder: Path, notes: list[dict[str, Any]]) -> Memory:
 
 @given(_notes, _presets, _queries, st.sampled_from(["auto", "bm25", "semantic"]), st.integers(0, 9))
 def test_the_trace_accounts_for_every_score(
-    folder: Path, notes: list[dict[str, Any]], preset: Preset, query: str, mode: str, fewer: int
+    folder: Path, notes: list[dict[str, Any]], preset: Preset, query: str, mode: Mode, fewer: int
 ) -> None:
     options: dict[str, Any] = {"preset": preset, "mode": mode, "question_date": "2026-04-18", "rerank_top_n": 3}
     with opened(folder, notes) as memory:
@@ -253,7 +254,7 @@ _odd_queries = (
 @given(_odd_notes, st.lists(_odd_queries, min_size=1, max_size=4), st.sampled_from(["auto", "bm25", "semantic"]))
 @settings(max_examples=150)
 def test_nothing_that_notes_say_makes_a_search_fail(
-    folder: Path, notes: list[dict[str, Any]], queries: list[str], mode: str
+    folder: Path, notes: list[dict[str, Any]], queries: list[str], mode: Mode
 ) -> None:
     """No content, nothing but white space or signs, several turns at one place, sessions of one or without places."""
     with opened(folder, notes) as memory:

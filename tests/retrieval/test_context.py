@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recollect import Candidate, Filters
 from recollect.model import Edge
-from recollect.model.splitting import PIECE, WHOLE
+from recollect.model.chunks import CHUNK_CHARS, MAX_UNSPLIT_CHARS
 from recollect.query import parse
 from recollect.retrieval import ContextRules
 from recollect.retrieval.connections import IndexConnections
@@ -195,7 +195,7 @@ class TestTurns:
         assert list(scores(read("tea", notes, lexical={"b": 1.0, "a": 1.0, "c": 1.0}))) == ["c", "a", "b"]
 
 
-FILLER = "x" * (PIECE - 1) + " "
+FILLER = "x" * (CHUNK_CHARS - 1) + " "
 
 
 class TestPassages:
@@ -223,8 +223,8 @@ class TestPassages:
 
     def test_short_notes_stay_as_they_were(self) -> None:
         notes = {
-            "short": Candidate("short", content="tea ".ljust(WHOLE, "x")),
-            "long": Candidate("long", content="tea ".ljust(WHOLE + 1, "x")),
+            "short": Candidate("short", content="tea ".ljust(MAX_UNSPLIT_CHARS, "x")),
+            "long": Candidate("long", content="tea ".ljust(MAX_UNSPLIT_CHARS + 1, "x")),
         }
         found = read("tea", notes, lexical={"short": 3.0, "long": 2.0})
         assert scores(found) == {"short": 3.0, "long": 2.0}  # the only long note is the best of them

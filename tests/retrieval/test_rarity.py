@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.query import Query, expand_aliases, parse, render_fts5
+from recollect.query import Query, expand_aliases, parse
 from recollect.retrieval.rarity import MOST_WORDS, Rarity, rarity_of
+from recollect.stores.sqlite.fts5 import render_fts5
 
 
 class Counting:

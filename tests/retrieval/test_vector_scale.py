@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect import Candidate
-from recollect.model.splitting import MOST_PIECES, PIECE, WHOLE
+from recollect.model.chunks import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.retrieval.vector_scale import ScaledLeg, scale_similarities
 
 
@@ -27,27 +27,27 @@ def scores(*notes: Candidate, **settings: float) -> dict[str, float]:
 
 class TestChunkPenalty:
     def test_a_note_loses_the_logarithm_of_its_chunks_as_a_share_of_the_span(self) -> None:
-        found = scores(note("long", 0.9, 5 * PIECE), note("short", 0.8, WHOLE))
+        found = scores(note("long", 0.9, 5 * CHUNK_CHARS), note("short", 0.8, MAX_UNSPLIT_CHARS))
         assert found == pytest.approx({"short": 0.8, "long": 0.9 - 0.2 * (0.9 - 0.5) * log(5)})
         assert list(found) == ["short", "long"]
 
     def test_a_note_that_fits_far_better_stays_first_though_it_is_long(self) -> None:
-        assert list(scores(note("long", 0.9, 5 * PIECE), note("short", 0.6))) == ["long", "short"]
+        assert list(scores(note("long", 0.9, 5 * CHUNK_CHARS), note("short", 0.6))) == ["long", "short"]
 
     def test_title_and_summary_count_for_the_length(self) -> None:
-        named = note("named", 0.9, WHOLE - 20, title="t" * 10, summary="s" * 11)
+        named = note("named", 0.9, MAX_UNSPLIT_CHARS - 20, title="t" * 10, summary="s" * 11)
         assert scores(named) == pytest.approx({"named": 0.9 - 0.2 * 0.4 * log(4)})
 
     def test_no_note_has_more_chunks_than_are_embedded(self) -> None:
-        assert scores(note("endless", 0.9, 10**6)) == pytest.approx({"endless": 0.9 - 0.2 * 0.4 * log(MOST_PIECES)})
+        assert scores(note("endless", 0.9, 10**6)) == pytest.approx({"endless": 0.9 - 0.2 * 0.4 * log(MAX_CHUNKS)})
 
     @pytest.mark.parametrize("background", [0.9, 1.0])
     def test_without_a_span_nothing_is_lost(self, background: float) -> None:
-        found = scores(note("long", 0.9, 5 * PIECE), note("short", 0.8), background=background)
+        found = scores(note("long", 0.9, 5 * CHUNK_CHARS), note("short", 0.8), background=background)
         assert found == {"long": 0.9, "short": 0.8}
 
     def test_the_notes_and_their_similarities_are_not_changed(self) -> None:
-        given = note("long", 0.9, 5 * PIECE)
+        given = note("long", 0.9, 5 * CHUNK_CHARS)
         (found,) = scaled(given).found
         assert (given.score, found.vector_similarity) == (0.9, 0.9)
         assert found.score < 0.9
@@ -63,7 +63,7 @@ class TestScale:
 
     def test_the_background_loses_its_chunks_too(self) -> None:
         """Where all notes are long, none of them drops below the background for that alone."""
-        found = scaled(note("best", 0.9, 5 * PIECE), note("last", 0.5, 5 * PIECE))
+        found = scaled(note("best", 0.9, 5 * CHUNK_CHARS), note("last", 0.5, 5 * CHUNK_CHARS))
         assert found.zero == pytest.approx(0.5 - 0.2 * 0.4 * log(5))
         assert found.one - found.zero == pytest.approx(0.4)
 

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from recollect.stores.base import Store
-from recollect.stores.milvus.store import MilvusStore
 from recollect.stores.postgres.definitions import TABLES
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
@@ -66,7 +65,6 @@ def release(folder: Path) -> None:
 
 
 ENGINES: dict[str, Callable[[Path], Store]] = {
-    "milvus": lambda folder: MilvusStore(f"milvus://{folder}/memory.db"),
     "postgres": _postgres,
     "sqlite": lambda folder: SQLiteStore(folder / "memory.db"),
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.errors import StoreError
 from recollect.model import Document, Link, Note, draft_of
-from recollect.stores.base import Model, Shelf, Store
+from recollect.stores.base import DocumentRecord, Model, Store
 
 __all__ = ["MODEL", "Breaking", "fill", "held"]
 
@@ -60,12 +60,12 @@ def fill(store: Store, *, plain: int = 20) -> None:
     store.write_documents([Document("/else", "b.md", "3", [draft_of({"path": "b", "content": "b"})])], namespace="work")
 
 
-def held(store: Store) -> tuple[list[Note], list[Shelf], Model | None, list[Any]]:
+def held(store: Store) -> tuple[list[Note], list[DocumentRecord], Model | None, list[Any]]:
     """Return all that a store holds, such that it can be compared."""
     notes = list(store.notes())
     model, vectors = store.vectors_of(notes)
     told = [vector if vector is None else (vector.shape, vector.tobytes()) for vector in vectors]
-    return notes, sorted(store.shelves()), model, told
+    return notes, sorted(store.document_records()), model, told
 
 
 class Breaking:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
-from recollect.model import Document, Draft, Link, Written, embedding_text
-from recollect.stores.base import Model, VectorsMissingError, digest
+from recollect.model import Document, Draft, Link, WriteCounts, embedding_text
+from recollect.stores.base import Model, digest
 from recollect.stores.batches import Batch, Plan, Tables
 from recollect.stores.rows import NoteRow
 
@@ -81,7 +81,7 @@ def write(held: Held, *drafts: Draft, model: Model | None = None, create: bool =
     return plan
 
 
-def read(held: Held, root: str, *documents: tuple[str, Sequence[Draft]], adopt: bool = False) -> Written:
+def read(held: Held, root: str, *documents: tuple[str, Sequence[Draft]], adopt: bool = False) -> WriteCounts:
     batch = Batch(held, adopt=adopt)
     written = batch.add_documents([Document(root, name, "1", drafts) for name, drafts in documents], "default")
     held.take(batch.plan(None, {}))
@@ -131,9 +131,8 @@ def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
     plan = write(held, {"id": "a", "content": "tea"}, model=TINY)
     assert [(each.note, each.digest) for each in plan.vectors] == [(1, digest(embedding_text("", "", "tea")))]
     assert write(held, {"id": "a", "importance": 1.0, "content": "tea"}, model=TINY).vectors == []
-    with pytest.raises(VectorsMissingError) as lacking:
-        write(held, {"id": "a", "title": "Tea"}, model=TINY)
-    assert list(lacking.value.texts) == [embedding_text("Tea", "", "tea")]
+    plan = write(held, {"id": "a", "title": "Tea"}, model=TINY)
+    assert [(note.key, note.text) for note in plan.pending] == [(1, embedding_text("Tea", "", "tea"))]
     held.active = TINY
     with pytest.raises(ArgumentError, match="makes vectors of 3 numbers; those of tiny in this memory have 2"):
         write(held, {"id": "a", "content": "milk"}, model=Model("tiny", 3))
@@ -147,10 +146,10 @@ def test_only_notes_that_are_there_can_be_changed() -> None:
 def test_documents_replace_their_notes() -> None:
     held = Held()
     drafts: list[Draft] = [{"path": "a#1", "content": "x"}, {"path": "a#2", "content": "y"}]
-    assert read(held, "/notes", ("a", drafts)) == Written(added=2)
-    assert read(held, "/notes", ("a", drafts[:1]), ("b", [{"path": "b", "content": "z"}])) == Written(1, 0, 1, 1)
+    assert read(held, "/notes", ("a", drafts)) == WriteCounts(added=2)
+    assert read(held, "/notes", ("a", drafts[:1]), ("b", [{"path": "b", "content": "z"}])) == WriteCounts(1, 0, 1, 1)
     assert sorted(row.path or "" for row in held.rows.values()) == ["a#1", "b"]
-    assert read(held, "/notes", ("a", [])) == Written(removed=1)
+    assert read(held, "/notes", ("a", [])) == WriteCounts(removed=1)
     with pytest.raises(IngestError, match="b is the path of a note from /notes/b"):
         read(held, "/other", ("b", [{"path": "b", "content": "another"}]))
-    assert read(held, "/other", ("b", [{"path": "b", "content": "another"}]), adopt=True) == Written(updated=1)
+    assert read(held, "/other", ("b", [{"path": "b", "content": "another"}]), adopt=True) == WriteCounts(updated=1)

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
-from recollect.model import Document, Filters, Link, Note, Written, draft_of
+from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
 from recollect.query import parse
 from recollect.query.expressions import Reading
 from recollect.retrieval.matching import sought
 from recollect.retrieval.rarity import Rarity
 from recollect.retrieval.substitution import substitute
-from recollect.stores.base import Edge, Model, ModelChangedError, Shelf, Store, VectorsMissingError, digest
+from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store, digest
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -29,7 +29,7 @@ TINY = Model("tiny", 3)
 
 
 def put(store: Store, *notes: str | dict[str, Any] | Note, **options: Any) -> list[Note]:
-    return store.write([draft_of(note) for note in notes], **options)
+    return store.write([draft_of(note) for note in notes], **options).notes
 
 
 def words(store: Store, query: str, limit: int = 10, namespace: str = HOME, **conditions: Any) -> list[str]:
@@ -136,7 +136,7 @@ class TestWriting:
 
     def test_a_draft_may_say_that_a_note_was_never_read(self, store: Store) -> None:
         put(store, {"id": "tea", "content": "green", "last_accessed_at": "2026-04-18"})
-        (note,) = store.write([{"id": "tea", "last_accessed_at": None}])
+        ((note,), _) = store.write([{"id": "tea", "last_accessed_at": None}])
         assert note.last_accessed_at is None
         assert store.get(["tea"], namespace=HOME) == [note]
 
@@ -232,7 +232,7 @@ class TestTouching:
 
     def test_a_long_note_stays_sound(self, store: Store) -> None:
         moment = datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
-        long = "Prefers green tea. " * 10_000  # Milvus needs several rows for it, and so do its vectors
+        long = "Prefers green tea. " * 10_000
         put(store, {"id": "1", "path": "a", "content": long, "vector": [[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1]]})
         put(store, {"id": "2", "path": "b", "content": long})
         assert store.touch({"1": moment, "2": moment}, namespace=HOME) == 2
@@ -873,16 +873,39 @@ class TestSimilarWords:
 
 
 class TestEmbedding:
-    def test_what_has_no_vector_is_named_and_nothing_is_written(self, store: Store) -> None:
-        with pytest.raises(VectorsMissingError) as missing:
-            put(store, {"title": "Tea", "content": "green"}, "oolong", "oolong", model=TINY)
-        assert missing.value.texts == ["Tea\ngreen", "oolong"]
+    def test_texts_to_embed_lists_each_text_once(self, store: Store) -> None:
+        drafts = [draft_of(note) for note in ({"title": "Tea", "content": "green"}, "oolong", "oolong")]
+        texts = store.texts_to_embed(drafts, model=TINY)
+        assert texts == ["Tea\ngreen", "oolong"]
         assert list(store.notes()) == []
-        assert store.model is None
-        vectors = {digest(text): np.ones(3, np.float32) for text in missing.value.texts}
-        put(store, {"title": "Tea", "content": "green"}, "oolong", "oolong", model=TINY, vectors=vectors)
+        vectors = {digest(text): np.ones(3, np.float32) for text in texts}
+        assert store.write(drafts, model=TINY, vectors=vectors).pending == []
         assert store.model == TINY
         assert store.stats().vectors == {"tiny": 3}
+
+    def test_texts_to_embed_skips_unchanged_texts_and_own_vectors(self, store: Store) -> None:
+        put(store, {"id": "1", "path": "a", "title": "T", "content": "x", "vector": [1, 0, 0]}, model=TINY)
+        put(store, {"id": "2", "path": "b", "content": "y", "namespace": "alice"})
+
+        def texts(*drafts: dict[str, Any]) -> list[str]:
+            return list(store.texts_to_embed([draft_of(draft) for draft in drafts], model=TINY))
+
+        assert texts({"path": "a", "content": "x"}, {"id": "1", "importance": 1}, {"id": "3", "content": "w"}) == ["w"]
+        assert texts({"path": "a", "summary": "S"}, {"id": "1", "summary": "S2"}) == ["T\nS2\nx"]
+        assert texts({"path": "a", "summary": "S", "vector": [1, 0, 0]}, {"id": "1", "importance": 1}) == []
+        assert texts({"id": "new", "path": "n", "content": "one"}, {"path": "n", "content": "two"}) == ["two"]
+        assert texts({"path": "b", "importance": 1, "namespace": "alice"}) == ["y"]
+        assert texts({"path": "b", "content": "z", "namespace": "nobody"}) == ["z"]
+
+    def test_a_note_without_its_vector_is_written_and_pending(self, store: Store) -> None:
+        put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
+        notes, pending = store.write([draft_of({"path": "a", "title": "Tea"})], model=TINY)
+        assert [note.title for note in notes] == ["Tea"]
+        assert [note.text for note in pending] == ["Tea\ngreen"]
+        assert nearest(store, [1, 0, 0]) == []
+        assert [note.text for note in store.pending(TINY, 10)] == ["Tea\ngreen"]
+        assert store.embed(TINY, [(pending[0], np.array([0, 1, 0], np.float32))]) == 1
+        assert nearest(store, [0, 1, 0]) == ["a"]
 
     def test_a_model_that_changes_its_dimension_is_refused(self, store: Store) -> None:
         put(store, {"path": "a", "content": "1", "vector": [1, 0, 0]}, model=TINY)
@@ -892,11 +915,10 @@ class TestEmbedding:
             put(store, {"path": "b", "content": "2", "vector": [1, 0]}, model=Model("tiny", 2))
         assert len(list(store.notes())) == 1
 
-    def test_an_unchanged_text_needs_no_new_vector(self, store: Store) -> None:
+    def test_an_unchanged_text_keeps_its_vector(self, store: Store) -> None:
         put(store, {"path": "a", "content": "green", "vector": [1, 0, 0]}, model=TINY)
-        put(store, {"path": "a", "content": "green", "tags": ["x"], "importance": 1}, model=TINY)
-        with pytest.raises(VectorsMissingError):
-            put(store, {"path": "a", "title": "now with a title"}, model=TINY)
+        unchanged = draft_of({"path": "a", "content": "green", "tags": ["x"], "importance": 1})
+        assert store.write([unchanged], model=TINY).pending == []
         assert nearest(store, [1, 0, 0]) == ["a"]
 
     def test_a_changed_text_loses_its_vector(self, store: Store) -> None:
@@ -1503,14 +1525,14 @@ class TestCandidates:
 
 class TestDocuments:
     def test_a_document_replaces_its_notes_as_a_whole(self, store: Store) -> None:
-        def write(fingerprint: str, *contents: str, **fields: Any) -> Written:
+        def write(fingerprint: str, *contents: str, **fields: Any) -> WriteCounts:
             drafts = [draft_of({"path": f"a#{n}", "content": text, **fields}) for n, text in enumerate(contents)]
-            return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=HOME)
+            return store.write_documents([Document("/vault", "a.md", fingerprint, drafts)], namespace=HOME).counts
 
-        assert write("1", "one", "two", tags=["x"]) == Written(added=2)
+        assert write("1", "one", "two", tags=["x"]) == WriteCounts(added=2)
         assert store.documents("/vault", namespace=HOME) == {"a.md": "1"}
-        assert write("2", "one", "two", tags=["x"]) == Written(unchanged=2)
-        assert write("3", "one") == Written(updated=1, removed=1)
+        assert write("2", "one", "two", tags=["x"]) == WriteCounts(unchanged=2)
+        assert write("3", "one") == WriteCounts(updated=1, removed=1)
         (note,) = store.notes()
         assert (note.content, note.tags) == ("one", ())
         assert store.documents("/vault", namespace=HOME) == {"a.md": "3"}
@@ -1519,7 +1541,7 @@ class TestDocuments:
         assert store.remove_documents("/vault", ["a.md"], namespace="nowhere") == 0
         assert list(store.notes()) == []
         assert store.documents("/vault", namespace=HOME) == {}
-        assert store.write_documents([], namespace=HOME) == Written()
+        assert store.write_documents([], namespace=HOME).counts == WriteCounts()
 
     def test_the_path_of_another_document_is_refused(self, store: Store) -> None:
         def document(root: str, content: str) -> list[Document]:
@@ -1531,19 +1553,21 @@ class TestDocuments:
         ):
             store.write_documents(document("/two", "y"), namespace=HOME)
         assert store.documents("/two", namespace=HOME) == {}
-        assert store.write_documents(document("/two", "x"), namespace=HOME) == Written(updated=1)
-        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True) == Written(updated=1)
+        assert store.write_documents(document("/two", "x"), namespace=HOME).counts == WriteCounts(updated=1)
+        assert store.write_documents(document("/three", "z"), namespace=HOME, adopt=True).counts == WriteCounts(
+            updated=1
+        )
         assert store.remove_documents("/one", ["a.md"], namespace=HOME) == 0
         assert store.remove_documents("/three", ["a.md"], namespace=HOME) == 1
 
     @pytest.mark.parametrize("order", [1, -1])
     def test_a_note_may_move_from_one_document_to_another(self, store: Store, order: int) -> None:
-        def write(**notes: list[str]) -> Written:
+        def write(**notes: list[str]) -> WriteCounts:
             documents = [
                 Document("/r", name, str(notes), [draft_of({"path": path, "content": path}) for path in paths])
                 for name, paths in list(notes.items())[::order]
             ]
-            return store.write_documents(documents, namespace=HOME)
+            return store.write_documents(documents, namespace=HOME).counts
 
         write(a=["1"], b=["2", "moves"])
         (moving,) = store.get(["moves"], namespace=HOME)
@@ -1581,49 +1605,59 @@ class TestDocuments:
         put(store, "by hand")
         ids = {note.path: note.id for note in store.notes()}
         vault = [
-            Shelf(HOME, "/vault", "a.md", "of a.md", (ids["a#1"], ids["a#2"])),
-            Shelf(HOME, "/vault", "empty.md", "of empty.md", ()),
+            DocumentRecord(HOME, "/vault", "a.md", "of a.md", (ids["a#1"], ids["a#2"])),
+            DocumentRecord(HOME, "/vault", "empty.md", "of empty.md", ()),
         ]
-        assert sorted(store.shelves(namespace=HOME)) == vault
-        assert sorted(store.shelves()) == [*vault, Shelf("work", "/vault", "b.md", "of b.md", (ids["b"],))]
-        assert list(store.shelves(namespace="nowhere")) == []
+        assert sorted(store.document_records(namespace=HOME)) == vault
+        assert sorted(store.document_records()) == [
+            *vault,
+            DocumentRecord("work", "/vault", "b.md", "of b.md", (ids["b"],)),
+        ]
+        assert list(store.document_records(namespace="nowhere")) == []
 
     def test_all_shelves_are_walked_over(self, store: Store) -> None:
         names = [f"{number:03}.md" for number in range(300)]
         store.write_documents([Document("/vault", name, "1", []) for name in names], namespace=HOME)
-        assert sorted(shelf.name for shelf in store.shelves()) == names
+        assert sorted(record.name for record in store.document_records()) == names
 
     def test_notes_are_shelved_without_being_changed(self, store: Store) -> None:
         notes = put(store, {"path": "a", "content": "x", "vector": [1, 0]}, {"path": "b", "content": "y"})
         put(store, {"id": notes[0].id, "content": "elsewhere", "namespace": "work"})
-        shelf = Shelf(HOME, "/vault", "a.md", "1", (notes[0].id, notes[1].id, "nobody"))
-        store.shelve([shelf, Shelf("new", "/vault", "a.md", "2", ())])
-        assert list(store.shelves(namespace=HOME)) == [shelf._replace(notes=shelf.notes[:2])]
+        record = DocumentRecord(HOME, "/vault", "a.md", "1", (notes[0].id, notes[1].id, "nobody"))
+        store.set_document_notes([record, DocumentRecord("new", "/vault", "a.md", "2", ())])
+        assert list(store.document_records(namespace=HOME)) == [record._replace(notes=record.notes[:2])]
         assert store.documents("/vault", namespace="new") == {"a.md": "2"}
-        assert list(store.shelves(namespace="work")) == []
+        assert list(store.document_records(namespace="work")) == []
         assert store.get(["a", "b"], namespace=HOME) == notes
         assert nearest(store, [1, 0]) == ["a"]
         drafts = [draft_of({"path": path, "content": text}) for path, text in (("a", "x"), ("b", "new"))]
-        written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=HOME)
-        assert written == Written(updated=1, unchanged=1)
+        written = store.write_documents([Document("/vault", "a.md", "3", drafts)], namespace=HOME).counts
+        assert written == WriteCounts(updated=1, unchanged=1)
 
     def test_notes_go_from_one_shelf_to_another(self, store: Store) -> None:
         first, second = (note.id for note in put(store, {"path": "a", "content": "x"}, {"path": "b", "content": "y"}))
-        old, new = Shelf(HOME, "/vault", "old.md", "1", (first, second)), Shelf(HOME, "/vault", "new.md", "1", (first,))
-        store.shelve([old])
-        store.shelve([new])
-        assert {shelf.name: shelf.notes for shelf in store.shelves()} == {"old.md": (second,), "new.md": (first,)}
-        store.shelve([old._replace(notes=(), fingerprint="2")])
+        old, new = (
+            DocumentRecord(HOME, "/vault", "old.md", "1", (first, second)),
+            DocumentRecord(HOME, "/vault", "new.md", "1", (first,)),
+        )
+        store.set_document_notes([old])
+        store.set_document_notes([new])
+        assert {record.name: record.notes for record in store.document_records()} == {
+            "old.md": (second,),
+            "new.md": (first,),
+        }
+        store.set_document_notes([old._replace(notes=(), fingerprint="2")])
         assert store.documents("/vault", namespace=HOME) == {"old.md": "2", "new.md": "1"}
         assert store.remove_documents("/vault", ["old.md"], namespace=HOME) == 0
         assert store.remove_documents("/vault", ["new.md"], namespace=HOME) == 1
         assert [note.path for note in store.notes()] == ["b"]
 
-    def test_documents_need_vectors_too(self, store: Store) -> None:
+    def test_document_notes_without_vectors_are_pending(self, store: Store) -> None:
         document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "x"})])
-        with pytest.raises(VectorsMissingError):
-            store.write_documents([document], namespace=HOME, model=TINY)
-        assert store.documents("/one", namespace=HOME) == {}
+        counts, pending = store.write_documents([document], namespace=HOME, model=TINY)
+        assert counts == WriteCounts(added=1)
+        assert [note.text for note in pending] == ["x"]
+        assert store.documents("/one", namespace=HOME) == {"a.md": "1"}
 
 
 class TestUpkeep:

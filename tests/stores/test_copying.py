@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from recollect.errors import ArgumentError, StoreError, StoreReadOnlyError
 from recollect.model import Document, Link, draft_of
 from recollect.stores import copying, open_store, walks
-from recollect.stores.base import Model, Shelf, Store
+from recollect.stores.base import DocumentRecord, Model, Store
 from recollect.stores.copying import Copied, copy_store
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.verifying import compare_stores
@@ -25,7 +25,7 @@ from tests.hands import HOUR, Clock
 from tests.stores.engines import ENGINES, release
 from tests.stores.full import MODEL, Breaking, fill, held
 
-ROUND = sorted(ENGINES, key=["sqlite", "postgres", "milvus"].index)
+ROUND = sorted(ENGINES, key=["sqlite", "postgres"].index)
 PAIRS = [(ROUND[0], ROUND[0]), *zip(ROUND, [*ROUND[1:], ROUND[0]], strict=True)]
 """Each engine is once a source and once a target for another."""
 
@@ -135,7 +135,7 @@ class TestAllTravels:
         copy_store(source, target)
         assert target.documents("/vault", namespace="default") == {"a.md": "1", "empty.md": "2"}
         changed = [draft_of({"path": f"a.md#{place}", "content": f"chunk {place} anew"}) for place in range(2)]
-        written = target.write_documents([Document("/vault", "a.md", "4", changed)], namespace="default")
+        written = target.write_documents([Document("/vault", "a.md", "4", changed)], namespace="default").counts
         assert (written.updated, written.removed) == (2, 1)
 
     def test_notes_that_expire(self, pair: tuple[Store, Store], hands: Clock) -> None:
@@ -318,7 +318,7 @@ class TestCatchingUp:
             source.delete(["1"], namespace="default")
             source.write([{"id": "2", "path": "a"}])
 
-        looking = Breaking(source, "shelves", instead=meanwhile)
+        looking = Breaking(source, "document_records", instead=meanwhile)
         with pytest.raises(StoreError, match="^'a' in .* is the path of a note that is no longer in "):
             copy_store(looking, target)
         copy_store(source, target, others="mirror")
@@ -374,7 +374,7 @@ class TestWhatTheSourceHasNot:
 
     def test_a_target_with_other_documents_is_refused(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
-        target.shelve([Shelf("default", "/vault", "other.md", "1", ())])
+        target.set_document_notes([DocumentRecord("default", "/vault", "other.md", "1", ())])
         with pytest.raises(ArgumentError, match="^target: .* holds 1 document that .* has not; choose an empty"):
             copy_store(source, target)
         assert list(target.notes()) == []
@@ -389,10 +389,10 @@ class TestWhatTheSourceHasNot:
     def test_merging_keeps_them(self, filled: tuple[Store, Store]) -> None:
         source, target = filled
         target.write([{"id": "mine", "content": "mine"}])
-        target.shelve([Shelf("default", "/vault", "mine.md", "1", ("mine",))])
+        target.set_document_notes([DocumentRecord("default", "/vault", "mine.md", "1", ("mine",))])
         assert counts(copy_store(source, target, others="merge")) == {"added": 29, "kept": 1, "documents": 3}
         assert [note.id for note in target.notes()] == ["mine", *(note.id for note in source.notes())]
-        assert Shelf("default", "/vault", "mine.md", "1", ("mine",)) in list(target.shelves())
+        assert DocumentRecord("default", "/vault", "mine.md", "1", ("mine",)) in list(target.document_records())
         assert compare_stores(source, target, merged=True).same
         assert not compare_stores(source, target).same
         assert counts(copy_store(source, target, others="merge")) == {"unchanged": 29, "kept": 1}
@@ -409,7 +409,7 @@ class TestWhatTheSourceHasNot:
         (chunk, *_) = target.get(["a.md#0"], namespace="default")
         assert chunk is not None
         target.write([{"id": "mine", "path": "mine.md", "content": "mine"}, {"content": "mine", "namespace": "home"}])
-        target.shelve([Shelf("default", "/vault", "mine.md", "1", ("mine", "full"))])
+        target.set_document_notes([DocumentRecord("default", "/vault", "mine.md", "1", ("mine", "full"))])
         source.remove_documents("/else", ["b.md"], namespace="work")
         assert counts(copy_store(source, target, others="mirror")) == {"unchanged": 28, "removed": 3, "documents": 2}
         assert held(target) == held(source)
@@ -473,13 +473,13 @@ class TestInterruptions:
             ("source", "notes", 0),
             ("source", "get", 0),
             ("source", "vectors_of", 3),
-            ("source", "shelves", 0),
+            ("source", "document_records", 0),
             ("target", "activate", 0),
             ("target", "get", 3),
             ("target", "vectors_of", 2),
             *(("target", "write", after) for after in range(7)),
-            ("target", "shelve", 0),
-            ("target", "shelve", 1),
+            ("target", "set_document_notes", 0),
+            ("target", "set_document_notes", 1),
             ("target", "delete", 0),
             ("target", "remove_documents", 0),
         ],
@@ -490,7 +490,7 @@ class TestInterruptions:
         source, target = filled
         if method in ("get", "delete", "remove_documents"):
             target.write([{"id": "mine", "content": "mine"}])
-            target.shelve([Shelf("default", "/vault", "mine.md", "1", ("mine",))])
+            target.set_document_notes([DocumentRecord("default", "/vault", "mine.md", "1", ("mine",))])
         stores: list[Any] = [source, target]
         place = ("source", "target").index(side)
         stores[place] = Breaking(stores[place], method, after=after)

@@ -22,7 +22,7 @@ UP = np.array([1, 0], dtype=np.float32)
 
 
 def put(store: Store, *notes: dict[str, Any] | Note) -> list[Note]:
-    return store.write([draft_of(note) for note in notes])
+    return store.write([draft_of(note) for note in notes]).notes
 
 
 def ids(store: Store, **where: Any) -> list[str]:
@@ -149,7 +149,7 @@ class TestWriting:
         expiring = Document("root", "tea.md", "1", [draft | {"expires_at": LATER}])
         store.write_documents([expiring], namespace=HOME)
         assert [note.expires_at for note in store.notes()] == [LATER]
-        written = store.write_documents([Document("root", "tea.md", "2", [draft])], namespace=HOME)
+        written = store.write_documents([Document("root", "tea.md", "2", [draft])], namespace=HOME).counts
         assert written.updated == 1
         assert [note.expires_at for note in store.notes()] == [None]
 
@@ -157,7 +157,7 @@ class TestWriting:
         draft: Draft = {"path": "tea.md", "content": "Tea.", "expires_at": PAST}
         store.write_documents([Document("root", "tea.md", "1", [draft])], namespace=HOME)
         assert store.documents("root", namespace=HOME) == {"tea.md": "1"}
-        assert [(shelf.name, shelf.notes) for shelf in store.shelves()] == [("tea.md", ())]
+        assert [(record.name, record.notes) for record in store.document_records()] == [("tea.md", ())]
         assert store.remove_documents("root", ["tea.md"], namespace=HOME) == 0
 
 

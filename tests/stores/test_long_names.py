@@ -29,12 +29,12 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_kept_as_it_was_given(store: Store, way: str) -> None:
-    (note,) = store.write([draft_of({"content": "tea", "id": "short", "vector": [1.0, 0.0], **WAYS[way]})])
+    ((note,), _) = store.write([draft_of({"content": "tea", "id": "short", "vector": [1.0, 0.0], **WAYS[way]})])
     assert store.get([note.id], namespace=note.namespace) == [note]
     assert list(store.notes()) == [note]
     found = store.search_text(parse("tea"), 9, namespace=note.namespace, filters=EVERYTHING)
     assert [each.id for each in found] == [note.id] * (way != "word")
-    assert store.write([draft_of({**WAYS[way], "id": note.id, "content": "milk"})])[0].content == "milk"
+    assert store.write([draft_of({**WAYS[way], "id": note.id, "content": "milk"})]).notes[0].content == "milk"
     assert not any(finding.problem for finding in store.check())
     assert store.delete([note.id], namespace=note.namespace) == 1
     assert not any(finding.problem for finding in store.repair())
@@ -93,12 +93,12 @@ def test_documents_may_be_called_so(store: Store) -> None:
 )
 def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
     given = {"content": text, "title": f"{text} tea", "summary": text, "metadata": {text: [text, {text: text}]}}
-    (note,) = store.write([draft_of({**given, "id": "1"})])
+    ((note,), _) = store.write([draft_of({**given, "id": "1"})])
     assert (note.content, note.title, note.summary, note.metadata) == tuple(given.values())
     assert list(store.notes()) == [note]
     (found,) = store.search_text(
         parse("tea"), 1, namespace=HOME, filters=Filters.of({"metadata": {text: [text, {text: text}]}})
     )
     assert (found.content, found.title, found.summary) == (text, f"{text} tea", text)
-    assert store.write([draft_of({**given, "id": "1"})]) == [note]
+    assert store.write([draft_of({**given, "id": "1"})]).notes == [note]
     assert not any(finding.problem for finding in store.check())

@@ -1,24 +1,17 @@
+"""Edit distance, terms within few edits, and what is suggested for a misspelt word."""
+
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.spelling import Spellings, by_length, distance, within
+from recollect.stores import tokens
+from recollect.stores.spelling import build_vocabulary, edit_distance, similar_words, terms_within, unknown_words
 
-word = st.text("abcé日", min_size=1, max_size=9)
-
-
-def spelt(words: Iterable[str]) -> dict[int, Spellings]:
-    """Return the words as they can be compared; the weight of each is its place."""
-    lengths: dict[int, tuple[list[str], list[int]]] = {}
-    for place, each in enumerate(words):
-        same, places = lengths.setdefault(len(each), ([], []))
-        same.append(each)
-        places.append(place)
-    return by_length(lengths)
+words = st.text("abcé日", min_size=1, max_size=9)
 
 
 def edits(one: str, other: str) -> int:
@@ -46,18 +39,63 @@ def edits(one: str, other: str) -> int:
         ("a", "bcd", 3),
     ],
 )
-def test_distance(one: str, other: str, expected: int) -> None:
-    assert distance(one, other) == distance(other, one) == edits(one, other) == expected
+def test_edit_distance(one: str, other: str, expected: int) -> None:
+    assert edit_distance(one, other) == edit_distance(other, one) == edits(one, other) == expected
 
 
-@given(word.filter(lambda each: len(each) < 6), word.filter(lambda each: len(each) < 6))
-def test_distance_is_what_the_definition_says(one: str, other: str) -> None:
-    assert distance(one, other) == edits(one, other)
+@given(words.filter(lambda word: len(word) < 6), words.filter(lambda word: len(word) < 6))
+def test_edit_distance_equals_its_definition(one: str, other: str) -> None:
+    assert edit_distance(one, other) == edits(one, other)
 
 
-@given(word, st.lists(word, unique=True, max_size=30), st.integers(1, 2))
-def test_words_within_reach_are_all_found_and_no_others(one: str, others: list[str], most: int) -> None:
-    found = within(one, most, spelt(others))
-    assert found == {
-        each: (distance(one, each), place) for place, each in enumerate(others) if distance(one, each) <= most
+@given(words, st.lists(words, unique=True, max_size=30), st.integers(1, 2))
+def test_terms_within_finds_exactly_the_terms_in_range(word: str, others: list[str], max_edits: int) -> None:
+    vocabulary = build_vocabulary((other, count) for count, other in enumerate(others))
+    assert terms_within(word, max_edits, vocabulary) == {
+        other: (edits, count)
+        for count, other in enumerate(others)
+        if (edits := edit_distance(word, other)) <= max_edits
     }
+
+
+class Index:
+    """A lexical index of words, each with the number of its occurrences."""
+
+    def __init__(self, **words: int) -> None:
+        self.words = words
+        stems = Counter[str]()
+        for word, count in words.items():
+            stems[tokens.stem(word)] += count
+        self.vocabulary = build_vocabulary(stems.items())
+
+    def has_word(self, word: str) -> bool:
+        return tokens.stem(word) in map(tokens.stem, self.words)
+
+    def has_match(self, text: str) -> bool:
+        return self.has_word(text)
+
+    def spellings(self, stem: str) -> Counter[str]:
+        return Counter({word: count for word, count in self.words.items() if tokens.stem(word) == stem})
+
+
+def test_unknown_words_skips_short_numeric_long_and_indexed_words() -> None:
+    words = ["kubernetes", "Kuberntes", "tea", "2024", "green tea", "x" * 65, "Kuberntes"]
+    assert unknown_words(Index(kubernetes=1), words) == ["Kuberntes"]
+
+
+def test_similar_words_orders_by_distance_then_frequency() -> None:
+    index = Index(planet=1, plane=9, plant=5, plank=1)
+    assert similar_words(index, index.vocabulary, ["plang", "planf"]) == {
+        "plang": ("plane", "plant", "plank"),
+        "planf": ("plane", "plant", "plank"),
+    }
+
+
+def test_similar_words_compares_whole_words_not_only_stems() -> None:
+    index = Index(medical=3)
+    assert similar_words(index, index.vocabulary, ["medicine"]) == {}
+
+
+def test_similar_words_allows_two_edits_in_long_words() -> None:
+    index = Index(kubernetes=1, tea=1)
+    assert similar_words(index, index.vocabulary, ["kubrnetis", "teh", "tree"]) == {"kubrnetis": ("kubernetes",)}

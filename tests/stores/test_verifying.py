@@ -13,7 +13,7 @@ import pytest
 from recollect.errors import ArgumentError
 from recollect.model import Link, Note
 from recollect.stores import verifying
-from recollect.stores.base import Model, Shelf, Store
+from recollect.stores.base import DocumentRecord, Model, Store
 from recollect.stores.copying import copy_store
 from recollect.stores.sampling import Sample, Searches
 from recollect.stores.verifying import Comparison, compare_stores
@@ -121,17 +121,17 @@ def _move(target: Store) -> None:
 
 
 def _forget(target: Store) -> None:
-    target.shelve([Shelf("default", "/vault", "empty.md", "2", ())])
+    target.set_document_notes([DocumentRecord("default", "/vault", "empty.md", "2", ())])
     target.remove_documents("/vault", ["empty.md"], namespace="default")
 
 
 def _refile(target: Store) -> None:
-    (shelf,) = [each for each in target.shelves() if each.name == "a.md"]
-    target.shelve([shelf._replace(fingerprint="2", notes=shelf.notes[1:])])
+    (record,) = [each for each in target.document_records() if each.name == "a.md"]
+    target.set_document_notes([record._replace(fingerprint="2", notes=record.notes[1:])])
 
 
 def _invent(target: Store) -> None:
-    target.shelve([Shelf("work", "/vault", "c.md", "2", ())])
+    target.set_document_notes([DocumentRecord("work", "/vault", "c.md", "2", ())])
 
 
 @pytest.mark.parametrize(

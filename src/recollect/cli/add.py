@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from recollect.cli import opening, options, terminal
-from recollect.descriptions import IMPORTANCE_USE
 
 __all__ = ["command"]
 
@@ -23,7 +22,13 @@ __all__ = ["command"]
 @click.option("--title", metavar="TEXT", help="The note's title.")
 @click.option("--summary", metavar="TEXT", help="What it says, in a sentence.")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; can be given several times.")
-@click.option("--importance", type=float, metavar="NUMBER", help=f"From 0 to 1; 0.5 if none is given. {IMPORTANCE_USE}")
+@click.option(
+    "--importance",
+    type=float,
+    metavar="NUMBER",
+    help="From 0 to 1; 0.5 in a new note. "
+    "Used by the presets memini and weighted-graph; the default preset does not use it.",
+)
 @click.option("--session", metavar="NAME", help="The conversation or document that it belongs to.")
 @click.option("--position", type=int, metavar="NUMBER", help="Its place in the session, from 0.")
 @click.option(

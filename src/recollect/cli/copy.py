@@ -11,7 +11,7 @@ from recollect.cli import options, terminal
 from recollect.cli.group import INTERRUPTED
 from recollect.cli.pace import Pace, shown_pace
 from recollect.errors import ArgumentError, RecollectError
-from recollect.stores.addresses import is_address, without_secrets
+from recollect.stores import is_url, redact_secrets
 
 if TYPE_CHECKING:
     from recollect.stores.copying import Copied, Others
@@ -88,10 +88,10 @@ def command(
 
     if merge and mirror:
         raise click.UsageError("--merge keeps what --mirror deletes; give one of them")
-    if not is_address(source) and not Path(source).expanduser().exists():
+    if not is_url(source) and not Path(source).expanduser().exists():
         raise click.UsageError(f"there is no memory at {source}")
     others: Others = "merge" if merge else "mirror" if mirror else "refuse"
-    here, there = without_secrets(source), without_secrets(target)
+    here, there = redact_secrets(source), redact_secrets(target)
     with shown_pace(PARTS, quiet=quiet) as pace:
         try:
             report = copy(

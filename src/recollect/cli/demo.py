@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.cli import asking, opening, options, search, terminal
-from recollect.stores.addresses import without_secrets
+from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +126,7 @@ def _fill(memory: Memory, path: str, *, quiet: bool) -> float:
 
     notes = list(sample_notes())
     if any(memory.stats().store.notes.values()) and memory.get(notes[0]["path"]) is None:
-        raise click.UsageError(f"{without_secrets(path)} holds other notes; choose a new file for the sample")
+        raise click.UsageError(f"{redact_secrets(path)} holds other notes; choose a new file for the sample")
     started = perf_counter()
     if quiet:
         memory.add_many(notes)
@@ -214,7 +214,7 @@ def _draw_heading(console: Console, stop: Stop, why: str, command: str = "search
 def _draw_next(console: Console, path: str) -> None:
     from rich.text import Text  # noqa: PLC0415 (heavy, as all of rich)
 
-    kept = shlex.quote(without_secrets(path) or "demo.db")
+    kept = shlex.quote(redact_secrets(path) or "demo.db")
     lines = [] if path else [("recollect demo --db demo.db", "keep the sample to play with")]
     lines += [
         (f"recollect explain --db {kept} 'does Maren like coriander?'", "and see why"),

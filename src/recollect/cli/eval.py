@@ -16,6 +16,7 @@ from recollect.errors import ArgumentError
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset, Outcome, Sweep, System
+    from recollect.retrieval.options import Mode
 
 __all__ = ["command"]
 
@@ -105,7 +106,7 @@ def command(
     *,
     path: str,
     presets: tuple[str, ...],
-    modes: tuple[str, ...],
+    modes: tuple[Mode, ...],
     depth: int,
     measures: tuple[str, ...],
     answer_threshold: float | None,
@@ -149,11 +150,11 @@ def command(
 
 def _swept(dataset: Dataset, system: System, parameter: str, asked: dict[str, Any], depth: int) -> list[Sweep]:
     """Put the questions to the systems of a sweep."""
-    from recollect.evaluation import MEASURES, sweep_of, swept  # noqa: PLC0415 (brings numpy)
+    from recollect.evaluation import MEASURES, build_sweeps, sweep_systems  # noqa: PLC0415 (brings numpy)
 
-    systems = list(swept(system, parameter).values())
-    outcomes = evaluating.judged(dataset, systems, asked, depth=depth, measures=MEASURES, remember_queries=True)
-    return sweep_of(dataset.name, parameter, system, outcomes, MEASURES)
+    systems = list(sweep_systems(system, parameter).values())
+    outcomes = evaluating.judged(dataset, systems, asked, depth=depth, measures=MEASURES, cache_queries=True)
+    return build_sweeps(dataset.name, parameter, system, outcomes, MEASURES)
 
 
 def _check_reports(paths: Sequence[str]) -> None:
@@ -170,11 +171,11 @@ def _write_reports(
     paths: Sequence[str], dataset: Dataset, outcomes: Sequence[Outcome], sweeps: Sequence[Sweep]
 ) -> None:
     """Write the same figures as each of the reports, dated today."""
-    from recollect.evaluation.report import report_of, save_report  # noqa: PLC0415 (as above)
+    from recollect.evaluation.report import build_report, save_report  # noqa: PLC0415 (as above)
 
     today = datetime.now(tz=UTC).astimezone().date().isoformat()
     drawn = [sweep for sweep in sweeps if sweep.measure in _DRAWN]
-    report = report_of(outcomes, dataset, sweeps=drawn, date=today)
+    report = build_report(outcomes, dataset, sweeps=drawn, date=today)
     for path in paths:
         save_report(path, report)
         terminal.say_aside(f"report: {path}")

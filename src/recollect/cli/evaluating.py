@@ -13,6 +13,7 @@ from recollect.progress import shown_progress
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset, Outcome, Sweep, System
+    from recollect.retrieval.options import Mode
 
 __all__ = ["MODES", "choosing_options", "chosen_dataset", "dataset_options", "judged", "show", "systems_of"]
 
@@ -92,7 +93,7 @@ def chosen_dataset(path: str, asked: dict[str, Any]) -> Dataset:
     return dataset
 
 
-def systems_of(presets: Sequence[str], modes: Sequence[str]) -> list[System]:
+def systems_of(presets: Sequence[str], modes: Sequence[Mode]) -> list[System]:
     """Return every preset in every mode."""
     from recollect.evaluation import System  # noqa: PLC0415 (brings numpy)
 

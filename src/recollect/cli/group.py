@@ -27,7 +27,6 @@ COMMANDS = {
     "eval": "eval",
     "questions": "questions",
     "tune": "tune",
-    "bench": "bench",
     "presets": "presets",
     "get": "get",
     "delete": "delete",

@@ -11,7 +11,7 @@ import click
 
 from recollect.cli import terminal
 from recollect.errors import ArgumentError
-from recollect.stores.addresses import is_address
+from recollect.stores import is_url
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -61,12 +61,12 @@ def open_for_reading(
     is brought up to date. On a server, reading leaves everything as it is: a database that was named by mistake, too.
     """
     _require(db)
-    return _open(db, embedder, aliases=aliases, reranker=reranker, read_only=is_address(db) or not _is_writable(db))
+    return _open(db, embedder, aliases=aliases, reranker=reranker, read_only=is_url(db) or not _is_writable(db))
 
 
 def free_target(target: str, *, force: bool) -> Path:
     """Return the path of a file that can be written, and does not replace another unless that is wanted."""
-    if is_address(target):
+    if is_url(target):
         raise click.UsageError("this command writes a file; recollect copy writes to a server")
     path = Path(target).expanduser()
     if path.exists() and not force:
@@ -91,7 +91,7 @@ def _is_writable(db: str) -> bool:
 
 
 def _require(db: str) -> None:
-    if not is_address(db) and not Path(db).expanduser().exists():
+    if not is_url(db) and not Path(db).expanduser().exists():
         raise click.UsageError(f"there is no memory at {db}; add a note to create one, or name another with --db")
 
 

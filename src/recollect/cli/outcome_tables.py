@@ -11,8 +11,8 @@ from rich.text import Text
 from recollect.cli import terminal
 from recollect.cli.columns import GAP, draw_table
 from recollect.evaluation.comparison import ALL, compare_outcomes
-from recollect.evaluation.dataset import counted
-from recollect.evaluation.report.wording import TRUST_HEADS, figures, trust_figures, verdict
+from recollect.evaluation.dataset import format_count
+from recollect.evaluation.report.text import TRUST_HEADS, difference_fields, trust_fields, verdict_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,13 +26,13 @@ _STYLES = {"better": "green", "worse": "red"}
 
 def draw_heading(console: Console, dataset: Dataset, outcome: Outcome) -> None:
     """Draw in one line what was asked of what, and with which embedder."""
-    told = [counted(len(dataset.answerable), "question")]
+    told = [format_count(len(dataset.answerable), "question")]
     if dataset.unanswerable:
         told.append(f"{len(dataset.unanswerable):,} without an answer")
     asked = {question.collection for question in dataset.questions}
     if dataset.notes:
         held = sum(len(dataset.collections[name].notes) for name in asked)
-        told.append(counted(held, "note") + (f" in {len(asked):,} collections" if len(asked) > 1 else ""))
+        told.append(format_count(held, "note") + (f" in {len(asked):,} collections" if len(asked) > 1 else ""))
     told.append("no embedder" if outcome.embedder == "none" else outcome.embedder)
     if dataset.synthetic:
         told.append("synthetic: made by rule, they say little about other questions")
@@ -74,14 +74,14 @@ def draw_differences(console: Console, outcomes: Sequence[Outcome]) -> None:
     for as many systems as are compared.
     """
     comparison = compare_outcomes(outcomes, strata=[ALL])
-    chance = "p" if len(comparison.challengers) == 1 else "p, Holm"
+    chance = "p" if len(comparison.compared_systems) == 1 else "p, Holm"
     table = _table(f"against {terminal.line(comparison.baseline)}", "", "difference", "95 % interval", chance, "")
     table.columns[1].justify = table.columns[5].justify = "left"
-    for system in comparison.challengers:
+    for system in comparison.compared_systems:
         for measure in comparison.measures:
             standing = comparison.of(system, measure)
-            difference, interval, _, p = figures(standing)
-            said = verdict(standing)
+            difference, interval, _, p = difference_fields(standing)
+            said = verdict_text(standing)
             name = Text(terminal.line(system) if measure == comparison.measures[0] else "")
             table.add_row(name, measure, difference, interval, p, Text(said, _STYLES.get(said, "dim")))
     draw_table(console, table)
@@ -109,7 +109,7 @@ def draw_trust(console: Console, outcomes: Sequence[Outcome]) -> None:
     table = _table("trust", *TRUST_HEADS)
     for outcome in outcomes:
         if outcome.trust:
-            table.add_row(Text(terminal.line(outcome.system)), *trust_figures(outcome.trust))
+            table.add_row(Text(terminal.line(outcome.system)), *trust_fields(outcome.trust))
     draw_table(console, table)
 
 

@@ -9,7 +9,7 @@ import click
 
 from recollect.cli import opening, options, terminal
 from recollect.sample import sample_notes
-from recollect.stores.addresses import without_secrets
+from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
@@ -62,9 +62,9 @@ def command(
     They are synthetic: made by rule, to compare ways to search over these notes. FOLDER must be new or empty; recollect
     eval and recollect tune take it. The exit code is 1 if no question could be made.
     """
-    from recollect.evaluation.synthetic import STRATA, free_folder, generate_questions, write_questions  # noqa: PLC0415 (brings numpy)
+    from recollect.evaluation.synthetic import STRATA, generate_questions, require_new_folder, write_questions  # noqa: PLC0415 (brings numpy)
 
-    target = free_folder(folder)
+    target = require_new_folder(folder)
     with opening.open_for_reading(db, embedder) as memory:
         made = generate_questions(memory, namespace=namespace, each=each, seed=seed, foreign=_foreign_notes(foreign))
     counts = {name: sum(name in question.strata for question in made.questions) for name in STRATA}
@@ -75,7 +75,7 @@ def command(
         terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(made.remarks)})
     elif made.answerable:
         _tell(made, counts)
-        place = "" if db == "recollect.db" else f" --db {shlex.quote(without_secrets(db))}"
+        place = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
         place += f" --namespace {shlex.quote(namespace)}" if namespace else ""
         terminal.say(f"written to {target}; what to do with them:")
         for verb in ("eval", "tune"):

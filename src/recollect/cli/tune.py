@@ -14,7 +14,7 @@ from recollect.cli.pace import shown_pace
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
-    from recollect.evaluation.tuning import Tuning
+    from recollect.evaluation.tuning import TuningResult
     from recollect.retrieval import Preset
 
 __all__ = ["command"]
@@ -86,7 +86,7 @@ def command(
     choice. Only if it is significant (its 95 % interval above zero, p below 0.05) is the preset written; otherwise the
     exit code is 1.
     """
-    from recollect.evaluation.tuning import require_enough  # noqa: PLC0415 (brings numpy)
+    from recollect.evaluation.tuning import require_min_questions  # noqa: PLC0415 (brings numpy)
     from recollect.retrieval import preset_from  # noqa: PLC0415 (as above)
 
     if Path(out).suffix != ".toml":
@@ -94,7 +94,7 @@ def command(
     target = opening.free_target(out, force=force)
     start = preset_from(preset)
     dataset = evaluating.chosen_dataset(path, asked)
-    require_enough(len(dataset.answerable))
+    require_min_questions(len(dataset.answerable))
     found = _tuned(dataset, start, asked, measure=measure, folds=folds, seed=seed)
     if found.recommended:
         made = found.preset(target.stem, _about(found, dataset, measure))
@@ -113,14 +113,16 @@ def command(
         context.exit(1)
 
 
-def _tuned(dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: str, folds: int, seed: int) -> Tuning:
+def _tuned(
+    dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: str, folds: int, seed: int
+) -> TuningResult:
     """Tune on the dataset, or where it has no notes of its own, on the memory of ``--db``."""
-    from recollect.evaluation.tuning import open_judge, tune  # noqa: PLC0415 (brings numpy)
+    from recollect.evaluation.tuning import open_scorer, tune  # noqa: PLC0415 (brings numpy)
 
     given = nullcontext() if dataset.notes else opening.open_for_reading(asked["db"], asked["embedder"])
     silent = terminal.is_quiet() or not sys.stderr.isatty()
     with given as memory, shown_pace(_PARTS, quiet=silent) as pace:
-        opened = open_judge(
+        opened = open_scorer(
             dataset,
             measure=measure,
             embedder=asked["embedder"],
@@ -147,7 +149,7 @@ def _tuned(dataset: Dataset, start: Preset, asked: dict[str, Any], *, measure: s
     return found
 
 
-def _about(found: Tuning, dataset: Dataset, measure: str) -> str:
+def _about(found: TuningResult, dataset: Dataset, measure: str) -> str:
     kind = "synthetic questions" if dataset.synthetic else "questions"
     name = terminal.line(dataset.name)
     gain = f"{measure} {found.gain.mean:+.3f} ({found.gain.low:+.3f} to {found.gain.high:+.3f}) held out"

@@ -9,23 +9,23 @@ from rich.text import Text
 
 from recollect.cli import terminal
 from recollect.cli.columns import GAP, draw_table
-from recollect.evaluation.dataset import counted
+from recollect.evaluation.dataset import format_count
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from recollect.evaluation import Dataset
-    from recollect.evaluation.tuning import Tuning
+    from recollect.evaluation.tuning import TuningResult
 
 __all__ = ["draw_tuning"]
 
 
-def draw_tuning(console: Console, found: Tuning, dataset: Dataset, measure: str) -> None:
+def draw_tuning(console: Console, found: TuningResult, dataset: Dataset, measure: str) -> None:
     """Draw what was asked, which settings would change, and the verdict."""
     told = [
-        counted(found.questions, "question"),
+        format_count(found.questions, "question"),
         f"{found.start.name} {measure} {found.before:.3f}",
-        f"{counted(found.settings, 'setting')} tried",
+        f"{format_count(found.settings, 'setting')} tried",
         f"{found.folds} folds",
     ]
     if dataset.synthetic:

@@ -18,7 +18,7 @@ from recollect.client.connection import Connection
 from recollect.errors import ArgumentError, ArgumentTypeError, NoteNotFoundError, ServerError
 from recollect.ingest.problems import Problem
 from recollect.ingest.report import IngestReport
-from recollect.model import Candidate, Filters, Hit, Note, Ranked, Step
+from recollect.model import NOTE_FIELDS, Candidate, Filters, Hit, Note, RankedHits, Step
 from recollect.retrieval import Preset
 from recollect.stores.base import Neighbour
 
@@ -33,12 +33,9 @@ BATCH_SIZE = 1000
 PAGE_SIZE = 500
 """The server's limit of notes in a listing."""
 
-_NOTE_FIELDS = frozenset(item.name for item in fields(Note))
-_STEP_FIELDS = tuple(item.name for item in fields(Step))
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RemoteResult(Ranked):
+class RemoteResult(RankedHits):
     """The result of a search on a server: a sequence of hits, best first.
 
     >>> result = RemoteResult("tea", (), ("vector search is unavailable",))
@@ -202,9 +199,7 @@ class AsyncClient:
     async def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
         """Return the notes that are linked with a note, mention it or are mentioned by it, or share an entity."""
         data = await self._request("GET", _note_path(key, "/v1/neighbours"), namespace, key)
-        return [
-            Neighbour(note_from_json(item["note"]), item["kind"], item["direction"]) for item in data["neighbours"]
-        ]
+        return [Neighbour(note_from_json(item["note"]), item["kind"], item["direction"]) for item in data["neighbours"]]
 
     async def ingest(
         self, documents: Iterable[Document], *, prefix: str = "", namespace: str | None = None
@@ -315,7 +310,7 @@ def note_from_json(data: Mapping[str, Any]) -> Note:
     >>> note_from_json({"content": "Prefers sencha.", "id": "n1", "mood": "good"}).id
     'n1'
     """
-    return Note(**{name: value for name, value in data.items() if name in _NOTE_FIELDS})
+    return Note(**{name: value for name, value in data.items() if name in NOTE_FIELDS})
 
 
 def hit_from_json(data: Mapping[str, Any]) -> Hit:
@@ -328,7 +323,7 @@ def hit_from_json(data: Mapping[str, Any]) -> Hit:
     candidate = Candidate.from_mapping(data, argument="hit")
     parts = data.get("contributions") or ()
     candidate.evidence = tuple(part[name] for part in parts for name in ("leg", "rank", "score", "points"))
-    candidate.steps = tuple(Step(*(step[name] for name in _STEP_FIELDS)) for step in data.get("steps") or ())
+    candidate.steps = tuple(Step(*(step[name] for name in Step._fields)) for step in data.get("steps") or ())
     relevance = data.get("relevance")
     if relevance is not None:  # a share of the ceiling, which the server does not send
         fused = fsum(candidate.evidence[3::4])

@@ -119,7 +119,9 @@ class Connection:
                 safe = not_sent or (idempotent and isinstance(error, httpx.TransportError))
                 if not safe or attempt == retries:
                     reason = str(error) or type(error).__name__
-                    raise ServerError(f"{self.server} cannot be reached ({reason}); is recollect serve running?") from None
+                    raise ServerError(
+                        f"{self.server} cannot be reached ({reason}); is recollect serve running?"
+                    ) from None
             else:
                 retry_after = response.headers.get("Retry-After")
                 if response.status_code not in (429, 503) or retry_after is None or attempt == retries:
@@ -154,5 +156,7 @@ def response_error(status: int, problem: Mapping[str, Any], server: str) -> Reco
         return error_type(detail)
     for error in problem.get("errors") or ():
         location, dot, field = error["field"].partition(".")
-        return ArgumentError(field if dot and location in ("body", "query", "path") else error["field"], error["detail"])
+        return ArgumentError(
+            field if dot and location in ("body", "query", "path") else error["field"], error["detail"]
+        )
     return ArgumentError("request", detail)

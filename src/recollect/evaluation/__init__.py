@@ -2,56 +2,59 @@
 
 from recollect.evaluation.calibration import (
     ReliabilityBin,
-    Trust,
+    TrustMetrics,
     calibration_error_interval,
     expected_calibration_error,
     reliability_bins,
-    trust_of,
+    trust_metrics,
 )
-from recollect.evaluation.comparison import Comparison, Standing, compare_outcomes
+from recollect.evaluation.comparison import Comparison, ComparisonResult, compare_outcomes
 from recollect.evaluation.dataset import Collection, Dataset, Question
-from recollect.evaluation.embeddings import KeepingEmbedder
+from recollect.evaluation.embeddings import CachingEmbedder
 from recollect.evaluation.loading import load_dataset
 from recollect.evaluation.lodging import open_collection
-from recollect.evaluation.measures import MEASURES, measured
+from recollect.evaluation.measures import MEASURES, compute_measures
 from recollect.evaluation.outcome import Outcome, Ranking
-from recollect.evaluation.report import Report, report_of, write_pictures, write_report
+from recollect.evaluation.report import Report, build_report, write_plots, write_report
 from recollect.evaluation.running import evaluate
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
-from recollect.evaluation.sweep import Point, Sweep
-from recollect.evaluation.sweeping import SWEPT, sweep_of, swept
+from recollect.evaluation.sweep import Sweep, SweepPoint
+from recollect.evaluation.sweeping import SWEEP_VALUES, build_sweeps, sweep_systems
 from recollect.evaluation.synthetic import exact_tokens, generate_questions, write_questions
 from recollect.evaluation.system import System
 from recollect.evaluation.trec import read_qrels, read_run, write_qrels, write_run
-from recollect.evaluation.tuning import Change, Parameter, Tuning, open_judge, search_space, tune
-from recollect.evaluation.win_loss import Answered, WinLoss, win_loss
+from recollect.evaluation.tuning import Parameter, SettingChange, TuningResult, open_scorer, search_space, tune
+from recollect.evaluation.win_loss import QuestionDifference, WinLoss, win_loss
 
 __all__ = [
     "MEASURES",
-    "SWEPT",
-    "Answered",
-    "Change",
+    "SWEEP_VALUES",
+    "CachingEmbedder",
     "Collection",
     "Comparison",
+    "ComparisonResult",
     "Dataset",
     "Difference",
     "Interval",
-    "KeepingEmbedder",
     "Outcome",
     "Parameter",
-    "Point",
     "Question",
+    "QuestionDifference",
     "Ranking",
     "ReliabilityBin",
     "Report",
-    "Standing",
+    "SettingChange",
     "Sweep",
+    "SweepPoint",
     "System",
-    "Trust",
-    "Tuning",
+    "TrustMetrics",
+    "TuningResult",
     "WinLoss",
+    "build_report",
+    "build_sweeps",
     "calibration_error_interval",
     "compare_outcomes",
+    "compute_measures",
     "evaluate",
     "exact_tokens",
     "expected_calibration_error",
@@ -59,21 +62,18 @@ __all__ = [
     "holm",
     "interval",
     "load_dataset",
-    "measured",
     "open_collection",
-    "open_judge",
+    "open_scorer",
     "paired_difference",
     "read_qrels",
     "read_run",
     "reliability_bins",
-    "report_of",
     "search_space",
-    "sweep_of",
-    "swept",
-    "trust_of",
+    "sweep_systems",
+    "trust_metrics",
     "tune",
     "win_loss",
-    "write_pictures",
+    "write_plots",
     "write_qrels",
     "write_questions",
     "write_report",

@@ -24,11 +24,11 @@ __all__ = [
     "CALIBRATION_RESAMPLES",
     "DEFAULT_ANSWER_THRESHOLD",
     "ReliabilityBin",
-    "Trust",
+    "TrustMetrics",
     "calibration_error_interval",
     "expected_calibration_error",
     "reliability_bins",
-    "trust_of",
+    "trust_metrics",
 ]
 
 BINS = 10
@@ -126,15 +126,15 @@ def calibration_error_interval(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
+class TrustMetrics:
     """How far a system's confidence can be trusted, over the queries of a dataset.
 
     ``queries`` of these have an answer, ``unanswerable_queries`` have none. The best confidence of a query is the
     highest among its hits, 0 if there is none; below ``threshold`` the system says that nothing fits.
-    :func:`trust_of` computes these measures.
+    :func:`trust_metrics` computes these measures.
 
     >>> ece = Interval(0.03, 0.02, 0.07)
-    >>> Trust(threshold=0.5, queries=80, unanswerable_queries=20, right_first=0.9, bins=(), ece=ece,
+    >>> TrustMetrics(threshold=0.5, queries=80, unanswerable_queries=20, right_first=0.9, bins=(), ece=ece,
     ...     answered_right_first_below_threshold=0.02, unanswerable_recognised=0.95).to_dict()["ece_interval"]
     [0.02, 0.07]
     """
@@ -171,21 +171,21 @@ class Trust:
         }
 
 
-def trust_of(
+def trust_metrics(
     questions: Sequence[Question],
     rankings: Mapping[str, Ranking],
     threshold: float = DEFAULT_ANSWER_THRESHOLD,
     *,
     bins: int = BINS,
     resamples: int = CALIBRATION_RESAMPLES,
-) -> Trust | None:
+) -> TrustMetrics | None:
     """Return the measures of trust of one system's rankings, or ``None`` where a ranking has no confidences.
 
     >>> asked = [Question(id="q1", text="which tea?", collection="", relevant={"n1": 1}),
     ...     Question(id="q2", text="who is king?", collection="", relevant={}, strata=("unanswerable",))]
     >>> found = {"q1": Ranking(("n1", "n2"), (0.9, 0.1), 1.5, confidences=(0.8, 0.1)),
     ...     "q2": Ranking(("n2",), (0.3,), 1.5, confidences=(0.2,))}
-    >>> trust = trust_of(asked, found, 0.5)
+    >>> trust = trust_metrics(asked, found, 0.5)
     >>> trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised, trust.ece.mean
     (1.0, 0.0, 1.0, 0.2)
     """
@@ -200,7 +200,7 @@ def trust_of(
         for column in zip(*(_judged(question, rankings[question.id]) for question in questions), strict=True)
     )
     below = best < limit
-    return Trust(
+    return TrustMetrics(
         threshold=limit,
         queries=int(answerable.sum()),
         unanswerable_queries=int((~answerable).sum()),

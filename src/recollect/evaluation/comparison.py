@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.outcome import Outcome, settled_mean
+from recollect.evaluation.outcome import Outcome, rounded_mean
 from recollect.evaluation.significance import RESAMPLES, SIGNIFICANT, Difference, holm, paired_difference
 
-__all__ = ["ALL", "Comparison", "Standing", "compare_outcomes"]
+__all__ = ["ALL", "Comparison", "ComparisonResult", "compare_outcomes"]
 
 ALL = "all"
 """The stratum of all questions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ComparisonResult:
     """How a system did on one measure over the questions of one stratum, and how that compares to the baseline.
 
-    >>> Standing(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06).difference.verdict
+    >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06).difference.verdict
     'better'
     """
 
@@ -37,7 +37,7 @@ class Standing:
     def significant(self) -> bool:
         """Whether the difference holds after the correction, too: its interval is off zero and ``adjusted`` below 0.05.
 
-        >>> Standing(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06).significant
+        >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06).significant
         False
         """
         if self.difference is None or self.difference.verdict == "inconclusive":
@@ -53,15 +53,15 @@ class Comparison:
     systems: tuple[str, ...]
     measures: tuple[str, ...]
     strata: tuple[str, ...]
-    standings: Mapping[tuple[str, str, str], Standing]
+    standings: Mapping[tuple[str, str, str], ComparisonResult]
     """By system, measure and stratum."""
 
-    def of(self, system: str, measure: str, stratum: str = ALL) -> Standing:
+    def of(self, system: str, measure: str, stratum: str = ALL) -> ComparisonResult:
         """Return where ``system`` stands on ``measure`` in ``stratum``."""
         return self.standings[system, measure, stratum]
 
     @property
-    def challengers(self) -> tuple[str, ...]:
+    def compared_systems(self) -> tuple[str, ...]:
         """The systems that are held against the baseline, in order."""
         return tuple(system for system in self.systems if system != self.baseline)
 
@@ -108,7 +108,7 @@ def compare_outcomes(
     )
 
 
-def _family(values: Mapping[str, NDArray[np.float64]], baseline: str, resamples: int) -> dict[str, Standing]:
+def _family(values: Mapping[str, NDArray[np.float64]], baseline: str, resamples: int) -> dict[str, ComparisonResult]:
     """Return the standings of all systems on one measure in one stratum, their p-values corrected together."""
     differences = {
         system: paired_difference(found, values[baseline], resamples=resamples)
@@ -117,7 +117,7 @@ def _family(values: Mapping[str, NDArray[np.float64]], baseline: str, resamples:
     }
     adjusted = dict(zip(differences, holm([difference.p for difference in differences.values()]), strict=True))
     return {
-        system: Standing(len(found), settled_mean(found), differences.get(system), adjusted.get(system, 1.0))
+        system: ComparisonResult(len(found), rounded_mean(found), differences.get(system), adjusted.get(system, 1.0))
         for system, found in values.items()
     }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from recollect import arguments
 from recollect.model import Note
 
-__all__ = ["UNANSWERABLE", "Collection", "Dataset", "Question", "counted"]
+__all__ = ["UNANSWERABLE", "Collection", "Dataset", "Question", "format_count"]
 
 UNANSWERABLE = "unanswerable"
 """The stratum of questions that no note answers."""
@@ -89,10 +89,10 @@ class Dataset:
         )
 
 
-def counted(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """Return a number of things in words.
 
-    >>> counted(1, "question"), counted(1200, "note")
+    >>> format_count(1, "question"), format_count(1200, "note")
     ('1 question', '1,200 notes')
     """
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

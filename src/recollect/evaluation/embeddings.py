@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embedders import Embedder
 from recollect.embedders.rows import unit_rows
-from recollect.stores.sqlite.kept_vectors import KeptVectors
+from recollect.errors import StoreError
 
-__all__ = ["KeepingEmbedder"]
+__all__ = ["CachingEmbedder", "VectorCache"]
+
+Vector = NDArray[np.float32]
 
 
-class KeepingEmbedder:
+class CachingEmbedder:
     """Another embedder, under the same name, whose document vectors are kept in ``folder``, one file a model.
 
     A vector is known by the model's name and the SHA-256 of the text. Vectors of queries are not kept on disk, because
-    embedding the query is part of what a search takes; with ``remember_queries`` this process remembers them, for
+    embedding the query is part of what a search takes; with ``cache_queries`` this process remembers them, for
     sweeps that ask the same questions again and again.
 
     >>> from tempfile import TemporaryDirectory
@@ -30,7 +34,7 @@ class KeepingEmbedder:
     ...     print("embedding", texts)
     ...     return [[text.count("a"), text.count("e")] for text in texts]
     >>> with TemporaryDirectory() as folder:
-    ...     embedder = KeepingEmbedder(FunctionEmbedder(letters, name="letters", dimension=2), Path(folder))
+    ...     embedder = CachingEmbedder(FunctionEmbedder(letters, name="letters", dimension=2), Path(folder))
     ...     _ = embedder.embed_documents(["banana"])
     ...     embedder.embed_documents(["banana", "eel"]).tolist()
     embedding ['banana']
@@ -38,11 +42,11 @@ class KeepingEmbedder:
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
-    def __init__(self, embedder: Embedder, folder: Path, *, remember_queries: bool = False) -> None:
+    def __init__(self, embedder: Embedder, folder: Path, *, cache_queries: bool = False) -> None:
         """Wrap ``embedder``; nothing is read or embedded yet."""
         self._embedder = embedder
-        self._kept = KeptVectors(folder / f"{_file_name(embedder.name)}.vectors")
-        self._queries: dict[str, NDArray[np.float32]] | None = {} if remember_queries else None
+        self._kept = VectorCache(folder / f"{_file_name(embedder.name)}.vectors")
+        self._queries: dict[str, NDArray[np.float32]] | None = {} if cache_queries else None
 
     @property
     def name(self) -> str:
@@ -91,3 +95,62 @@ def _file_name(model: str) -> str:
     """
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", model)[:60]
     return f"{readable}.{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+
+
+BUSY_TIMEOUT = 60_000
+"""Milliseconds to wait for another process that writes."""
+KEYS_PER_QUERY = 500
+"""Below SQLite's limit of parameters."""
+
+
+class VectorCache:
+    """A file of float32 vectors of one model by key. Threads and processes may share it: each call opens a connection.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     cache = VectorCache(Path(folder, "model.vectors"))
+    ...     cache.put({b"tea": np.array([0.6, 0.8], dtype=np.float32)})
+    ...     {key: vector.tolist() for key, vector in cache.get([b"tea", b"milk"]).items()}
+    {b'tea': [0.6000000238418579, 0.800000011920929]}
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Set the path; the first ``put`` creates the file."""
+        self._path = path
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """Return the cached vectors of these keys."""
+        if not self._path.exists():
+            return {}
+        vectors: dict[bytes, Vector] = {}
+        with self._connection() as connection:
+            for start in range(0, len(keys), KEYS_PER_QUERY):
+                batch = list(keys[start : start + KEYS_PER_QUERY])
+                placeholders = ", ".join("?" * len(batch))
+                rows = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({placeholders})", batch)  # noqa: S608 (placeholders only)
+                vectors.update((key, np.frombuffer(vector, dtype="<f4")) for key, vector in rows)
+        return vectors
+
+    def put(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Store vectors; a key that is already cached keeps its vector."""
+        rows = [(key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items()]
+        with self._connection() as connection, connection:
+            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+
+    @contextmanager
+    def _connection(self) -> Iterator[apsw.Connection]:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            connection = apsw.Connection(str(self._path))
+            try:
+                connection.set_busy_timeout(BUSY_TIMEOUT)
+                connection.pragma("synchronous", "OFF")  # a power cut loses only what can be computed again
+                # With rowids: rows as long as vectors would leave the pages of an index mostly empty.
+                connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+                yield connection
+            finally:
+                connection.close()
+        except (apsw.Error, OSError) as error:
+            raise StoreError(
+                f"cannot cache vectors in {self._path} ({error}): delete the file, or choose another folder"
+            ) from error

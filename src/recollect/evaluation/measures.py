@@ -14,7 +14,7 @@ from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Ranking
 from recollect.inference.parts import part
 
-__all__ = ["MEASURES", "cutoff", "measured"]
+__all__ = ["MEASURES", "compute_measures", "cutoff"]
 
 MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@10", "mrr")
 """What is measured unless told otherwise."""
@@ -24,7 +24,7 @@ _USUAL = {"any": "Success", "all": "R", "recall": "R", "ndcg": "nDCG"}
 _AT = re.compile(r"(any|all|recall|ndcg)@([1-9]\d*)")
 
 
-def measured(
+def compute_measures(
     questions: Sequence[Question], rankings: Mapping[str, Ranking], measures: Sequence[str] = MEASURES
 ) -> dict[str, NDArray[np.float64]]:
     """Return the value of each question, in their order, by measure.
@@ -36,7 +36,7 @@ def measured(
 
     >>> asked = Question(id="q1", text="which tea?", collection="", relevant={"n1": 1, "n2": 1})
     >>> found = {"q1": Ranking(("n3", "n1"), (0.9, 0.9), 1.5)}
-    >>> {name: value.tolist() for name, value in measured([asked], found, ["any@5", "recall@5", "mrr"]).items()}
+    >>> {name: value.tolist() for name, value in compute_measures([asked], found, ["any@5", "recall@5", "mrr"]).items()}
     {'any@5': [1.0], 'recall@5': [0.5], 'mrr': [0.5]}
     """
     library = part("ir_measures", RecollectError)

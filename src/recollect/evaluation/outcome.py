@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from recollect.evaluation.calibration import Trust
+    from recollect.evaluation.calibration import TrustMetrics
 
-__all__ = ["Outcome", "Ranking", "settled_mean"]
+__all__ = ["Outcome", "Ranking", "rounded_mean"]
 
 SETTLED = 12
 """To so many digits a mean does not depend on the order in which values were added."""
 
 
-def settled_mean(values: NDArray[np.float64]) -> float:
+def rounded_mean(values: NDArray[np.float64]) -> float:
     """Return the mean of some values, the same wherever it is taken.
 
-    >>> settled_mean(np.array([0.1, 0.2, 0.3]))
+    >>> rounded_mean(np.array([0.1, 0.2, 0.3]))
     0.2
     """
     return round(float(values.mean()), SETTLED)
@@ -76,7 +76,7 @@ class Outcome:
     """Whether questions and judgements were made by rule."""
     unanswerable: Mapping[str, Ranking] = field(default_factory=dict)
     """By question that has no answer; these do not count in ``values``."""
-    trust: Trust | None = None
+    trust: TrustMetrics | None = None
     """How far the confidences can be trusted; ``None`` where they are unknown."""
 
     @property
@@ -88,7 +88,7 @@ class Outcome:
     def mean(self, measure: str, stratum: str | None = None) -> float:
         """Return the mean of a measure over all questions, or those of a stratum."""
         values = self.values[measure]
-        return settled_mean(values if stratum is None else values[self.strata[stratum]])
+        return rounded_mean(values if stratum is None else values[self.strata[stratum]])
 
     def latency(self, percentile: float) -> float:
         """Return within how many milliseconds so many percent of the searches were done."""

@@ -18,12 +18,12 @@ from recollect import arguments
 from recollect.embedders import Embedder, EmbedderSpec, embedder_from
 from recollect.embedders.built_files import cache_folder
 from recollect.errors import ArgumentError, RecollectError
-from recollect.evaluation.calibration import trust_of
+from recollect.evaluation.calibration import trust_metrics
 from recollect.evaluation.dataset import Collection, Dataset, Question
-from recollect.evaluation.embeddings import KeepingEmbedder
+from recollect.evaluation.embeddings import CachingEmbedder
 from recollect.evaluation.journal import Journal, code_digest, collection_digest, question_digest
 from recollect.evaluation.lodging import UNDATED, lodge
-from recollect.evaluation.measures import MEASURES, cutoff, measured
+from recollect.evaluation.measures import MEASURES, compute_measures, cutoff
 from recollect.evaluation.outcome import Outcome, Ranking
 from recollect.evaluation.own_memory import Held, held_by
 from recollect.evaluation.system import System
@@ -33,7 +33,7 @@ from recollect.query import parse_question_date
 from recollect.retrieval import PresetSpec, SearchResult
 from recollect.retrieval.wording import index_warnings
 
-__all__ = ["DEPTH", "asked_collections", "evaluate", "evaluation_folder"]
+__all__ = ["DEPTH", "default_cache_folder", "evaluate", "questions_by_collection"]
 
 DEPTH = 20
 """How many notes a system returns: enough for measures at 10, and for a first answer that comes late."""
@@ -51,7 +51,7 @@ def evaluate(
     store: str | PathLike[str] | None = None,
     cache: str | PathLike[str] | None = None,
     resume: bool = True,
-    remember_queries: bool = False,
+    cache_queries: bool = False,
     answer_threshold: float | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
@@ -67,11 +67,11 @@ def evaluate(
     Vectors of notes, and rankings, are kept in the folder ``cache``, by default a part of the user's cache. A second
     run goes on where the first one was; without ``resume`` it begins anew. A ranking is taken over only if the dataset,
     the preset, the mode, the embedder, ``depth``, ``store`` and the code of Recollect are the same. Rankings of
-    ``memory`` are not kept, because it may change. With ``remember_queries`` each query is embedded once, so that times
+    ``memory`` are not kept, because it may change. With ``cache_queries`` each query is embedded once, so that times
     say less: for sweeps.
 
     ``answer_threshold`` is the confidence below which a search counts as having no answer, for the measures of
-    :class:`~recollect.evaluation.Trust`; by default it is that of each system's preset.
+    :class:`~recollect.evaluation.TrustMetrics`; by default it is that of each system's preset.
 
     >>> from tempfile import TemporaryDirectory
     >>> from recollect import Note
@@ -87,8 +87,8 @@ def evaluate(
     deepest = max(map(cutoff, measures), default=0)
     if arguments.at_least_one("depth", depth) < deepest:
         raise ArgumentError("depth", f"must be at least {deepest}, as deep as the measures look, got {depth}")
-    folder = evaluation_folder() if cache is None else Path(cache).expanduser()
-    asked = asked_collections(dataset, memory)
+    folder = default_cache_folder() if cache is None else Path(cache).expanduser()
+    asked = questions_by_collection(dataset, memory)
     if memory is not None and store is not None:
         raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")
     model = embedder_from(embedder) if memory is None else memory.embedder
@@ -106,14 +106,14 @@ def evaluate(
         run = _Run(list(zip(chosen, journals, strict=True)), depth, work, progress, store)
         for collection, questions in asked:
             if memory is None:
-                embedding = KeepingEmbedder(model, folder, remember_queries=remember_queries) if model else None
+                embedding = CachingEmbedder(model, folder, cache_queries=cache_queries) if model else None
                 run.ask_collection(collection, questions, embedding)
             else:
                 run.ask_memory(memory, questions, namespace)
     return [_outcome(dataset, system, name, run.found[system.name], measures, answer_threshold) for system in chosen]
 
 
-def evaluation_folder() -> Path:
+def default_cache_folder() -> Path:
     """Return where vectors and rankings are kept unless told otherwise."""
     try:
         return cache_folder() / "evaluation"
@@ -174,7 +174,7 @@ class _Run:
         forget = getattr(memory.embedder, "forget_queries", lambda: None)
         for system, journal in self._journals:
             pending = [question for question in questions if digests[question.id] not in journal.rankings]
-            for question in pending[:1]:  # what is loaded with the first search is not counted with any
+            for question in pending[:1]:  # what is loaded with the first search is not format_count with any
                 self._search(memory, system, question, options)
             for question in pending:
                 forget()  # or a second system would have its queries embedded by the first
@@ -224,7 +224,7 @@ def _distinct(systems: Sequence[System | PresetSpec]) -> list[System]:
     return chosen
 
 
-def asked_collections(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
+def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
     """Return the collections that are asked, each with its questions."""
     if not dataset.answerable:
         raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
@@ -272,9 +272,9 @@ def _outcome(
         mode=system.mode,
         embedder=embedder,
         rankings=rankings,
-        values=measured(answerable, rankings, measures),
+        values=compute_measures(answerable, rankings, measures),
         strata={stratum: np.array(members, dtype=np.intp) for stratum, members in indexes.items() if members},
         synthetic=dataset.synthetic,
-        trust=trust_of(dataset.questions, found, threshold),
+        trust=trust_metrics(dataset.questions, found, threshold),
         unanswerable={question.id: found[question.id] for question in dataset.unanswerable},
     )

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from recollect.errors import ArgumentError
 
-__all__ = ["Point", "Sweep"]
+__all__ = ["Sweep", "SweepPoint"]
 
 
-class Point(NamedTuple):
+class SweepPoint(NamedTuple):
     """The mean of a measure at one value of the constant, and its 95 % interval."""
 
     x: float
@@ -27,7 +27,7 @@ class Sweep:
     >>> sweep = Sweep(title="LoCoMo, turns", parameter="k", measure="any@5",
     ...               series={"RRF": [(60, 0.56, 0.54, 0.58), (5, 0.61, 0.59, 0.63)]})
     >>> sweep.lines["RRF"][0]
-    Point(x=5, mean=0.61, low=0.59, high=0.63)
+    SweepPoint(x=5, mean=0.61, low=0.59, high=0.63)
     """
 
     title: str
@@ -46,6 +46,6 @@ class Sweep:
                 raise ArgumentError("series", f"must each have a point, got none for {name!r}")
 
     @property
-    def lines(self) -> dict[str, tuple[Point, ...]]:
+    def lines(self) -> dict[str, tuple[SweepPoint, ...]]:
         """The points of each series, in the order of the constant."""
-        return {name: tuple(Point(*point) for point in sorted(points)) for name, points in self.series.items()}
+        return {name: tuple(SweepPoint(*point) for point in sorted(points)) for name, points in self.series.items()}

@@ -12,36 +12,36 @@ from recollect.evaluation.sweep import Sweep
 from recollect.evaluation.system import System
 from recollect.retrieval.preset import changed_preset
 
-__all__ = ["SWEPT", "sweep_of", "swept"]
+__all__ = ["SWEEP_VALUES", "build_sweeps", "sweep_systems"]
 
-SWEPT: Mapping[str, tuple[float, ...]] = MappingProxyType(
+SWEEP_VALUES: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {"k": (1, 2, 5, 10, 20, 40, 60, 100), "alpha": (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)}
 )
 """The constants that can be turned, and the values that they take."""
 
 
-def swept(system: System, parameter: str) -> dict[float, System]:
+def sweep_systems(system: System, parameter: str) -> dict[float, System]:
     """Return the systems of a sweep by the value of the constant.
 
     ``k`` damps reciprocal ranks, and ``alpha`` is the share of the vector leg in a convex combination; both make the
     preset fuse by that method, and leave the rest of it as it is.
 
-    >>> [each.rules.fusion.k for each in swept(System("memini"), "k").values()][:3]
+    >>> [each.rules.fusion.k for each in sweep_systems(System("memini"), "k").values()][:3]
     [1.0, 2.0, 5.0]
     """
-    values = SWEPT[arguments.choice("parameter", parameter, tuple(SWEPT))]
+    values = SWEEP_VALUES[arguments.choice("parameter", parameter, tuple(SWEEP_VALUES))]
     return {value: _turned(system, parameter, value) for value in values}
 
 
-def sweep_of(
+def build_sweeps(
     dataset: str, parameter: str, system: System, outcomes: Sequence[Outcome], measures: Sequence[str]
 ) -> list[Sweep]:
-    """Return for each measure how it moves, where ``outcomes`` are of the systems of :func:`swept` in their order.
+    """Return a sweep for each measure; ``outcomes`` are those of :func:`sweep_systems`, in the same order.
 
-    >>> sweep_of("none", "k", System("memini"), [], [])
+    >>> build_sweeps("none", "k", System("memini"), [], [])
     []
     """
-    values = SWEPT[parameter]
+    values = SWEEP_VALUES[parameter]
     return [
         Sweep(
             title=f"{dataset}, {system.name}",

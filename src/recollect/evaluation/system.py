@@ -10,10 +10,9 @@ from typing import cast
 from recollect import arguments
 from recollect.evaluation.calibration import DEFAULT_ANSWER_THRESHOLD
 from recollect.retrieval import Preset, PresetSpec, preset_from
+from recollect.retrieval.options import MODES, Mode
 
 __all__ = ["MODES", "System"]
-
-MODES = ("auto", "hybrid", "bm25", "semantic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class System:
     """
 
     preset: PresetSpec
-    mode: str = "auto"
+    mode: Mode = "auto"
     name: str = ""
 
     def __post_init__(self) -> None:

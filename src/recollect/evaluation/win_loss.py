@@ -9,11 +9,11 @@ from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Outcome, Ranking
 
-__all__ = ["Answered", "WinLoss", "first_relevant", "win_loss"]
+__all__ = ["QuestionDifference", "WinLoss", "first_relevant", "win_loss"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class QuestionDifference:
     """One question, what two systems' answers to it are worth, and where the first right note is in each."""
 
     question: Question
@@ -36,11 +36,11 @@ class WinLoss:
     system: str
     baseline: str
     measure: str
-    wins: tuple[Answered, ...]
+    wins: tuple[QuestionDifference, ...]
     """The greatest gain first; where two are equal, in the order of the dataset."""
-    losses: tuple[Answered, ...]
+    losses: tuple[QuestionDifference, ...]
     """The greatest loss first."""
-    ties: tuple[Answered, ...]
+    ties: tuple[QuestionDifference, ...]
 
 
 def first_relevant(question: Question, ranking: Ranking) -> int | None:
@@ -77,7 +77,7 @@ def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question],
             raise ArgumentError("questions", f"must be those of the outcomes, but {name!r} is missing")
         question = known[name]
         answered.append(
-            Answered(
+            QuestionDifference(
                 question,
                 value=float(outcome.values[measure][place]),
                 baseline=float(baseline.values[measure][place]),

@@ -46,10 +46,10 @@ def part(module: str, failure: Failure) -> Any:
     Traceback (most recent call last):
         ...
     recollect.errors.EmbedderError: no_such_module cannot be imported (No module named 'no_such_module'):
-    pip install 'recollect[models]'
+    pip install 'recollectdb[models]'
     """
     try:
         return import_module(module)
     except ImportError as error:
         extra = _EXTRAS.get(module.partition(".")[0], "models")
-        raise failure(f"{module} cannot be imported ({error}): pip install 'recollect[{extra}]'") from error
+        raise failure(f"{module} cannot be imported ({error}): pip install 'recollectdb[{extra}]'") from error

@@ -11,7 +11,7 @@ from recollect.ingest.report import IngestReport
 from recollect.ingest.sentences import split_sentences
 from recollect.ingest.shelving import NoteNames
 from recollect.ingest.texts import ingest_texts
-from recollect.model import Written
+from recollect.model import WriteCounts
 
 __all__ = [
     "CHUNK_SIZE",
@@ -22,7 +22,7 @@ __all__ = [
     "Library",
     "NoteNames",
     "Problem",
-    "Written",
+    "WriteCounts",
     "chunk_text",
     "ingest",
     "ingest_texts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.ingest.problems import Problem
-from recollect.model import Draft, is_over
+from recollect.model import Draft, is_expired
 
 __all__ = ["without_expired"]
 
@@ -19,7 +19,7 @@ def without_expired(name: str, drafts: Sequence[Draft]) -> tuple[list[Draft], li
     >>> [draft["content"] for draft in kept], problems[0].message
     (['Tea.'], '1 of its notes expired and was left out')
     """
-    kept = [draft for draft in drafts if not is_over(draft)]
+    kept = [draft for draft in drafts if not is_expired(draft)]
     over = len(drafts) - len(kept)
     told = f"{over} of its notes expired and {'was' if over == 1 else 'were'} left out"
     return kept, [Problem(name, None, told, skipped=False)] if over else []

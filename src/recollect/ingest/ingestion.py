@@ -45,12 +45,12 @@ def ingest(
     if the ingest is interrupted; the next goes on from there. ``screen`` gets the text and the name of each file before
     it is read, and returns the text that is to be; an ``ArgumentError`` of its own skips the file.
 
-    >>> from recollect.model import Written
+    >>> from recollect.model import WriteCounts
     >>> class Shelf:
     ...     def documents(self, root, namespace):
     ...         return {}
     ...     def write_documents(self, documents, namespace):
-    ...         return Written(added=sum(len(document.drafts) for document in documents))
+    ...         return WriteCounts(added=sum(len(document.drafts) for document in documents))
     ...     def remove_documents(self, root, names, namespace):
     ...         return 0
     >>> from pathlib import Path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
 from recollect import arguments
@@ -12,7 +11,7 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.ingest.moments import expiry_of, moment_in_name, moment_of
 from recollect.ingest.plain import tidy_lines
 from recollect.ingest.problems import Contents, Problem, UnreadableError
-from recollect.model import Draft, Note, draft_of, is_blank
+from recollect.model import DRAFT_FIELDS, Draft, draft_of, is_blank
 
 __all__ = ["read_json", "read_json_lines"]
 
@@ -23,8 +22,6 @@ _SPEAKER = ("speaker", "role", "author", "name")
 _TEXT = ("text", "content", "message")
 _TIME = ("time", "timestamp", "created_at", "date")
 _SESSION = ("session", "conversation", "conversation_id", "thread")
-
-_NOTE_FIELDS = frozenset(field.name for field in fields(Note)) | {"vector"}
 
 
 def read_json_lines(text: str, name: str, *, prefix: str = "") -> Contents:
@@ -169,11 +166,11 @@ class _Reading:
     def _draft(self, record: Mapping[str, Any], used: set[str]) -> Draft:
         """Return the fields of a note that a record holds; the keys that are none become metadata."""
         rest = {key: value for key, value in record.items() if key not in used and value is not None}
-        draft: Draft = {key: value for key, value in rest.items() if key in _NOTE_FIELDS}
+        draft: Draft = {key: value for key, value in rest.items() if key in DRAFT_FIELDS}
         draft.pop("namespace", None)  # whoever reads the file says where its notes go
         if "expires" in rest:
             draft.setdefault("expires_at", rest.pop("expires"))
-        others = {key: value for key, value in rest.items() if key not in _NOTE_FIELDS}
+        others = {key: value for key, value in rest.items() if key not in DRAFT_FIELDS}
         if "metadata" in draft or others:
             draft["metadata"] = {**others, **arguments.json_object("metadata", draft.get("metadata", {}))}
         for field in ("created_at", "updated_at", "last_accessed_at"):

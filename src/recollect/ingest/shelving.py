@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from recollect.errors import ArgumentError, IngestError
 from recollect.ingest.problems import Problem, failure
 from recollect.ingest.references import NameIndex, has_references, has_supersessions, names_of, resolve_links
-from recollect.model import Document, NoteName, Written
+from recollect.model import Document, NoteName, WriteCounts
 
 __all__ = ["METHOD", "UNRESOLVED", "Library", "NoteNames", "Shelving", "SupersessionCycles"]
 
@@ -31,7 +31,7 @@ class Library(Protocol):
         """Return the fingerprints of the documents known below ``root``, by their names."""
         ...
 
-    def write_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Replace the notes of these documents, all or none, and remember their fingerprints.
 
         Raise ``IngestError`` or ``ArgumentError`` if one of them cannot be written.
@@ -93,7 +93,7 @@ class Shelving:
         self._waiting: list[Document] = []
         self._referring: list[tuple[Document, str]] = []
         self._names = NameIndex()
-        self._written: list[Written] = []
+        self._written: list[WriteCounts] = []
         self.count = 0
         """How many documents were written."""
         self.failed = 0
@@ -112,7 +112,7 @@ class Shelving:
             return
         self._put(document)
 
-    def finish(self) -> Written:
+    def finish(self) -> WriteCounts:
         """Write the queued documents, those with links by name last; return the total counts."""
         self.flush()
         waiting, self._referring = self._referring, []
@@ -142,7 +142,7 @@ class Shelving:
         if _is_large(self._waiting):
             self.flush()
 
-    def flush(self) -> Written:
+    def flush(self) -> WriteCounts:
         """Write what is waiting, and return what all that was written came to.
 
         If that fails, each document is written on its own to find the one that is at fault.
@@ -165,8 +165,8 @@ class Shelving:
             self._done(document.name)
         return self._total()
 
-    def _total(self) -> Written:
-        return Written(*map(sum, zip(*self._written, strict=True))) if self._written else Written()
+    def _total(self) -> WriteCounts:
+        return WriteCounts(*map(sum, zip(*self._written, strict=True))) if self._written else WriteCounts()
 
 
 def _is_large(documents: Sequence[Document]) -> bool:

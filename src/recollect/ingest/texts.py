@@ -38,8 +38,8 @@ def ingest_texts(
     ...     def documents(self, root, namespace):
     ...         return {}
     ...     def write_documents(self, documents, namespace):
-    ...         return Written(added=sum(len(document.drafts) for document in documents))
-    >>> from recollect.model import Written
+    ...         return WriteCounts(added=sum(len(document.drafts) for document in documents))
+    >>> from recollect.model import WriteCounts
     >>> report = ingest_texts({"tea.md": "Ines likes tea.", "tea.png": "?"}, Shelf())
     >>> report.notes_added, [problem.name for problem in report.problems]
     (1, ['tea.png'])

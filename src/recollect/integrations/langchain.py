@@ -12,7 +12,7 @@ from recollect.integrations.search import (
     search,
     search_async,
 )
-from recollect.model import Ranked
+from recollect.model import RankedHits
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -93,7 +93,7 @@ class RecollectRetriever(BaseRetriever):
         result = await search_async(self.memory, query, {**self.options, **options})
         return self._documents(result, include_weak=include_weak)
 
-    def _documents(self, result: Ranked, *, include_weak: bool | None) -> list[Document]:
+    def _documents(self, result: RankedHits, *, include_weak: bool | None) -> list[Document]:
         weak = not result.has_answer
         if weak and not (self.include_weak if include_weak is None else include_weak):
             return []

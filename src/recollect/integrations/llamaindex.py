@@ -14,7 +14,7 @@ from recollect.integrations.search import (
     search,
     search_async,
 )
-from recollect.model import Hit, Ranked
+from recollect.model import Hit, RankedHits
 
 try:
     from llama_index.core.callbacks import CallbackManager
@@ -68,13 +68,13 @@ class RecollectRetriever(BaseRetriever):
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self._nodes(await search_async(self.memory, query_bundle.query_str, self.options))
 
-    def _nodes(self, result: Ranked) -> list[NodeWithScore]:
+    def _nodes(self, result: RankedHits) -> list[NodeWithScore]:
         if not result.has_answer and not self.include_weak:
             return []
         return [_node(hit, result) for hit in result]
 
 
-def _node(hit: Hit, result: Ranked) -> NodeWithScore:
+def _node(hit: Hit, result: RankedHits) -> NodeWithScore:
     node = TextNode(
         id_=hit.id,
         text=result.marked_text(hit),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from inspect import signature
 from typing import Any
 
 from recollect.asynchronous import AsyncMemory
 from recollect.client import AsyncClient
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.memory import Memory
-from recollect.model import Hit, Ranked
+from recollect.model import Hit, RankedHits
+from recollect.retrieval.options import search_options
 
 __all__ = [
     "HIT_METADATA",
@@ -36,7 +36,7 @@ HIT_METADATA = (
 """The fields of ``Hit.to_dict()`` that become metadata of a document or node."""
 WEAK = "weak"
 """The metadata key that marks a hit of a search without an answer; other hits do not have it."""
-SEARCH_OPTIONS = tuple(name for name in signature(Memory.search).parameters if name not in ("self", "query"))
+SEARCH_OPTIONS = tuple(search_options())
 
 
 def check_source(memory: Any) -> SearchSource:
@@ -67,7 +67,7 @@ def check_search_options(options: Mapping[str, Any], *, other_names: Sequence[st
     return dict(options)
 
 
-def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> Ranked:
+def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
     """Search and block until the result is there; also from a thread that runs an event loop."""
     if isinstance(memory, AsyncClient):
         with ThreadPoolExecutor(1) as thread:
@@ -77,7 +77,7 @@ def search(memory: SearchSource, query: str, options: Mapping[str, Any]) -> Rank
     return memory.search(query, **options)
 
 
-async def search_async(memory: SearchSource, query: str, options: Mapping[str, Any]) -> Ranked:
+async def search_async(memory: SearchSource, query: str, options: Mapping[str, Any]) -> RankedHits:
     """Search without blocking the event loop."""
     if isinstance(memory, Memory):
         memory = AsyncMemory(memory)
@@ -95,7 +95,7 @@ def hit_metadata(hit: Hit, *, weak: bool = False) -> dict[str, Any]:
     return {name: data[name] for name in HIT_METADATA} | ({WEAK: True} if weak else {})
 
 
-async def _search_with_copy(client: AsyncClient, query: str, options: Mapping[str, Any]) -> Ranked:
+async def _search_with_copy(client: AsyncClient, query: str, options: Mapping[str, Any]) -> RankedHits:
     """Search with a copy of the client, since its connections belong to one event loop."""
     async with client.copy() as copy:
         return await copy.search(query, **options)

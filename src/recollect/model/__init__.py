@@ -1,29 +1,35 @@
-"""The plain data that walks through the rooms."""
+"""Plain data: notes, drafts, documents, filters, candidates and hits."""
 
 from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
-from recollect.model.document import Document, NoteName, Written
-from recollect.model.edge import Edge
+from recollect.model.chunks import EmbeddingText, embedding_chunks, embedding_text
+from recollect.model.document import Document, NoteName, WriteCounts
 from recollect.model.filters import Filters
-from recollect.model.hit import Hit
+from recollect.model.hit import Hit, RankedHits
 from recollect.model.note import (
     DEFAULT_NAMESPACE,
+    DRAFT_FIELDS,
     NEVER,
+    NOTE_FIELDS,
     TEXT_FIELDS,
+    UNCHANGED_IF_EMPTY,
     Draft,
+    Edge,
     Link,
     Note,
+    NoteField,
     aliases_of,
     draft_of,
     is_blank,
-    is_over,
+    is_expired,
 )
-from recollect.model.ranked import Ranked
-from recollect.model.splitting import EmbeddingText, embedding_text, pieces
 
 __all__ = [
     "DEFAULT_NAMESPACE",
+    "DRAFT_FIELDS",
     "NEVER",
+    "NOTE_FIELDS",
     "TEXT_FIELDS",
+    "UNCHANGED_IF_EMPTY",
     "Candidate",
     "Contribution",
     "Document",
@@ -34,16 +40,17 @@ __all__ = [
     "Hit",
     "Link",
     "Note",
+    "NoteField",
     "NoteName",
-    "Ranked",
+    "RankedHits",
     "Step",
-    "Written",
+    "WriteCounts",
     "aliases_of",
     "as_candidate",
     "as_candidates",
     "draft_of",
+    "embedding_chunks",
     "embedding_text",
     "is_blank",
-    "is_over",
-    "pieces",
+    "is_expired",
 ]

@@ -1,13 +1,13 @@
-"""A note on its way through a search, and the records of what happened to it.
+"""A candidate of a search, and the records that explain its score.
 
-Records made by the hundred in a single search are named tuples: as immutable as a frozen dataclass, and several
-times cheaper to make. A :class:`Candidate` is a plain slotted dataclass for the same reason; no function of
-Recollect changes one that it was given.
+A search creates hundreds of these. So records are named tuples, which are cheaper to create than frozen dataclasses,
+and :class:`Candidate` is a slotted dataclass that is not frozen; functions return changed copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import UTC, datetime
 from math import fsum
@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.model.metadata import NO_METADATA
+from recollect.model.note import DEFAULT_IMPORTANCE
+from recollect.nesting import with_room
 
-__all__ = ["Candidate", "Contribution", "Step"]
+__all__ = ["Candidate", "Contribution", "Step", "as_candidate", "as_candidates", "stored_metadata"]
 
 
 class Contribution(NamedTuple):
-    """What one leg's ranked list gave to a fused score.
+    """What one leg added to a fused score.
 
     >>> Contribution(leg="lexical", rank=1, score=7.25, points=1 / 61).points
     0.01639344262295082
@@ -30,11 +31,11 @@ class Contribution(NamedTuple):
     leg: str
     """The leg's name: ``lexical``, ``vector``, ``graph`` or the caller's own."""
     rank: int
-    """The place in the leg's list, from 1."""
+    """The rank in the leg's list, from 1."""
     score: float
     """The raw score in the leg's list."""
     points: float
-    """What was added to the fused score."""
+    """The addend of the fused score."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready data."""
@@ -52,36 +53,85 @@ class Step(NamedTuple):
     stage: str
     """The stage's name."""
     reason: str
-    """Why, in words for a person."""
+    """The reason, as a text for people."""
     factor: float
-    """What the score was multiplied by; 1 where nothing was."""
+    """The multiplier of the score; 1 if there is none."""
     addend: float
-    """What was then added to it; 0 where nothing was."""
+    """The addend after multiplication; 0 if there is none."""
     score_before: float
-    """The score that came in."""
+    """The score before the stage."""
     score_after: float
-    """The score that went out."""
+    """The score after the stage."""
     rank_before: int
-    """The candidate's place before the stage, from 1."""
+    """The rank before the stage, from 1."""
     rank_after: int
-    """Its place after the whole stage, from 1."""
+    """The rank after the stage, from 1."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready data."""
         return self._asdict()
 
     def to_trace(self) -> dict[str, Any]:
-        """Return the record as JSON-ready data with the names of a trace, which are in camelCase."""
-        return {
-            "stage": self.stage,
-            "reason": self.reason,
-            "factor": self.factor,
-            "addend": self.addend,
-            "scoreBefore": self.score_before,
-            "scoreAfter": self.score_after,
-            "rankBefore": self.rank_before,
-            "rankAfter": self.rank_after,
-        }
+        """Return the record as JSON-ready data with the camelCase names of a trace."""
+        return dict(zip(_TRACE_NAMES, self, strict=True))
+
+
+_TRACE_NAMES = ("stage", "reason", "factor", "addend", "scoreBefore", "scoreAfter", "rankBefore", "rankAfter")
+
+
+class StoredMetadata(Mapping[str, Any]):
+    """A read-only mapping over a JSON object that is decoded when it is first read.
+
+    A search fetches hundreds of candidates and shows few: decoding all metadata would take longer than fetching it.
+
+    >>> metadata = StoredMetadata('{"author": "Ines", "pages": 3}')
+    >>> metadata["author"], len(metadata), dict(metadata) == metadata
+    ('Ines', 2, True)
+    """
+
+    __slots__ = ("_json", "_values")
+
+    def __init__(self, text: str = "{}") -> None:
+        """Keep the JSON text."""
+        self._json = text
+        self._values: dict[str, Any] | None = None
+
+    def _decoded(self) -> dict[str, Any]:
+        if self._values is None:
+            self._values = with_room(lambda: json.loads(self._json))
+        return self._values
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of a key."""
+        return self._decoded()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys."""
+        return iter(self._decoded())
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return len(self._decoded())
+
+    def __bool__(self) -> bool:
+        """Return whether the object has any key, without decoding it."""
+        return self._json != "{}"
+
+    def __repr__(self) -> str:
+        """Return the decoded mapping."""
+        return repr(self._decoded())
+
+
+NO_METADATA = StoredMetadata()
+
+
+def stored_metadata(text: str) -> StoredMetadata:
+    """Return the metadata in a JSON text; notes without metadata share :data:`NO_METADATA`.
+
+    >>> stored_metadata("{}") is NO_METADATA
+    True
+    """
+    return NO_METADATA if text == "{}" else StoredMetadata(text)
 
 
 _TEXT = frozenset((str,))
@@ -92,11 +142,10 @@ _NUMBER = frozenset((float, type(None)))
 
 @dataclass(slots=True)
 class Candidate:
-    """A note on its way through a search, with all that is known of how it got where it is.
+    """A note that a search considers, with the record of its score.
 
-    Only ``id`` is required. ``None`` counts as missing, and dates may be ISO-8601 strings. :attr:`contributions` says
-    what each leg gave to the fused score, ``steps`` what each stage did to it afterwards; together they account for
-    ``score``.
+    Only ``id`` is required. ``None`` counts as missing, and dates may be ISO-8601 strings. ``score`` is the sum of
+    :attr:`contributions`, the addends of the legs, changed by ``steps``, the effects of the stages.
 
     >>> Candidate("n1", path="memory/tea.md", score=0.5).importance
     0.5
@@ -115,29 +164,28 @@ class Candidate:
     snippet: str = ""
     created_at: datetime | None = None
     last_accessed_at: datetime | None = None
-    importance: float = 0.5
+    importance: float = DEFAULT_IMPORTANCE
     session: str = ""
     position: int | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=lambda: NO_METADATA)
-    """The note's metadata; metadata from a store is decoded when it is first read."""
     rerank_score: float | None = None
     confidence: float | None = None
     """The probability, from 0 to 1, that the note answers the query."""
     superseded_by: tuple[str, ...] = ()
-    """The ids of the notes that replaced it."""
+    """The ids of the notes that supersede it."""
     inherited_relevance: float | None = None
-    """The best relevance of the notes that it supersedes, where that is more than its own."""
+    """The best relevance of the notes that it supersedes, if that is higher than its own."""
     inherited_confidence: float | None = None
-    """The best confidence of the notes that it supersedes, where that is more than its own."""
+    """The best confidence of the notes that it supersedes, if that is higher than its own."""
     ceiling: float | None = None
-    """The most that any candidate could have got in the fusion that this one comes from."""
+    """The highest score that the fusion could have given to any candidate."""
     evidence: tuple[Any, ...] = ()
-    """The contributions laid flat: leg, rank, raw score and points of the first, then of the second, and so on."""
+    """The contributions as one flat tuple: leg, rank, raw score and points of the first, then of the second, …"""
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what a caller passed; the usual types pass at a glance."""
+        """Check the fields, with a fast path for the usual types."""
         texts = self.id, self.path, self.title, self.summary, self.content, self.snippet, self.session
         ranks = self.lexical_rank, self.vector_rank, self.position
         numbers = self.lexical_score, self.vector_similarity, self.rerank_score, self.confidence, self.ceiling
@@ -152,7 +200,7 @@ class Candidate:
             and _NUMBER.issuperset(map(type, inherited))
             and _RECORD.issuperset(map(type, (self.evidence, self.steps, self.superseded_by)))
             and self.tags == ()
-            and self.metadata is NO_METADATA  # what a caller passes is checked
+            and self.metadata is NO_METADATA  # metadata of callers is checked
             and all(date is None or (type(date) is datetime and date.tzinfo is UTC) for date in dates)
         ):
             return
@@ -161,25 +209,25 @@ class Candidate:
 
     @property
     def in_keyword(self) -> bool:
-        """Whether the lexical leg found it."""
+        """Whether the lexical leg returned it."""
         return self.lexical_rank is not None
 
     @property
     def in_semantic(self) -> bool:
-        """Whether the vector leg found it."""
+        """Whether the vector leg returned it."""
         return self.vector_rank is not None
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
-        """What each leg gave to the fused score."""
+        """What each leg added to the fused score."""
         flat = iter(self.evidence)
         return tuple(map(Contribution, flat, flat, flat, flat))
 
     @property
     def relevance(self) -> float | None:
-        """The fused score on a scale from 0 to 1: its share of the ceiling; ``None`` before fusion.
+        """The fused score as a share of the ceiling, from 0 to 1; ``None`` before fusion.
 
-        A note that supersedes others has at least their relevance: it takes over what they matched.
+        A note that supersedes others has at least their relevance.
         """
         if self.inherited_relevance is None:
             return self.own_relevance
@@ -187,14 +235,14 @@ class Candidate:
 
     @property
     def own_relevance(self) -> float | None:
-        """The relevance of the note itself, without that of notes that it supersedes."""
+        """The relevance without that of superseded notes."""
         if self.ceiling is None:
             return None
         fused = fsum(self.evidence[3::4])
         return min(1.0, fused / self.ceiling) if self.ceiling > 0 else 0.0
 
     def copy(self) -> Candidate:
-        """Return a copy, field by field: a search makes hundreds, and nothing in Python makes them quicker."""
+        """Return a copy. Written out field by field: the quickest way, and a search makes hundreds."""
         copied = object.__new__(Candidate)
         copied.id = self.id
         copied.path = self.path
@@ -225,7 +273,7 @@ class Candidate:
         return copied
 
     def rescored(self, score: float, steps: Iterable[Step] = ()) -> Candidate:
-        """Return a copy with another score and, behind those there are, the steps that led to it.
+        """Return a copy with another score and further steps.
 
         >>> Candidate("n1", score=0.5).rescored(0.4).score
         0.4
@@ -237,7 +285,7 @@ class Candidate:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], *, argument: str = "candidate") -> Candidate:
-        """Make a candidate from a mapping with its field names as keys; other keys are passed over.
+        """Return a candidate from a mapping with its field names as keys; other keys are ignored.
 
         >>> Candidate.from_mapping({"id": "n1", "score": 2, "created_at": "2026-04-18"}).created_at.year
         2026
@@ -246,23 +294,23 @@ class Candidate:
             raise ArgumentTypeError(argument, f"must be a mapping with a candidate's keys, got {type(values).__name__}")
         if "id" not in values:
             raise ArgumentError(argument, "has no 'id'")
-        made = cls("")
+        candidate = cls("")
         for name in _CHECKS:
             if name in values and name not in ("evidence", "steps"):
-                setattr(made, name, _checked(f"{argument}.", name, values[name]))
-        return made
+                setattr(candidate, name, _checked(f"{argument}.", name, values[name]))
+        return candidate
 
 
 def as_candidates(argument: str, values: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
     """Return ``values`` as a new list of candidates; mappings with a candidate's keys become candidates."""
-    found = arguments.sequence(argument, values)
-    if set(map(type, found)) <= {Candidate}:
-        return list(found)
-    return [_from_any(f"{argument}[{position}]", value) for position, value in enumerate(found)]
+    items = arguments.sequence(argument, values)
+    if set(map(type, items)) <= {Candidate}:
+        return list(items)
+    return [_from_any(f"{argument}[{index}]", value) for index, value in enumerate(items)]
 
 
 def as_candidate(argument: str, value: Candidate | Mapping[str, Any]) -> Candidate:
-    """Return ``value`` as a candidate; on its own, outside a list, it needs no id."""
+    """Return ``value`` as a candidate; unlike in a list, the id may be missing."""
     if isinstance(value, Mapping):
         value = {**value, "id": value.get("id") or ""}
     return _from_any(argument, value)
@@ -305,4 +353,4 @@ _CHECKS = {
     for definition in fields(Candidate)
     if str(definition.type) in _CHECKS_BY_TYPE
 }
-"""For each field that a caller may set: how it is checked, and what it is when it is missing."""
+"""The check and the default of each field."""

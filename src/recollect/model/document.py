@@ -1,4 +1,4 @@
-"""A file on its way into a store."""
+"""A file whose notes are written to a store."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from recollect.model.note import Draft
 
-__all__ = ["Document", "NoteName", "Written"]
+__all__ = ["Document", "NoteName", "WriteCounts"]
 
 
 class Document(NamedTuple):
-    """A file whose notes are replaced as a whole: where it lies, a fingerprint of what it holds, and the notes.
+    """A file, whose notes are replaced as a whole: its location, a fingerprint of its contents, and the notes.
 
     >>> Document("/notes", "tea.md", "20:1:af", [{"content": "Prefers sencha."}]).name
     'tea.md'
@@ -22,13 +22,13 @@ class Document(NamedTuple):
     name: str
     """The file's path below the root, with slashes."""
     fingerprint: str
-    """What stands for the file's state where one asks whether it changed."""
+    """Changes whenever the file changes: size, modification time and a hash."""
     drafts: Sequence[Draft]
-    """The notes that it holds, in their order."""
+    """The notes in the file, in their order."""
 
 
 class NoteName(NamedTuple):
-    """The names by which links refer to a note: id, path, title and aliases; what it lacks is empty.
+    """The names by which links refer to a note; names that it lacks are empty.
 
     >>> NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",)).aliases
     ('Shiv',)
@@ -40,10 +40,10 @@ class NoteName(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
-class Written(NamedTuple):
-    """How many notes documents added, updated, left as they were and removed.
+class WriteCounts(NamedTuple):
+    """The numbers of notes that a write of documents added, updated, left unchanged and removed.
 
-    >>> Written(added=2).added
+    >>> WriteCounts(added=2).added
     2
     """
 
@@ -51,4 +51,4 @@ class Written(NamedTuple):
     updated: int = 0
     unchanged: int = 0
     removed: int = 0
-    """Notes that the documents had and no longer have."""
+    """Notes that the documents no longer contain."""

@@ -1,4 +1,4 @@
-"""Which notes a search may find at all."""
+"""Conditions that restrict a search to some notes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Filters"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions that a note must meet, all of them; the engine applies them before it ranks.
+    """Conditions that a note must meet, all of them; the store applies them before ranking.
 
     A note matches if its path starts with ``path_prefix``, it has all of ``tags``, it belongs to ``session``, its dates
-    lie in the given spans (from ``…_after``, that instant included, to ``…_before``, that instant left out), and its
-    metadata holds every key of ``metadata`` with the same value.
+    lie in the intervals (``…_after`` is inclusive, ``…_before`` exclusive), and its metadata has every key of
+    ``metadata`` with the same value.
 
     >>> Filters.of({"tags": ["tea"], "created_after": "2026-01-01"}).tags
     ('tea',)
@@ -41,13 +41,13 @@ class Filters:
 
     def __bool__(self) -> bool:
         """Return whether there is any condition."""
-        return self != _NONE
+        return self != _NO_FILTERS
 
     @classmethod
     def of(cls, value: Filters | Mapping[str, Any] | None) -> Filters:
-        """Return ``value``, a mapping with the names of conditions as keys, or ``None``, as filters."""
+        """Return filters, a mapping with the names of conditions as keys, or ``None``, as filters."""
         if value is None:
-            return _NONE
+            return _NO_FILTERS
         if isinstance(value, Filters):
             return value
         if not isinstance(value, Mapping):
@@ -55,10 +55,10 @@ class Filters:
         unknown = [name for name in value if name not in _CHECKS]
         if unknown:
             raise ArgumentError("filters", f"has no condition {unknown[0]!r}; there are {', '.join(_CHECKS)}")
-        return cls(**{name: held for name, held in value.items() if held is not None})
+        return cls(**{name: item for name, item in value.items() if item is not None})
 
 
-def _some_tags(argument: str, value: Any) -> tuple[str, ...]:
+def _tags(argument: str, value: Any) -> tuple[str, ...]:
     return arguments.names(argument, [value] if isinstance(value, str) else value)
 
 
@@ -68,7 +68,7 @@ def _session(argument: str, value: Any) -> str | None:
 
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "path_prefix": arguments.line,
-    "tags": _some_tags,
+    "tags": _tags,
     "session": _session,
     "created_after": arguments.optional_instant,
     "created_before": arguments.optional_instant,
@@ -76,6 +76,6 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "updated_before": arguments.optional_instant,
     "metadata": arguments.json_object,
 }
-assert list(_CHECKS) == [declared.name for declared in fields(Filters)]  # noqa: S101 (as for notes)
+assert list(_CHECKS) == [declared.name for declared in fields(Filters)]  # noqa: S101 (a condition without a check is a bug)
 
-_NONE = Filters()
+_NO_FILTERS = Filters()

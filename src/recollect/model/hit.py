@@ -1,21 +1,34 @@
-"""A hit: a note that a search found, and how it got its place."""
+"""A hit of a search, and the base class of search results."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, overload
 
 from recollect.model.candidate import Candidate
 
-__all__ = ["Hit"]
+__all__ = ["Hit", "RankedHits"]
+
+_REPR_HITS = 3
+
+WEAK_SHARE = 0.1
+"""A hit of a result with an answer is weak if its confidence is below this share of the best, and the threshold."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hit:
-    """A note that was found: its place, the piece of its text to show, and the candidate with the whole record.
+    """A note in a search result: its rank, the candidate with its full record, and what to highlight.
 
-    ``highlights`` are the spans of the snippet (from, to) that match the query.
+    Three numbers answer three questions:
+
+    - :attr:`confidence` decides "is this an answer?". It is a probability, comparable between queries.
+    - :attr:`score` orders the hits of one result. It has no scale: never compare it between queries or presets.
+    - :attr:`relevance` is the share of the highest possible fused score. It says how well the legs agree on a note.
+
+    ``highlights`` are the (start, end) spans of the snippet that match the query.
 
     >>> hit = Hit(1, Candidate("n1", path="tea.md", score=0.5, snippet="Prefers green tea."), ((8, 17),))
     >>> hit.path, hit.snippet[slice(*hit.highlights[0])]
@@ -60,12 +73,12 @@ class Hit:
 
     @property
     def snippet(self) -> str:
-        """The piece of the text that fits the query best, on one line."""
+        """The passage of the text that matches the query best, on one line."""
         return self.candidate.snippet
 
     @property
     def created_at(self) -> datetime | None:
-        """When the note was made."""
+        """When the note was created."""
         return self.candidate.created_at
 
     @property
@@ -80,7 +93,7 @@ class Hit:
 
     @property
     def position(self) -> int | None:
-        """The note's place in its conversation or document."""
+        """The note's index in its session, from 0."""
         return self.candidate.position
 
     @property
@@ -95,56 +108,137 @@ class Hit:
 
     @property
     def score(self) -> float:
-        """The score that the hits are ordered by."""
+        """What the hits of one result are ordered by; not comparable between results."""
         return self.candidate.score
 
     @property
     def relevance(self) -> float | None:
-        """The fused score on a scale from 0 to 1."""
+        """The fused score as a share of the highest possible one, from 0 to 1."""
         return self.candidate.relevance
 
     @property
     def confidence(self) -> float | None:
-        """The probability, from 0 to 1, that the note answers the query."""
+        """The probability, from 0 to 1, that the note answers the query; use it to accept or reject a hit."""
         return self.candidate.confidence
 
     @property
     def rerank_score(self) -> float | None:
-        """What a reranker thought of it; ``None`` where none was asked."""
+        """The reranker's score; ``None`` if the hit was not reranked."""
         return self.candidate.rerank_score
 
     @property
     def superseded_by(self) -> tuple[str, ...]:
-        """The ids of the notes that replaced it."""
+        """The ids of the notes that supersede it."""
         return self.candidate.superseded_by
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
-        found = self.candidate
+        candidate = self.candidate
         return {
             "rank": self.rank,
-            "id": found.id,
-            "path": found.path,
-            "title": found.title,
-            "summary": found.summary,
-            "snippet": found.snippet,
+            "id": candidate.id,
+            "path": candidate.path,
+            "title": candidate.title,
+            "summary": candidate.summary,
+            "snippet": candidate.snippet,
             "highlights": [list(span) for span in self.highlights],
-            "content": found.content,
-            "created_at": found.created_at.isoformat().replace("+00:00", "Z") if found.created_at else None,
-            "importance": found.importance,
-            "session": found.session,
-            "position": found.position,
-            "tags": list(found.tags),
+            "content": candidate.content,
+            "created_at": candidate.created_at.isoformat().replace("+00:00", "Z") if candidate.created_at else None,
+            "importance": candidate.importance,
+            "session": candidate.session,
+            "position": candidate.position,
+            "tags": list(candidate.tags),
             "metadata": self.metadata,
-            "score": found.score,
-            "relevance": found.relevance,
-            "confidence": found.confidence,
-            "rerank_score": found.rerank_score,
-            "superseded_by": list(found.superseded_by),
-            "lexical_rank": found.lexical_rank,
-            "lexical_score": found.lexical_score,
-            "vector_rank": found.vector_rank,
-            "vector_similarity": found.vector_similarity,
-            "contributions": [part.to_dict() for part in found.contributions],
-            "steps": [step.to_dict() for step in found.steps],
+            "score": candidate.score,
+            "relevance": candidate.relevance,
+            "confidence": candidate.confidence,
+            "rerank_score": candidate.rerank_score,
+            "superseded_by": list(candidate.superseded_by),
+            "lexical_rank": candidate.lexical_rank,
+            "lexical_score": candidate.lexical_score,
+            "vector_rank": candidate.vector_rank,
+            "vector_similarity": candidate.vector_similarity,
+            "contributions": [part.to_dict() for part in candidate.contributions],
+            "steps": [step.to_dict() for step in candidate.steps],
         }
+
+
+class RankedHits(Sequence[Hit]):
+    """The hits of a search, best first, as a sequence; base class of local and remote search results."""
+
+    __slots__ = ()
+    query: str
+    hits: tuple[Hit, ...]
+
+    @property
+    @abstractmethod
+    def answer_threshold(self) -> float:
+        """The lowest confidence at which the best hit counts as an answer, from 0 to 1."""
+
+    @property
+    def best_confidence(self) -> float:
+        """The highest confidence of the hits; 0 if there is none."""
+        return max((hit.confidence or 0.0 for hit in self.hits), default=0.0)
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether there is a hit and the best confidence is at least the answer threshold."""
+        return bool(self.hits) and self.best_confidence >= self.answer_threshold
+
+    @property
+    def weak_flags(self) -> list[bool]:
+        """For each hit, whether it is weak: user interfaces and tools for models show weak hits only on demand.
+
+        If there is no answer, every hit is weak. If there is one, a hit is weak whose confidence is below the answer
+        threshold and below a tenth of the best confidence; a hit without a confidence is not. Neither is a superseded
+        note if a note that supersedes it is a hit that is not weak: together they show what changed.
+        """
+        if not self.has_answer:
+            return [True] * len(self.hits)
+        limit = min(self.answer_threshold, WEAK_SHARE * self.best_confidence)
+        strong = {hit.id for hit in self.hits if hit.confidence is None or hit.confidence >= limit}
+        return [hit.id not in strong and strong.isdisjoint(hit.superseded_by) for hit in self.hits]
+
+    @property
+    def strong_hits(self) -> tuple[Hit, ...]:
+        """The hits that are not weak, best first."""
+        return tuple(hit for hit, weak in zip(self.hits, self.weak_flags, strict=True) if not weak)
+
+    @property
+    def weak_hits(self) -> tuple[Hit, ...]:
+        """The hits that are weak, best first."""
+        return tuple(hit for hit, weak in zip(self.hits, self.weak_flags, strict=True) if weak)
+
+    def __repr__(self) -> str:
+        """Return the query, the number of hits, whether there is an answer, and the first paths."""
+        names = [hit.path or hit.id for hit in self.hits[:_REPR_HITS]]
+        shown = ", ".join(map(repr, names)) + (", …" if len(self.hits) > _REPR_HITS else "")
+        return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{shown}]>"
+
+    def marked_text(self, hit: Hit, text: str | None = None) -> str:
+        """Return a hit's content, or a part of it, below a line with the notes that supersede it, if any.
+
+        The line names them by path if they are among the hits, else by id.
+        """
+        shown = hit.content if text is None else text
+        if not hit.superseded_by:
+            return shown
+        paths = {other.id: other.path for other in self.hits}
+        names = ", ".join(paths.get(note) or note for note in hit.superseded_by)
+        return f"[Out of date: superseded by {names}]\n{shown}"
+
+    def __len__(self) -> int:
+        """Return the number of hits."""
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        """Iterate over the hits, best first."""
+        return iter(self.hits)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+        """Return a hit by its index, from 0, or a slice of hits."""
+        return self.hits[index]

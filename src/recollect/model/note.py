@@ -1,14 +1,18 @@
-"""A note: what is remembered. And a draft: what a caller says of one."""
+"""A note, the table of its fields, and drafts.
+
+The dataclass :class:`Note` is the only list of a note's fields: each field carries its check and its description.
+:data:`NOTE_FIELDS` is the same list as a table, from which drafts, JSON and the schemas of other interfaces are built.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from string import punctuation
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from recollect import arguments, clock
 from recollect.characters import well_formed
@@ -16,34 +20,42 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
     "DEFAULT_NAMESPACE",
+    "DRAFT_FIELDS",
     "NEVER",
+    "NOTE_FIELDS",
     "TEXT_FIELDS",
+    "UNCHANGED_IF_EMPTY",
     "Draft",
+    "Edge",
     "Link",
     "Note",
+    "NoteField",
     "aliases_of",
     "draft_of",
     "is_blank",
-    "is_over",
+    "is_expired",
 ]
 
 DEFAULT_NAMESPACE = "default"
-"""Where notes live that name no namespace."""
+DEFAULT_IMPORTANCE = 0.5
 
 NEVER = "never"
-"""When a note expires that does not: how a draft says so of one that did."""
+"""The ``expires_at`` of a draft that removes the expiry of a note."""
 
 TEXT_FIELDS = ("content", "title", "summary")
 """The text fields of a note; a note in which all of them are blank is not stored."""
 
-LARGEST_POSITION = 2**63 - 1
+UNCHANGED_IF_EMPTY = frozenset(("id", "path", "created_at", "updated_at", "last_accessed_at"))
+"""Fields of a whole :class:`Note` that leave the stored value as it is if they are empty."""
 
-_WORD = re.compile(r"[^\W_]")
-"""A letter or a digit."""
+MAX_POSITION = 2**63 - 1
+"""The largest integer of SQL engines."""
+
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 class Link(NamedTuple):
-    """An edge from one note to another: its kind, and the id, path or name of the note it leads to.
+    """A directed link to another note: its kind, and the id, path or name of the target.
 
     >>> Link("supersedes", "memory/coffee.md").target
     'memory/coffee.md'
@@ -57,155 +69,43 @@ class Link(NamedTuple):
         return self._asdict()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """One memory. Only ``content`` is required; an empty ``id`` is filled in when the note is stored.
+class Edge(NamedTuple):
+    """A connection between two notes of a graph, seen from one of them.
 
-    Times are in UTC; a time without offset is taken as UTC. ``session`` and ``position`` are the note's place in a
-    conversation or document. From ``expires_at`` on the note is no more; ``"never"`` is the same as ``None``. What
-    cannot be stored is refused here, with the name of the field.
-
-    >>> note = Note(content="Prefers green tea.", path="memory/tea.md", tags=["drinks"], created_at="2026-04-18")
-    >>> note.tags, note.created_at.isoformat()
-    (('drinks',), '2026-04-18T00:00:00+00:00')
+    >>> Edge("n1", "n2", "mention", "out").distance
+    1
     """
 
-    content: str
-    id: str = ""
-    path: str = ""
-    title: str = ""
-    summary: str = ""
-    tags: tuple[str, ...] = ()
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
-    last_accessed_at: datetime | None = None
-    expires_at: datetime | None = None
-    importance: float = 0.5
-    session: str = ""
-    position: int | None = None
-    links: tuple[Link, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    namespace: str = DEFAULT_NAMESPACE
-
-    def __post_init__(self) -> None:
-        """Check each field."""
-        for name, check in _CHECKS.items():
-            value = getattr(self, name)
-            checked = check(name, value)
-            if checked is not value:
-                object.__setattr__(self, name, checked)
-
-    @classmethod
-    def of_checked(cls, fields: Mapping[str, Any]) -> Note:
-        """Make a note of fields that were checked before, such as those that come from a store; all must be there.
-
-        >>> Note.of_checked({**draft_of(Note(content="tea")), "id": "1", "path": "", "created_at": None,
-        ...     "updated_at": None, "last_accessed_at": None}).content
-        'tea'
-        """
-        made = object.__new__(cls)
-        for name in _CHECKS:
-            object.__setattr__(made, name, fields[name])
-        return made
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the note as JSON-ready data, which ``Note(**data)`` reads back without loss."""
-        return {
-            "id": self.id,
-            "path": self.path,
-            "title": self.title,
-            "summary": self.summary,
-            "tags": list(self.tags),
-            "content": self.content,
-            "created_at": _iso(self.created_at),
-            "updated_at": _iso(self.updated_at),
-            "last_accessed_at": _iso(self.last_accessed_at),
-            "expires_at": _iso(self.expires_at),
-            "importance": self.importance,
-            "session": self.session,
-            "position": self.position,
-            "links": [link.to_dict() for link in self.links],
-            "metadata": dict(self.metadata),
-            "namespace": self.namespace,
-        }
+    source: str
+    """The id of the note whose neighbours were requested."""
+    target: str
+    """The id of the neighbour."""
+    kind: str
+    """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
+    direction: Literal["out", "in"]
+    """Whether the edge leads from ``source`` to ``target`` ("out") or back ("in")."""
+    distance: int = 1
+    """The difference of their positions in a conversation or document."""
 
 
-Draft: TypeAlias = dict[str, Any]
-"""What a caller says of a note: some of its fields, checked, and perhaps its ``vector``. A field that a draft does not
-hold stays as it is when the note exists, and gets its default when it does not."""
+class NoteField(NamedTuple):
+    """The definition of one field of a note, for every schema that has notes.
 
-
-def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -> Draft:
-    """Return what ``value`` says of a note: a whole note, a mapping with some of its fields, or its content alone.
-
-    A field that is ``None`` counts as not given; a note that expires is kept for good if its ``expires_at`` is
-    ``"never"``.
-
-    >>> draft_of({"content": "Prefers green tea.", "importance": 1})
-    {'content': 'Prefers green tea.', 'importance': 1.0}
+    >>> NOTE_FIELDS["position"].description, NOTE_FIELDS["importance"].default
+    ('The index of the note in its session, from 0.', 0.5)
     """
-    if isinstance(value, Note):
-        given = {name: getattr(value, name) for name in _CHECKS}
-        arguments.flat_enough("metadata", value.metadata)  # a store may hold what was written before there was a limit
-        return {name: held for name, held in given.items() if name not in _KEPT_WHERE_MISSING or held}
-    if isinstance(value, str):
-        value = {"content": value}
-    if not isinstance(value, Mapping):
-        raise ArgumentTypeError(argument, f"must be a Note, a mapping or a string, got {type(value).__name__}")
-    draft: Draft = {}
-    for name, held in value.items():
-        check = _DRAFT_CHECKS.get(name)
-        if check is None:
-            raise ArgumentError(argument, f"has no field {name!r}; it may have {', '.join(_DRAFT_CHECKS)}")
-        if held is not None:
-            draft[name] = check(name, held)
-    return draft
 
-
-def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the other names that a note's metadata lists as ``aliases`` or ``alias``: a list, or text with commas.
-
-    >>> aliases_of({"aliases": ["Shiv", "S. Rao", 7]}), aliases_of({"Alias": "Shiv, Shivi"})
-    (('Shiv', 'S. Rao'), ('Shiv', 'Shivi'))
-    """
-    found: dict[str, None] = {}
-    for key, value in metadata.items():
-        if key.strip().lower() in ("aliases", "alias"):
-            listed = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
-            found.update(dict.fromkeys(name.strip() for name in listed if isinstance(name, str) and name.strip()))
-    return tuple(found)
-
-
-def is_blank(fields: Mapping[str, Any]) -> bool:
-    r"""Return whether content, title and summary of a note are all missing, or only white space and punctuation.
-
-    >>> is_blank({"content": " \n", "tags": ("tea",)}), is_blank({"content": "", "title": "Tea"})
-    (True, False)
-    >>> is_blank({"content": "..."}), is_blank({"content": "---", "summary": "?!"}), is_blank({"content": "🎻"})
-    (True, True, False)
-    """
-    return not any(_says_something(fields.get(name, "")) for name in TEXT_FIELDS)
-
-
-def _says_something(text: str) -> bool:
-    """Return whether a text has a letter, a digit or a symbol such as an emoji."""
-    if _WORD.search(text):
-        return True
-    return any(sign not in punctuation and unicodedata.category(sign)[0] not in "PZC" for sign in text)
-
-
-def is_over(draft: Draft) -> bool:
-    """Return whether what a draft speaks of has expired by now.
-
-    >>> is_over(draft_of({"content": "The fair is on.", "expires_at": "2020-02-02"})), is_over(draft_of("Tea."))
-    (True, False)
-    """
-    moment = draft.get("expires_at")
-    return moment is not None and bool(moment <= clock.now())
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+    name: str
+    type: str
+    """The annotation in :class:`Note`, such as ``"datetime | None"``."""
+    description: str
+    """One or two sentences for help texts and API schemas."""
+    check: Callable[[str, Any], Any]
+    """Takes an argument's name and a value; returns the normalised value or raises :class:`ArgumentError`."""
+    default: Any
+    """The value of a new note that does not set the field; ``None`` for ``content``, which is required."""
+    by_hand: bool
+    """Whether people and models set it; the other fields are set by the store, or by programs that copy notes."""
 
 
 def _text(argument: str, value: Any) -> str:
@@ -227,8 +127,8 @@ def _position(argument: str, value: Any) -> int | None:
     if value is None:
         return None
     number = arguments.count(argument, value)
-    if number > LARGEST_POSITION:
-        raise ArgumentError(argument, f"must be at most {LARGEST_POSITION}, got {number}")
+    if number > MAX_POSITION:
+        raise ArgumentError(argument, f"must be at most {MAX_POSITION}, got {number}")
     return number
 
 
@@ -236,7 +136,7 @@ def _links(argument: str, value: Any) -> tuple[Link, ...]:
     if value == ():
         return ()
     links = arguments.sequence(argument, value)
-    return tuple(dict.fromkeys(_link(f"{argument}[{place}]", link) for place, link in enumerate(links)))
+    return tuple(dict.fromkeys(_link(f"{argument}[{index}]", link) for index, link in enumerate(links)))
 
 
 def _link(argument: str, value: Any) -> Link:
@@ -250,27 +150,206 @@ def _link(argument: str, value: Any) -> Link:
     return Link(arguments.name(f"{argument}.kind", pair[0]), arguments.name(f"{argument}.target", pair[1]))
 
 
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "content": _text,
-    "id": arguments.line,
-    "path": arguments.line,
-    "title": _text,
-    "summary": _text,
-    "tags": arguments.names,
-    "created_at": arguments.optional_instant,
-    "updated_at": arguments.optional_instant,
-    "last_accessed_at": arguments.optional_instant,
-    "expires_at": _expiry,
-    "importance": _unit,
-    "session": arguments.line,
-    "position": _position,
-    "links": _links,
-    "metadata": arguments.json_object,
-    "namespace": arguments.name,
+def _spec(description: str, check: Callable[[str, Any], Any], *, by_hand: bool = True) -> dict[str, Any]:
+    """Return the metadata of a field of :class:`Note`."""
+    return {"description": description, "check": check, "by_hand": by_hand}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One memory. Only ``content`` is required; :data:`NOTE_FIELDS` describes the fields.
+
+    Times are in UTC; a time without offset is taken as UTC. A note with an ``expires_at`` in the past is gone.
+    A value that cannot be stored raises :class:`ArgumentError` with the name of the field.
+
+    >>> note = Note(content="Prefers green tea.", path="memory/tea.md", tags=["drinks"], created_at="2026-04-18")
+    >>> note.tags, note.created_at.isoformat()
+    (('drinks',), '2026-04-18T00:00:00+00:00')
+    """
+
+    id: str = field(
+        default="", metadata=_spec("The note's id, unique in its namespace; generated if not given.", arguments.line)
+    )
+    path: str = field(
+        default="",
+        metadata=_spec("The note's path, such as memory/tea.md, unique in its namespace.", arguments.line),
+    )
+    title: str = field(default="", metadata=_spec("The note's title.", _text))
+    summary: str = field(default="", metadata=_spec("A sentence that sums up the text.", _text))
+    tags: tuple[str, ...] = field(default=(), metadata=_spec("Tags to filter by.", arguments.names))
+    content: str = field(metadata=_spec("The note's text.", _text))
+    created_at: datetime | None = field(
+        default=None,
+        metadata=_spec("When the note was created, in ISO 8601; now if not given.", arguments.optional_instant),
+    )
+    updated_at: datetime | None = field(
+        default=None,
+        metadata=_spec(
+            "When the note was last changed, in ISO 8601; now if not given.", arguments.optional_instant, by_hand=False
+        ),
+    )
+    last_accessed_at: datetime | None = field(
+        default=None,
+        metadata=_spec("When the note was last read, in ISO 8601.", arguments.optional_instant, by_hand=False),
+    )
+    expires_at: datetime | None = field(
+        default=None,
+        metadata=_spec("When the note expires, in ISO 8601; 'never' removes the expiry of a stored note.", _expiry),
+    )
+    importance: float = field(
+        default=DEFAULT_IMPORTANCE,
+        metadata=_spec(
+            f"From 0 to 1; {DEFAULT_IMPORTANCE} in a new note. "
+            "Used by the presets memini and weighted-graph; the default preset does not use it.",
+            _unit,
+        ),
+    )
+    session: str = field(
+        default="", metadata=_spec("The conversation or document that the note belongs to.", arguments.line)
+    )
+    position: int | None = field(
+        default=None, metadata=_spec("The index of the note in its session, from 0.", _position)
+    )
+    links: tuple[Link, ...] = field(
+        default=(), metadata=_spec("Links to other notes: a kind, and a path, id or name.", _links)
+    )
+    metadata: Mapping[str, Any] = field(
+        default_factory=dict, metadata=_spec("Any other data, as a JSON object.", arguments.json_object)
+    )
+    namespace: str = field(
+        default=DEFAULT_NAMESPACE,
+        metadata=_spec("The namespace of the note; searches never cross namespaces.", arguments.name),
+    )
+
+    def __post_init__(self) -> None:
+        """Check each field."""
+        for name, check in _CHECKS:
+            value = getattr(self, name)
+            checked = check(name, value)
+            if checked is not value:
+                object.__setattr__(self, name, checked)
+
+    @classmethod
+    def from_checked(cls, values: Mapping[str, Any]) -> Note:
+        """Return a note with values that were checked before, such as those of a store; all fields must be present.
+
+        >>> Note.from_checked({name: field.default for name, field in NOTE_FIELDS.items()} | {"content": "tea"}).content
+        'tea'
+        """
+        note = object.__new__(cls)
+        for name, _ in _CHECKS:
+            object.__setattr__(note, name, values[name])
+        return note
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the note as JSON-ready data, which ``Note(**data)`` reads back without loss."""
+        return {name: _to_json(getattr(self, name)) for name, _ in _CHECKS}
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, tuple):
+        return [item.to_dict() if isinstance(item, Link) else item for item in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _default(name: str) -> Any:
+    declared = Note.__dataclass_fields__[name]
+    if declared.default_factory is not MISSING:
+        return declared.default_factory()
+    return None if declared.default is MISSING else declared.default
+
+
+NOTE_FIELDS = {
+    declared.name: NoteField(
+        name=declared.name, type=str(declared.type), default=_default(declared.name), **declared.metadata
+    )
+    for declared in fields(Note)
 }
-assert list(_CHECKS) == [declared.name for declared in fields(Note)]  # noqa: S101 (a field without a check is a bug)
+"""Every field of a note by name, in the order of its JSON."""
 
-_KEPT_WHERE_MISSING = frozenset(("id", "path", "created_at", "updated_at", "last_accessed_at"))
-"""What a whole note leaves as it is where it says nothing of it."""
+DRAFT_FIELDS = NOTE_FIELDS | {
+    "vector": NoteField(
+        name="vector",
+        type="Vector | None",
+        description="The note's embedding, or one for each of its chunks, if the caller embeds.",
+        check=arguments.vector,
+        default=None,
+        by_hand=False,
+    )
+}
+"""The fields that a draft may have: those of a note, and its vector."""
 
-_DRAFT_CHECKS = {**_CHECKS, "vector": arguments.vector}
+_CHECKS = [(name, definition.check) for name, definition in NOTE_FIELDS.items()]
+
+Draft: TypeAlias = dict[str, Any]
+"""Checked values of some of :data:`DRAFT_FIELDS`. When a draft is stored, a field that it lacks keeps the value of the
+note that exists already, or gets its default in a new note."""
+
+
+def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -> Draft:
+    """Return the draft of a whole note, of a mapping with some of its fields, or of its content alone.
+
+    ``None`` counts as missing. ``expires_at="never"`` removes the expiry of a stored note.
+
+    >>> draft_of({"content": "Prefers green tea.", "importance": 1})
+    {'content': 'Prefers green tea.', 'importance': 1.0}
+    """
+    if isinstance(value, Note):
+        arguments.flat_enough("metadata", value.metadata)  # notes of older versions had no limit
+        values = {name: getattr(value, name) for name in NOTE_FIELDS}
+        return {name: item for name, item in values.items() if item or name not in UNCHANGED_IF_EMPTY}
+    if isinstance(value, str):
+        value = {"content": value}
+    if not isinstance(value, Mapping):
+        raise ArgumentTypeError(argument, f"must be a Note, a mapping or a string, got {type(value).__name__}")
+    draft: Draft = {}
+    for name, item in value.items():
+        if name not in DRAFT_FIELDS:
+            raise ArgumentError(argument, f"has no field {name!r}; it may have {', '.join(DRAFT_FIELDS)}")
+        if item is not None:
+            draft[name] = DRAFT_FIELDS[name].check(name, item)
+    return draft
+
+
+def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or text with commas.
+
+    >>> aliases_of({"aliases": ["Shiv", "S. Rao", 7]}), aliases_of({"Alias": "Shiv, Shivi"})
+    (('Shiv', 'S. Rao'), ('Shiv', 'Shivi'))
+    """
+    aliases: dict[str, None] = {}
+    for key, value in metadata.items():
+        if key.strip().lower() in ("aliases", "alias"):
+            names = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
+            aliases.update(dict.fromkeys(name.strip() for name in names if isinstance(name, str) and name.strip()))
+    return tuple(aliases)
+
+
+def is_blank(values: Mapping[str, Any]) -> bool:
+    r"""Return whether content, title and summary are all missing, or only white space and punctuation.
+
+    >>> is_blank({"content": " \n", "tags": ("tea",)}), is_blank({"content": "", "title": "Tea"})
+    (True, False)
+    >>> is_blank({"content": "..."}), is_blank({"content": "---", "summary": "?!"}), is_blank({"content": "🎻"})
+    (True, True, False)
+    """
+    return not any(_has_text(values.get(name, "")) for name in TEXT_FIELDS)
+
+
+def _has_text(text: str) -> bool:
+    """Return whether a text has a letter, a digit or a symbol such as an emoji."""
+    if _LETTER_OR_DIGIT.search(text):
+        return True
+    return any(sign not in punctuation and unicodedata.category(sign)[0] not in "PZC" for sign in text)
+
+
+def is_expired(draft: Draft) -> bool:
+    """Return whether the ``expires_at`` of a draft is in the past.
+
+    >>> is_expired(draft_of({"content": "The fair is on.", "expires_at": "2020-02-02"})), is_expired(draft_of("Tea."))
+    (True, False)
+    """
+    expires_at = draft.get("expires_at")
+    return expires_at is not None and bool(expires_at <= clock.now())

@@ -6,7 +6,7 @@ See ``docs/query-language.md`` for the language; every function has an example t
 from recollect.query.aliases import AliasTable, expand_aliases
 from recollect.query.dates import date_search_tokens, parse_question_date
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Renderer, exclusion, expression, render
-from recollect.query.fts5 import compile_fts5, render_fts5, render_fts5_exclusion
+from recollect.query.fts5 import compile_fts5
 from recollect.query.normalisation import normalise
 from recollect.query.parser import MAX_LENGTH, parse
 from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal, with_dates
@@ -46,8 +46,6 @@ __all__ = [
     "parse_question_date",
     "query_tokens",
     "render",
-    "render_fts5",
-    "render_fts5_exclusion",
     "sanitise",
     "slug_text",
     "strongest_term",

@@ -105,9 +105,10 @@ def calibration_of(model: str) -> Calibration:
     return next((weights for name, weights in _BY_MODEL.items() if model.startswith(name)), LEXICAL_ONLY)
 
 
-# Fitted by studies/calibration.py on the first hits of questions to six collections: everyday notes, two-hop questions,
-# conversations of two kinds, scientific claims and times. The negatives are wrong first hits, questions without an
-# answer, questions of another collection, and, at a tenth of the weight, questions whose relevant notes were removed.
+# Fitted by benchmarks/studies/calibration.py on the first hits of questions to six collections: everyday notes, two-hop
+# questions, conversations of two kinds, scientific claims and times. The negatives are wrong first hits, questions
+# without an answer, questions of another collection, and, at a tenth of the weight, questions whose relevant notes were
+# removed.
 _BY_MODEL = {
     "all-MiniLM-L6-v2": Calibration(-5.93, 8.9, 5.49, -10.48, 8.97, 1.21),
     "wordllama": Calibration(-5.29, 7.86, 4.35, -7.81, 7.24, 1.62, strength=0.45),

@@ -1,20 +1,31 @@
-"""The walk from a query to a ranked list, the presets that steer it, and the drawing of what happened on it."""
+"""The search pipeline, its options and presets, and the explanation of a result.
 
-from recollect.retrieval.catalogue import PresetSpec, preset_from, presets
-from recollect.retrieval.explanation import explain
-from recollect.retrieval.pipeline import Retrieval
-from recollect.retrieval.preset import Preset
-from recollect.retrieval.result import SearchResult
-from recollect.retrieval.rules import (
-    ContextRules,
-    FusionRules,
-    GraphRules,
-    LadderRules,
-    QueryRules,
-    RerankRules,
-    StageRules,
-)
-from recollect.retrieval.trace import Attempt, Context, StageRun, Trace, recomputed_score
+Names are loaded when they are first used, so that the command line can list :mod:`recollect.retrieval.options` without
+loading the pipeline.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recollect.retrieval.catalogue import PresetSpec, preset_from, presets
+    from recollect.retrieval.explanation import explain
+    from recollect.retrieval.options import SearchOptions
+    from recollect.retrieval.pipeline import Retrieval
+    from recollect.retrieval.preset import Preset
+    from recollect.retrieval.result import SearchResult
+    from recollect.retrieval.rules import (
+        ContextRules,
+        FusionRules,
+        GraphRules,
+        LadderRules,
+        QueryRules,
+        RerankRules,
+        StageRules,
+    )
+    from recollect.retrieval.trace import Attempt, Context, StageRun, Trace, recomputed_score
 
 __all__ = [
     "Attempt",
@@ -28,6 +39,7 @@ __all__ = [
     "QueryRules",
     "RerankRules",
     "Retrieval",
+    "SearchOptions",
     "SearchResult",
     "StageRules",
     "StageRun",
@@ -37,3 +49,31 @@ __all__ = [
     "presets",
     "recomputed_score",
 ]
+
+_MODULES = {
+    "catalogue": ("PresetSpec", "preset_from", "presets"),
+    "explanation": ("explain",),
+    "options": ("SearchOptions",),
+    "pipeline": ("Retrieval",),
+    "preset": ("Preset",),
+    "result": ("SearchResult",),
+    "rules": (
+        "ContextRules",
+        "FusionRules",
+        "GraphRules",
+        "LadderRules",
+        "QueryRules",
+        "RerankRules",
+        "StageRules",
+    ),
+    "trace": ("Attempt", "Context", "StageRun", "Trace", "recomputed_score"),
+}
+_MODULE_OF = {name: f"recollect.retrieval.{module}" for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value

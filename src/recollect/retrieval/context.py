@@ -15,7 +15,7 @@ from math import log
 from typing import NamedTuple, TypeVar
 
 from recollect.model import Candidate, Edge
-from recollect.model.splitting import PIECE, WHOLE
+from recollect.model.chunks import CHUNK_CHARS, MAX_UNSPLIT_CHARS
 from recollect.query import Query
 from recollect.retrieval.connections import IndexConnections
 from recollect.retrieval.matching import matches, occurrences, sought
@@ -115,10 +115,10 @@ class _Reader:
         How rare a word is shows in the passages themselves: a long note holds most words somewhere.
         """
         share = self._rules.passage
-        long = {note.id: note for note in notes if share and len(note.content) > WHOLE}
+        long = {note.id: note for note in notes if share and len(note.content) > MAX_UNSPLIT_CHARS}
         read = {note: self._windows(candidate) for note, candidate in long.items()}
         holding = Counter(word for windows in read.values() for words in windows.values() for word in words.counts)
-        count = sum(-(-len(candidate.content) // PIECE) for candidate in long.values())
+        count = sum(-(-len(candidate.content) // CHUNK_CHARS) for candidate in long.values())
         held = [holding[word] for word in range(len(sought(self._tree)))]
         weights = [log(1 + (count - each + 0.5) / (each + 0.5)) for each in held]
         best: dict[str, float] = {}
@@ -169,7 +169,7 @@ class _Reader:
         counts: dict[int, Counter[int]] = {0: Counter()}
         whole: Counter[int] = Counter()
         for match in matches(candidate.content, self._tree):
-            counts.setdefault(match.start // PIECE, Counter())[match.word] += 1
+            counts.setdefault(match.start // CHUNK_CHARS, Counter())[match.word] += 1
             whole[match.word] += 1
         self._term_counts[candidate.id, "content"] = whole  # so that the content is not read again for coverage
         return {place: _Words(words, 1.0) for place, words in counts.items()}

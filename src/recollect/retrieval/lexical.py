@@ -18,7 +18,7 @@ from recollect.retrieval.matching import sought
 from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, shortened, wanted
 from recollect.retrieval.trace import Attempt, StemOnly
 from recollect.stores import tokens
-from recollect.stores.spelling import distance
+from recollect.stores.spelling import edit_distance
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
@@ -203,7 +203,7 @@ def _is_near(word: str, guess: str) -> bool:
     """Return whether a word is long enough to be misspelt so, and begins like the guess, or with letters swapped."""
     plain, other = tokens.plain(word), tokens.plain(guess)
     begins_alike = plain[:1] == other[:1] or plain[:2] == other[1::-1]
-    return begins_alike and len(plain) >= (_ONE_EDIT if distance(plain, other) <= 1 else _TWO_EDITS)
+    return begins_alike and len(plain) >= (_ONE_EDIT if edit_distance(plain, other) <= 1 else _TWO_EDITS)
 
 
 def _with_missing_words(tree: Query, words: Query, guessed: frozenset[str]) -> Query:

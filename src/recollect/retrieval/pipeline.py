@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect import arguments
 from recollect.errors import StoreError
 from recollect.fusion import convex_combination, reciprocal_rank_fusion
-from recollect.model import Candidate, Filters
+from recollect.model import DEFAULT_NAMESPACE, Candidate, Filters
 from recollect.query import AliasTable, Query, Token, compile_fts5
-from recollect.query.dates import QuestionDate
 from recollect.ranking import Calibration, calibration_of
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval.catalogue import PresetSpec, preset_from
@@ -29,11 +27,12 @@ from recollect.retrieval.graph import explore, lend
 from recollect.retrieval.inheritance import inherit_confidence
 from recollect.retrieval.lexical import LexicalLeg, Worded
 from recollect.retrieval.matching import sought
+from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_search_options
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.rarity import Rarity, rarity_of
-from recollect.retrieval.request import Aliases, Place, Request, read_place, read_request
+from recollect.retrieval.request import Aliases, Place, Request, read_request
 from recollect.retrieval.result import SearchResult
-from recollect.retrieval.rules import FusionRules, number_between
+from recollect.retrieval.rules import FusionRules
 from recollect.retrieval.second_stage import SecondStage
 from recollect.retrieval.stages import Scene, run_stage
 from recollect.retrieval.substitution import Substitution, substitute
@@ -45,9 +44,7 @@ if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
     from recollect.stores.base import SearchIndex
 
-__all__ = ["MODES", "Retrieval"]
-
-MODES = ("auto", "hybrid", "bm25", "semantic")
+__all__ = ["Retrieval"]
 
 EMBEDDER_SECONDS = 30.0
 """How long a query's vector is waited for: long enough for a model that is loaded for the first time."""
@@ -98,48 +95,31 @@ class Retrieval:
         """The preset of searches that name none."""
         return self._preset
 
+    @takes_search_options
     def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 10,
-        mode: str = "auto",
-        preset: PresetSpec | None = None,
-        candidate_k: int | None = None,
-        rerank: bool = True,
-        rerank_top_n: int = 20,
-        skip_retry_ladder: bool = False,
-        question_date: QuestionDate = None,
-        now: datetime | str | None = None,
-        filters: Filters | Mapping[str, Any] | None = None,
-        namespace: str | None = None,
-        vector: Any = None,
-        min_confidence: float | None = None,
-        answer_threshold: float | None = None,
+        self, query: str, *, options: SearchOptions | None = None, **keywords: Unpack[SearchKeywords]
     ) -> SearchResult:
         """Return the best notes for ``query``, and the trace of how they were found.
 
-        ``vector`` is the query's own vector, for those who embed by themselves. What cannot be done, such as a search
-        by meaning without a model, is done without, and the trace says so.
+        The keywords are the fields of :class:`SearchOptions`; with ``options`` they change it. What cannot be done,
+        such as a vector search without a model, is left out, and the trace says so.
         """
         started = perf_counter()
         arguments.text("query", query)
-        chosen = self._preset if preset is None else preset_from(preset)
-        wanted = arguments.count("top_k", top_k)
-        depth = chosen.candidate_k if candidate_k is None else arguments.count("candidate_k", candidate_k)
-        place = read_place(namespace, filters, max(wanted, depth))
-        read_by_reranker = arguments.count("rerank_top_n", rerank_top_n)
-        lowest = chosen.min_confidence if min_confidence is None else _share("min_confidence", min_confidence)
-        threshold = (
-            chosen.answer_threshold if answer_threshold is None else _share("answer_threshold", answer_threshold)
-        )
-        request = read_request(query, chosen, self._aliases, question_date, now)
+        options = SearchOptions.of(options, keywords)
+        chosen = self._preset if options.preset is None else preset_from(options.preset)
+        depth = chosen.candidate_k if options.candidate_k is None else options.candidate_k
+        place = Place(options.namespace or DEFAULT_NAMESPACE, Filters.of(options.filters), max(options.top_k, depth))
+        lowest = chosen.min_confidence if options.min_confidence is None else options.min_confidence
+        threshold = chosen.answer_threshold if options.answer_threshold is None else options.answer_threshold
+        now = arguments.optional_instant("now", options.now)
+        request = read_request(query, chosen, self._aliases, options.question_date, now)
         walk = _Walk(
             chosen,
             request,
             place,
             Trace(
-                mode=arguments.choice("mode", mode, MODES),
+                mode=options.mode,
                 original_query=query,
                 compiled_query=request.compiled,
                 candidate_k=depth,
@@ -158,7 +138,7 @@ class Retrieval:
         )
         if chosen.query.other_forms:
             self._substitute(walk)
-        lists = self._complete(walk, self._legs(walk, vector, retry=not skip_retry_ladder))
+        lists = self._complete(walk, self._legs(walk, options.vector, retry=not options.skip_retry_ladder))
         self._report_substitutions(walk)
         lists = self._with_notes_of_times(walk, lists) if request.time_only else lists
         lists = self._in_context(walk, lists)
@@ -173,11 +153,11 @@ class Retrieval:
             query,
             fused,
             walk.trace,
-            wanted=rerank,
-            top_n=read_by_reranker,
+            wanted=options.rerank,
+            top_n=options.rerank_top_n,
             legs=(lists["lexical"], lists["vector"]),
         )
-        hits = tuple(scorer.hit(rank, candidate) for rank, candidate in enumerate(final[:wanted], start=1))
+        hits = tuple(scorer.hit(rank, candidate) for rank, candidate in enumerate(final[: options.top_k], start=1))
         superseded = [candidate for candidate in final if candidate.superseded_by]
         hits = inherit_confidence(hits, superseded, scorer.confidence_before_demotion)
         walk.trace.evidence = {hit.id: scorer.evidence(hit.candidate) for hit in hits}
@@ -517,7 +497,6 @@ class _Walk:
         return rules.changed({"weights": {**rules.weights, **weighed}}) if weighed else rules
 
 
-_share = number_between(0, 1)
 _LEGS_OF = {"hybrid": ("lexical", "vector"), "bm25": ("lexical",), "semantic": ("vector",)}
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from recollect import arguments
-from recollect.model import DEFAULT_NAMESPACE, Filters
+from recollect.model import Filters
 from recollect.query import (
     Query,
     TimeInterval,
@@ -29,7 +28,7 @@ from recollect.query.time_expressions import asks_only_for_times
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.wording import ONLY_STOPWORDS
 
-__all__ = ["Aliases", "Place", "Request", "excluding", "read_place", "read_request", "read_tree", "shortened", "wanted"]
+__all__ = ["Aliases", "Place", "Request", "excluding", "read_request", "read_tree", "shortened", "wanted"]
 
 Aliases = Mapping[str, Sequence[str]]
 
@@ -80,21 +79,16 @@ class Request:
     """Whether it names nothing but a time."""
 
 
-def read_place(namespace: str | None, filters: Filters | Mapping[str, Any] | None, depth: int) -> Place:
-    """Return where to search, checked."""
-    home = DEFAULT_NAMESPACE if namespace is None else arguments.name("namespace", namespace)
-    return Place(home, Filters.of(filters), depth)
-
-
 def read_request(
     query: str,
     preset: Preset,
     aliases: Aliases | None,
     question_date: QuestionDate | None = None,
-    now: datetime | str | None = None,
+    now: datetime | None = None,
 ) -> Request:
     """Return ``query`` as the preset reads it, with the dates that it speaks of, seen from ``question_date``."""
-    asked, warnings = _asked(question_date)
+    asked = parse_question_date(question_date) if question_date is not None else None
+    warnings: tuple[str, ...] = ()
     text, operators = (query, ()) if preset.query.question_operators else operators_as_words(query)
     if operators:
         warnings = (*warnings, _operators_warning(operators))
@@ -114,7 +108,7 @@ def read_request(
         warnings = (*warnings, ONLY_STOPWORDS)
     if strict and own.tokens and not meaning:
         warnings = (*warnings, "the query says only what is not wanted; add what is")
-    moment = arguments.instant("now", now) if now is not None else asked or datetime.now(UTC)
+    moment = now or asked or datetime.now(UTC)
     matches_times = any(stage.stage == "time_match" for stage in preset.stages)
     times = find_time_expressions(query, moment) if matches_times else ()
     return Request(
@@ -187,15 +181,6 @@ def _marked(tree: Query) -> list[tuple[Token, bool]]:
         excluded = marked[-1][1] if token.alternative > 1 and marked else token.operator == "NOT"
         marked.append((token, excluded))
     return marked
-
-
-def _asked(question_date: QuestionDate | None) -> tuple[datetime | None, tuple[str, ...]]:
-    if question_date is None:
-        return None, ()
-    moment = parse_question_date(question_date)
-    if moment is None:
-        return None, (f"question_date {question_date!r} is no date that can be read; relative times were left as is",)
-    return moment, ()
 
 
 def shortened(tree: Query, most: int) -> tuple[Query, tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.model import Hit, Ranked
+from recollect.model import Hit, RankedHits
 from recollect.retrieval.explanation import account, explain_search
 from recollect.retrieval.lines import WIDTH
 from recollect.retrieval.trace import Trace
@@ -14,7 +14,7 @@ __all__ = ["SearchResult"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SearchResult(Ranked):
+class SearchResult(RankedHits):
     """The hits of a search, best first, and the trace of how they were found.
 
     >>> result = SearchResult("tea", (), Trace(mode="bm25", original_query="tea"))

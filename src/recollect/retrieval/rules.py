@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from math import inf
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -45,23 +46,9 @@ def _one_of(*choices: str) -> Callable[[str, Any], str]:
     return lambda argument, value: arguments.choice(argument, value, choices)
 
 
-def flag(argument: str, value: Any) -> bool:
-    """Return ``value`` if it is true or false."""
-    if not isinstance(value, bool):
-        raise ArgumentTypeError(argument, f"must be true or false, got {value!r}")
-    return value
-
-
 def number_between(at_least: float, at_most: float = inf) -> Callable[[str, Any], float]:
     """Return a check of numbers."""
-
-    def check(argument: str, value: Any) -> float:
-        number = arguments.number(argument, value, at_least=at_least)
-        if number > at_most:
-            raise ArgumentError(argument, f"must be at most {at_most:g}, got {number:g}")
-        return number
-
-    return check
+    return partial(arguments.number, at_least=at_least, at_most=at_most)
 
 
 def _count_between(at_least: int, at_most: int) -> Callable[[str, Any], int]:
@@ -134,25 +121,25 @@ class QueryRules(Section):
     """
 
     table: ClassVar[str] = "query"
-    reading: Reading = checked("strict", _one_of("strict", "literal"))  # noqa: RUF009 (it makes a field)
+    reading: Reading = checked("strict", _one_of("strict", "literal"))
     """``strict``: exclusion means exclusion, in every leg; ``literal``: as the source documents have it."""
     match: Literal["any", "all_then_any"] = checked("any", _one_of("any", "all_then_any"))
     """``any`` word may match; ``all_then_any``: all must, and only where that finds nothing, any may."""
-    stopwords_alone: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    stopwords_alone: bool = checked(True, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether a query of nothing but stopwords is searched with its words after all."""
     most_words: int = checked(128, _count_between(0, _MANY))
     """How many words of a long text are looked for; 0 for all."""
-    question_operators: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    question_operators: bool = checked(True, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too; if not, they are words."""
-    short_words: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    short_words: bool = checked(False, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether words of one or two characters that name something, such as 5, 2b, QA or C#, are looked for."""
-    other_forms: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    other_forms: bool = checked(False, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether numbers, identifiers and names that no note holds are looked for in other forms: 1240 as 1,240."""
     stem_only_weight: float = checked(1.0, number_between(0, 1))
     """The weight of a lexical match that shares only the stem with the query's word; an exact match has weight 1."""
     common: float = checked(1.0, number_between(0, 1))
     """A word that more than this share of the notes hold is left out of the query's vector; 1: none is."""
-    time_only: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    time_only: bool = checked(False, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether a query that names a time and nothing else, such as "what happened in August", finds the notes of that
     time; it needs the stage ``time_match``."""
 
@@ -166,14 +153,14 @@ class LadderRules(Section):
     """
 
     table: ClassVar[str] = "ladder"
-    on: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
-    titles: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    on: bool = checked(True, arguments.flag)  # noqa: FBT003 (the setting's default)
+    titles: bool = checked(True, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether the last rung compares titles, too, and not only the last part of paths."""
-    vocabulary: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    vocabulary: bool = checked(True, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether misspelt words are replaced by those of the index that are most like them."""
-    skip_stopwords: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    skip_stopwords: bool = checked(True, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether a fallback step whose words are all stopwords is left out."""
-    strict_guesses: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    strict_guesses: bool = checked(False, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether a guess must be near the word, words with a digit are never guessed, the words that were not replaced
     still count in coverage, and a warning names the fallback query."""
     trust: float = checked(1.0, number_between(0, 1))
@@ -192,14 +179,14 @@ class FusionRules(Section):
     method: Literal["rrf", "convex"] = checked("rrf", _one_of("rrf", "convex"))
     k: float = checked(DEFAULT_K, _damping)
     rank_base: int = checked(1, _count_between(0, 1))
-    ties: Ties = checked("path", _one_of("path", "id", "first_seen"))  # noqa: RUF009 (it makes a field)
+    ties: Ties = checked("path", _one_of("path", "id", "first_seen"))
     weights: Mapping[str, float] = _table_of(_weights(*LEGS))
     """What each leg counts; 1 for those that are not named."""
     least: Mapping[str, float] = _table_of(_weights(*LEGS, at_least=-_LARGEST))
     """In a convex combination, the raw score of a leg that counts as 0; the worst in its list where none is named."""
-    by_strength: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    by_strength: bool = checked(False, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether the vector leg counts less where its model is known to be weak."""
-    score_union: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    score_union: bool = checked(False, arguments.flag)  # noqa: FBT003 (the setting's default)
     """Whether both legs score every candidate, including those that only the other leg retrieved."""
     chunk_penalty: float = checked(0.0, number_between(0, 1))
     """What a note of several chunks loses in the vector leg, times the natural logarithm of their number, as a share of
@@ -223,7 +210,7 @@ class ContextRules(Section):
     """
 
     table: ClassVar[str] = "context"
-    on: bool = checked(False, flag)  # noqa: FBT003 (the setting's default)
+    on: bool = checked(False, arguments.flag)  # noqa: FBT003 (the setting's default)
     seeds: int = checked(5, _count_between(1, _LARGEST))
     """How many of the best notes of each leg are read with those beside them."""
     reach: int = checked(2, _count_between(1, 10))
@@ -287,7 +274,7 @@ class RerankRules(Section):
     """
 
     table: ClassVar[str] = "rerank"
-    on: bool = checked(True, flag)  # noqa: FBT003 (the setting's default)
+    on: bool = checked(True, arguments.flag)  # noqa: FBT003 (the setting's default)
     agree_min: int = checked(2, _count_between(0, 3))
     """On how many of the first three places both legs must agree for it to be spared; 0: it never is."""
     characters: int = checked(0, _count_between(0, _MANY))

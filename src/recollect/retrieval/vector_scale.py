@@ -12,7 +12,7 @@ from statistics import pstdev
 from typing import NamedTuple
 
 from recollect.model import Candidate
-from recollect.model.splitting import chunk_count
+from recollect.model.chunks import chunk_count
 
 __all__ = ["ScaledLeg", "scale_similarities"]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, Written
+from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
 from recollect.query import Query
 from recollect.query.expressions import Reading
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELD_WEIGHTS",
+    "DocumentRecord",
+    "DocumentWriteResult",
     "Edge",
     "Finding",
     "Model",
@@ -40,10 +42,9 @@ __all__ = [
     "Page",
     "Pending",
     "SearchIndex",
-    "Shelf",
     "Store",
     "StoreStats",
-    "VectorsMissingError",
+    "WriteResult",
     "digest",
 ]
 
@@ -87,10 +88,24 @@ class Pending(NamedTuple):
     text: EmbeddingText
 
 
-class Shelf(NamedTuple):
+class WriteResult(NamedTuple):
+    """The notes of a batch as they are stored now, and those among them that still lack a vector of the model."""
+
+    notes: list[Note]
+    pending: list[Pending]
+
+
+class DocumentWriteResult(NamedTuple):
+    """How many notes the documents of a batch changed, and those that still lack a vector of the model."""
+
+    counts: WriteCounts
+    pending: list[Pending]
+
+
+class DocumentRecord(NamedTuple):
     """A document as a store knows it: where it lies, what stands for its state, and which notes are its own.
 
-    >>> Shelf("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
+    >>> DocumentRecord("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
     ('n1',)
     """
 
@@ -132,15 +147,6 @@ class StoreStats:
     vectors: Mapping[str, int] = field(default_factory=dict)
     """How many vectors there are of each model."""
     bytes: int = 0
-
-
-class VectorsMissingError(Exception):
-    """A batch cannot be written before these texts are embedded; nothing was."""
-
-    def __init__(self, texts: Sequence[EmbeddingText]) -> None:
-        """Keep the texts."""
-        super().__init__(f"{len(texts)} texts have no vector")
-        self.texts = texts
 
 
 class ModelChangedError(Exception):
@@ -286,6 +292,14 @@ class Store(SearchIndex, Protocol):
         """Whether nothing can be written here."""
         ...
 
+    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
+        """Return the distinct texts that need a vector of ``model`` before the drafts are written.
+
+        A draft needs none if it has one of its own, or if it leaves the text of a stored note with a vector of
+        ``model`` unchanged. This only reads; another writer may change the notes before :meth:`write` does.
+        """
+        ...
+
     def write(
         self,
         drafts: Sequence[Draft],
@@ -293,13 +307,13 @@ class Store(SearchIndex, Protocol):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         create: bool = True,
-    ) -> list[Note]:
-        """Store what the drafts say and return the notes as they are now.
+    ) -> WriteResult:
+        """Write the drafts in one transaction and return the notes as they are now.
 
-        A draft whose id or path is there already changes that note; any other begins one, or, unless ``create``, raises
-        ``NoteNotFoundError``. With a ``model``, every note must end up with a
-        vector of it: the draft's own, one of ``vectors`` by the digest of its text, or the one that it has, if its text
-        did not change; otherwise ``VectorsMissingError`` names the texts.
+        A draft whose id or path exists changes that note. Any other creates one, or, unless ``create``, raises
+        ``NoteNotFoundError``. With a ``model``, a note gets the draft's own vector, or that of ``vectors`` with the
+        digest of its text, or keeps the one it has if its text did not change. A note that has none of these is
+        stored without a vector and returned as pending: embed its text and call :meth:`embed`.
         """
         ...
 
@@ -311,7 +325,7 @@ class Store(SearchIndex, Protocol):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> DocumentWriteResult:
         """Store documents as ``write`` stores drafts, and delete the notes that they had and no longer have.
 
         A note at one of their paths that is not theirs raises ``IngestError``, unless it says the same, or ``adopt`` is
@@ -375,11 +389,11 @@ class Store(SearchIndex, Protocol):
         """Forget documents and delete their notes; return how many notes there were."""
         ...
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents of a namespace, or of all, in whatever order."""
         ...
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes, by id; no note changes otherwise.
 
         A document that is not there yet begins. What it had before and has no longer belongs to none, a note that

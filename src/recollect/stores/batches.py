@@ -1,26 +1,37 @@
 """One batch of drafts: what it does to the notes that exist, and which begin.
 
-First all is read and decided, then a plan says what to write. A batch that lacks vectors, or holds a draft that cannot
-be stored, is given up with its transaction.
+First all is read and decided, then a plan says what to write. A batch with a draft that cannot be stored is given up
+with its transaction.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Link, Note, Written
-from recollect.stores.base import Model, VectorsMissingError, digest
+from recollect.model import (
+    DEFAULT_NAMESPACE,
+    TEXT_FIELDS,
+    Document,
+    Draft,
+    EmbeddingText,
+    Link,
+    Note,
+    WriteCounts,
+    embedding_text,
+)
+from recollect.stores.base import Model, Pending, digest
 from recollect.stores.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of
 from recollect.stores.rows import NoteRow, note_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["Batch", "NewVector", "Plan", "Tables"]
+__all__ = ["Batch", "NewVector", "Plan", "StoredText", "Tables", "texts_to_embed"]
 
 
 class Tables(Protocol):
@@ -74,6 +85,8 @@ class Plan(NamedTuple):
     model: Model | None
     """Whose vectors these are, where that is known."""
     vectors: Sequence[NewVector]
+    pending: list[Pending]
+    """The notes that are left without a vector of the model."""
 
     @property
     def links(self) -> dict[int, tuple[Link, ...]]:
@@ -117,7 +130,7 @@ class Batch:
         for draft in drafts:
             self._decide(draft)
 
-    def add_documents(self, documents: Sequence[Document], namespace: str) -> Written:
+    def add_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Decide what documents do, the notes that they no longer have included, and return how many are which.
 
         A note may move from one of them to another, whichever comes first.
@@ -142,17 +155,17 @@ class Batch:
         self._gone = {home: sorted(gone)}
         added = sum(change.old is None for change in changes)
         updated = sum(change.old is not None and change.matters for change in changes)
-        return Written(added, updated, len(changes) - added - updated, len(gone))
+        return WriteCounts(added, updated, len(changes) - added - updated, len(gone))
 
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
         """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""
-        wanted = self._missing_vectors(model, vectors)
-        if wanted:
+        new, pending = self._vectors(model, vectors)
+        if new or pending:
             self._check_dimension(model)
         changes = sorted(
             (change for change in self._by_key.values() if change.matters), key=attrgetter("new.namespace", "new.key")
         )
-        return Plan(self._gone, changes, model, wanted)
+        return Plan(self._gone, changes, model, new, pending)
 
     def notes(self) -> list[Note]:
         """Return the notes as they are then, in the order of their drafts."""
@@ -168,27 +181,25 @@ class Batch:
                 f"{active.dimension}; reindex, or give it another name",
             )
 
-    def _missing_vectors(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> list[NewVector]:
-        """Return the vectors to write."""
-        wanted = []
-        missing: dict[EmbeddingText, None] = {}
+    def _vectors(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> tuple[list[NewVector], list[Pending]]:
+        """Return the vectors to write, and the notes that need one that is not among ``vectors``."""
+        new: list[NewVector] = []
+        pending: list[Pending] = []
         old = [change.new.key for change in self._by_key.values() if change.old]
         embedded = self._tables.embedded(old, model) if model is not None and old else ()
         for change in self._by_key.values():
             vector = change.vector
             text = text_of(change.new)
-            mark = digest(text)
+            text_digest = digest(text)
             if vector is None:
                 if model is None or (change.new.key in embedded and not change.text_changed):
                     continue
-                vector = vectors.get(mark)
+                vector = vectors.get(text_digest)
                 if vector is None:
-                    missing[text] = None
+                    pending.append(Pending(change.new.key, text))
                     continue
-            wanted.append(NewVector(change.new.key, change.new.namespace, mark, vector))
-        if missing:
-            raise VectorsMissingError(list(missing))
-        return wanted
+            new.append(NewVector(change.new.key, change.new.namespace, text_digest, vector))
+        return new, pending
 
     def _namespace(self, name: str) -> int:
         if name not in self._namespaces:
@@ -290,3 +301,54 @@ def _named(draft: Draft) -> str:
     """Return how an error message calls the note of a draft."""
     name = draft.get("path") or draft.get("id")
     return f"; {name!r} is not there yet" if name else ""
+
+
+@dataclass(slots=True, eq=False)
+class StoredText:
+    """The text fields of a stored note, and whether it has a vector of the model in question."""
+
+    id: str = ""
+    path: str | None = None
+    title: str = ""
+    summary: str = ""
+    content: str = ""
+    embedded: bool = False
+
+    @property
+    def text(self) -> EmbeddingText:
+        """The text that its vector stands for."""
+        return embedding_text(self.title, self.summary, self.content)
+
+
+def texts_to_embed(
+    drafts: Sequence[Draft], read: Callable[[str, Sequence[str], Sequence[str]], Iterable[StoredText]]
+) -> list[EmbeddingText]:
+    """Return the distinct texts of drafts that need a vector; ``read`` takes a namespace, ids and paths.
+
+    >>> stored = [StoredText("1", "tea.md", "Tea", "", "green", embedded=True)]
+    >>> texts_to_embed([{"path": "tea.md", "importance": 1.0}, {"content": "oolong"}], lambda *_: stored)
+    ['oolong']
+    """
+    by_namespace: dict[str, list[Draft]] = {}
+    for draft in drafts:
+        by_namespace.setdefault(draft.get("namespace", DEFAULT_NAMESPACE), []).append(draft)
+    notes: dict[StoredText, None] = {}
+    for namespace, group in by_namespace.items():
+        ids = [draft["id"] for draft in group if draft.get("id")]
+        paths = [draft["path"] for draft in group if draft.get("path")]
+        stored = list(read(namespace, ids, paths)) if ids or paths else []
+        by_id = {note.id: note for note in stored}
+        by_path = {note.path: note for note in stored}
+        for draft in group:
+            note_id, path = draft.get("id"), draft.get("path")
+            note = (by_id.get(note_id) if note_id else None) or (by_path.get(path) if path else None) or StoredText()
+            changed = {name for name in TEXT_FIELDS if name in draft and draft[name] != getattr(note, name)}
+            for name in changed:
+                setattr(note, name, draft[name])
+            note.embedded = draft.get("vector") is not None or (note.embedded and not changed)
+            notes[note] = None
+            if note_id:
+                by_id[note_id] = note
+            if path:
+                by_path[path] = note
+    return list(dict.fromkeys(note.text for note in notes if not note.embedded))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import urandom
 from typing import TYPE_CHECKING, Any
 
-from recollect.model import Draft, EmbeddingText, Link, embedding_text
+from recollect.model import NOTE_FIELDS, UNCHANGED_IF_EMPTY, Draft, EmbeddingText, Link, embedding_text
 from recollect.stores.rows import NoteRow, folded_name, to_microseconds
 
 if TYPE_CHECKING:
@@ -60,15 +60,9 @@ def text_of(row: NoteRow) -> EmbeddingText:
 
 
 WHOLE_NOTE: Draft = {
-    "title": "",
-    "summary": "",
-    "tags": (),
-    "expires_at": None,
-    "importance": 0.5,
-    "session": "",
-    "position": None,
-    "links": (),
-    "metadata": {},
+    name: field.default
+    for name, field in NOTE_FIELDS.items()
+    if name not in UNCHANGED_IF_EMPTY | {"content", "namespace"}
 }
 """What a document's draft says where it is silent: it is the whole of a note, not a change to one."""
 
@@ -121,7 +115,7 @@ def blank_row(now: int) -> NoteRow:
         name=None,
         session=None,
         position=None,
-        importance=0.5,
+        importance=NOTE_FIELDS["importance"].default,
         created_at=now,
         updated_at=now,
         last_accessed_at=None,

@@ -24,7 +24,7 @@ from recollect import arguments
 from recollect.errors import ArgumentError, StoreError
 from recollect.model import Draft, Note
 from recollect.progress import Progress
-from recollect.stores.base import Model, Shelf, Store, StoreStats
+from recollect.stores.base import DocumentRecord, Model, Store, StoreStats
 from recollect.stores.digests import same_note
 from recollect.stores.walks import (
     Key,
@@ -36,8 +36,8 @@ from recollect.stores.walks import (
     key_of,
     notes_in,
     place_of,
-    shelf_batches,
-    shelves_in,
+    record_batches,
+    records_in,
     state_of,
 )
 
@@ -205,8 +205,8 @@ class _Copying:
             self._report(done, max(done, self._held), "others")
         documents = 0
         if self._others == "refuse":
-            ours = {place_of(shelf) for shelf in shelves_in(self._source, self._namespaces)}
-            documents = sum(place_of(shelf) not in ours for shelf in shelves_in(self._target, self._namespaces))
+            ours = {place_of(record) for record in records_in(self._source, self._namespaces)}
+            documents = sum(place_of(record) not in ours for record in records_in(self._target, self._namespaces))
         if self._others == "refuse" and (found or documents):
             what = f"{_counted(found, 'note')}, such as {example!r}," if found else _counted(documents, "document")
             raise ArgumentError(
@@ -321,20 +321,22 @@ class _Copying:
 
     def copy_documents(self) -> None:
         """Let documents have the notes that are theirs, and forget those that the source has not, if that is wanted."""
-        held = {place_of(shelf): state_of(shelf) for shelf in shelves_in(self._target, self._namespaces)}
+        held = {place_of(record): state_of(record) for record in records_in(self._target, self._namespaces)}
         total = self._source.stats().documents
         done = 0
         self._report(done, total, "documents")
-        for batch in shelf_batches(shelves_in(self._source, self._namespaces), self._batch):
-            fresh = [shelf for shelf in batch if held.pop(place_of(shelf), None) != state_of(shelf)]
+        for batch in record_batches(records_in(self._source, self._namespaces), self._batch):
+            fresh = [record for record in batch if held.pop(place_of(record), None) != state_of(record)]
             if fresh:
-                self._target.shelve(fresh)
+                self._target.set_document_notes(fresh)
                 self.counts["documents"] += len(fresh)
             done += len(batch)
             self._report(done, max(done, total), "documents")
         if self._others == "mirror":
             for namespace, root, name in held:
-                self._target.shelve([Shelf(namespace, root, name, "", ())])  # lest notes that stay go with it
+                self._target.set_document_notes(
+                    [DocumentRecord(namespace, root, name, "", ())]
+                )  # lest notes that stay go with it
                 self._target.remove_documents(root, [name], namespace=namespace)
                 self.counts["documents"] += 1
 

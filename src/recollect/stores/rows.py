@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from recollect.model import Candidate, Link, Note
-from recollect.model.metadata import stored_metadata
+from recollect.model.candidate import stored_metadata
 from recollect.nesting import with_room
 
 __all__ = [
@@ -83,7 +83,7 @@ def folded_name(target: str) -> str:
 def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
     """Return the note in a row that holds :data:`COLUMNS`."""
     stored = row if isinstance(row, NoteRow) else NoteRow._make(row)
-    return Note.of_checked(
+    return Note.from_checked(
         {
             "content": stored.content,
             "id": stored.id,

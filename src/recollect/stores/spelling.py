@@ -1,106 +1,166 @@
-"""How far apart two spellings are, for one word and many others at once."""
+"""Spelling suggestions: which indexed words are few edits away from a word that no note contains.
+
+The lexical index holds stems, such as ``kubernet``. A word is compared with them in its own spelling and as a stem;
+what is suggested is a word as a note spells it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Spellings", "by_length", "distance", "within"]
+from recollect.stores import tokens
 
-_BITS = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
-_SET_BITS = 32
+__all__ = [
+    "MAX_LENGTH",
+    "SPELLING_CHARACTERS",
+    "SPELLING_NOTES",
+    "SpellingIndex",
+    "Vocabulary",
+    "build_vocabulary",
+    "edit_distance",
+    "similar_words",
+    "terms_within",
+    "unknown_words",
+]
+
+MAX_SUGGESTIONS = 3
+MIN_LENGTH = 4
+"""Shorter words are never corrected."""
+TWO_EDITS_FROM = 8
+"""Words of this many letters and more may be two edits away, shorter ones one."""
+MAX_LENGTH = 64
+MAX_STEMS = 12
+"""For how many of the closest stems the spellings in notes are read."""
+SPELLING_NOTES = 8
+"""From how many notes the spellings of a stem are read."""
+SPELLING_CHARACTERS = 20_000
+"""How much of each note's field is read."""
+
+_BIT_COUNTS = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
+_SIGNATURE_BITS = 32
 
 
-class Spellings(NamedTuple):
-    """Words of one length."""
+class _Terms(NamedTuple):
+    """The terms of one length."""
 
-    letters: NDArray[np.uint32]
-    """A word a row."""
-    sets: NDArray[np.uint32]
-    """Which letters each word has: a bit for each, which some letters share."""
-    weights: NDArray[np.int64]
-    """A number of the caller's for each word."""
-
-    def word(self, row: int) -> str:
-        """Return the word in a row."""
-        return "".join(map(chr, self.letters[row]))
+    terms: Sequence[str]
+    signatures: NDArray[np.uint32]
+    """The set of letters of each term, hashed to bits."""
+    note_counts: Sequence[int]
 
 
-def by_length(words: Mapping[int, tuple[Sequence[str], Sequence[int]]]) -> dict[int, Spellings]:
-    """Return words and their weights, which are sorted by length already, as they can be compared."""
-    found = {}
-    for length, (spelt, weights) in words.items():
-        letters = np.frombuffer("".join(spelt).encode("utf-32-le"), dtype=np.uint32).reshape(-1, length)
-        found[length] = Spellings(letters, _sets(letters), np.array(weights, dtype=np.int64))
-    return found
+Vocabulary = Mapping[int, _Terms]
+"""The stems of an index by their length, each with the number of notes that contain it."""
 
 
-def within(word: str, most: int, words: Mapping[int, Spellings]) -> dict[str, tuple[int, int]]:
-    """Return the words at most so many edits from ``word``, each with how many these are and its weight.
+class SpellingIndex(Protocol):
+    """What suggestions need of a namespace's lexical index, as one transaction sees it."""
 
-    An edit puts in, takes out or changes a letter, or swaps two that stand side by side: the distance of Damerau and
-    Levenshtein in its restricted form, in which no part is edited twice.
+    def has_word(self, word: str) -> bool:
+        """Return whether a note contains a folded word."""
 
-    >>> within("teh", 1, by_length({3: (["the", "tea", "two"], [9, 5, 1])}))
+    def has_match(self, text: str) -> bool:
+        """Return whether a search for the text finds a note."""
+
+    def spellings(self, stem: str) -> Counter[str]:
+        """Count the spellings of a stem in the first notes that contain it."""
+
+
+def build_vocabulary(stems: Iterable[tuple[str, int]]) -> Vocabulary:
+    """Group stems, each with the number of notes that contain it, by length.
+
+    >>> {length: terms.terms for length, terms in build_vocabulary([("tea", 4), ("pot", 1), ("kubernet", 2)]).items()}
+    {3: ['tea', 'pot'], 8: ['kubernet']}
+    """
+    by_length: dict[int, tuple[list[str], list[int]]] = {}
+    for stem, notes in stems:
+        if len(stem) <= MAX_LENGTH:
+            terms, counts = by_length.setdefault(len(stem), ([], []))
+            terms.append(stem)
+            counts.append(notes)
+    return {length: _Terms(terms, _signatures(terms), counts) for length, (terms, counts) in by_length.items()}
+
+
+def _signatures(terms: Sequence[str]) -> NDArray[np.uint32]:
+    """Return for each of the terms, which have one length, the set of its letters as bits; some letters share a bit."""
+    letters = np.frombuffer("".join(terms).encode("utf-32-le"), dtype=np.uint32).reshape(len(terms), -1)
+    signatures: NDArray[np.uint32] = np.bitwise_or.reduce(np.uint32(1) << letters % np.uint32(_SIGNATURE_BITS), axis=1)
+    return signatures
+
+
+def terms_within(word: str, max_edits: int, vocabulary: Vocabulary) -> dict[str, tuple[int, int]]:
+    """Return the terms at most ``max_edits`` from ``word``, each with its distance and the number of its notes.
+
+    >>> terms_within("teh", 1, build_vocabulary([("the", 9), ("tea", 5), ("two", 1)]))
     {'the': (1, 9), 'tea': (1, 5)}
     """
-    letters = _letters(word)
-    own = _sets(letters.reshape(1, -1))
-    found = {}
-    for length in range(len(word) - most, len(word) + most + 1):
-        same = words.get(length)
-        if same is None:
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 (only misspelt queries need it)
+
+    signature = _signatures([word])
+    results = {}
+    for length in range(len(word) - max_edits, len(word) + max_edits + 1):
+        group = vocabulary.get(length)
+        if group is None:
             continue
-        # An edit takes one letter away and brings another at most.
-        bits = _BITS[(same.sets ^ own).view(np.uint8)].reshape(-1, own.itemsize).sum(axis=1)
-        rows = np.flatnonzero(bits <= 2 * most)
-        edits = _edits(letters, same.letters[rows], most)
-        for place in np.flatnonzero(edits <= most):
-            row = rows[place]
-            found[same.word(row)] = int(edits[place]), int(same.weights[row])
-    return found
+        # An edit removes one letter and adds another at most, so that most terms need no comparison.
+        differing = _BIT_COUNTS[(group.signatures ^ signature).view(np.uint8)].reshape(-1, signature.itemsize)
+        for row in np.flatnonzero(differing.sum(axis=1) <= 2 * max_edits).tolist():
+            edits = OSA.distance(word, group.terms[row], score_cutoff=max_edits)
+            if edits <= max_edits:
+                results[group.terms[row]] = edits, group.note_counts[row]
+    return results
 
 
-def distance(word: str, other: str) -> int:
-    """Return how many edits lie between two words.
+def edit_distance(word: str, other: str) -> int:
+    """Return how many edits turn one word into the other: insertions, deletions, substitutions and adjacent swaps.
 
-    >>> distance("recieve", "receive")
+    It is the optimal string alignment distance (restricted Damerau-Levenshtein): no part is edited twice.
+
+    >>> edit_distance("recieve", "receive")
     1
     """
-    return int(_edits(_letters(word), _letters(other).reshape(1, -1), max(len(word), len(other)))[0])
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 (only misspelt queries need it)
+
+    return OSA.distance(word, other)
 
 
-def _letters(word: str) -> NDArray[np.uint32]:
-    return np.frombuffer(word.encode("utf-32-le"), dtype=np.uint32)
+def unknown_words(index: SpellingIndex, words: Sequence[str]) -> list[str]:
+    """Return those of the words, each once, that may be misspelt: no note contains them."""
+    folded = {word: tokens.plain(word) for word in words}
+    return [
+        word
+        for word, letters in folded.items()
+        if MIN_LENGTH <= len(letters) <= MAX_LENGTH and letters.isalpha() and not index.has_word(letters)
+    ]
 
 
-def _sets(letters: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    sets: NDArray[np.uint32] = np.bitwise_or.reduce(np.uint32(1) << letters % np.uint32(_SET_BITS), axis=1)
-    return sets
+def similar_words(index: SpellingIndex, vocabulary: Vocabulary, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each word that no note contains the most similar ones that notes contain, best first."""
+    suggestions = {word: _suggestions(index, vocabulary, word) for word in unknown_words(index, words)}
+    return {word: tuple(similar[:MAX_SUGGESTIONS]) for word, similar in suggestions.items() if similar}
 
 
-def _edits(word: NDArray[np.uint32], others: NDArray[np.uint32], most: int) -> NDArray[np.int16]:
-    """Return the edits between a word and each row of others, all of one length; more than ``most`` for whatever is.
-
-    The table is filled letter by letter, for all words at once, and only where so few edits can lead.
-    """
-    columns = np.ascontiguousarray(others.T)
-    length, count = columns.shape
-    older: NDArray[np.int16] | None = None
-    before = np.repeat(np.arange(length + 1, dtype=np.int16)[:, np.newaxis], count, axis=1)
-    for row, letter in enumerate(word):
-        now = np.full_like(before, len(word) + length)
-        now[0] = row + 1
-        differs = columns != letter
-        for column in range(max(0, row - most), min(length, row + most + 1)):
-            fewest = np.minimum(before[column + 1], now[column]) + 1
-            np.minimum(fewest, before[column] + differs[column], out=fewest)
-            if older is not None and column:
-                swapped = (columns[column] == word[row - 1]) & ~differs[column - 1]
-                np.minimum(fewest, older[column - 1] + 1, out=fewest, where=swapped)
-            now[column + 1] = fewest
-        older, before = before, now
-    return before[length]
+def _suggestions(index: SpellingIndex, vocabulary: Vocabulary, word: str) -> list[str]:
+    """Return the words that may be meant: by edits, then by how many notes contain them."""
+    plain, stem = tokens.plain(word), tokens.stem(word)
+    max_edits = 1 if len(plain) < TWO_EDITS_FROM else 2
+    ranked: dict[str, tuple[int, int]] = {}
+    for spelling in {plain, stem}:
+        for term, (edits, notes) in terms_within(spelling, max_edits, vocabulary).items():
+            ranked[term] = min((edits, -notes), ranked.get(term, (edits, -notes)))
+    closest = sorted((edits, rarity, term) for term, (edits, rarity) in ranked.items())
+    suggestions = []
+    for _, rarity, term in closest[:MAX_STEMS]:
+        spellings = index.spellings(term)
+        if spellings:
+            edits, _, form = min(
+                (edit_distance(plain, tokens.plain(form)), -count, form) for form, count in spellings.items()
+            )
+            if edits <= max_edits:  # similar stems are not enough: "medicine" is no misspelt "medical"
+                suggestions.append((edits, rarity, form))
+    return [form for _, _, form in sorted(suggestions) if index.has_match(form)]

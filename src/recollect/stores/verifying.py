@@ -22,7 +22,7 @@ from recollect.progress import Progress
 from recollect.stores.base import Model, Store
 from recollect.stores.digests import differing_fields, note_digest
 from recollect.stores.sampling import Sample, Searches, compare_searches
-from recollect.stores.walks import Key, batches, by_id, key_of, notes_in, place_of, shelves_in, state_of
+from recollect.stores.walks import Key, batches, by_id, key_of, notes_in, place_of, records_in, state_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -270,11 +270,11 @@ class _Comparing:
     def compare_documents(self) -> None:
         """Find documents that one of the stores has not, or that differ in their state or their notes."""
         ours, theirs = (
-            {place_of(shelf): state_of(shelf) for shelf in shelves_in(store, self._namespaces)}
+            {place_of(record): state_of(record) for record in records_in(store, self._namespaces)}
             for store in (self._source, self._target)
         )
-        for side, shelves in enumerate((ours, theirs)):
-            for (namespace, root, name), (fingerprint, notes) in sorted(shelves.items(), key=lambda each: each[0]):
+        for side, records in enumerate((ours, theirs)):
+            for (namespace, root, name), (fingerprint, notes) in sorted(records.items(), key=lambda each: each[0]):
                 if not (self._merged and (namespace, root, name) not in ours):
                     told = "\0".join((root, name, fingerprint, *sorted(notes)))
                     self._tallies[side].setdefault(namespace, _Tally()).hashed.update(told.encode())

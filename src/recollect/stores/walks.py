@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, zip_longest
 
 from recollect.model import Note
-from recollect.stores.base import Shelf, Store
+from recollect.stores.base import DocumentRecord, Store
 
 __all__ = [
     "BATCH_BYTES",
@@ -20,8 +20,8 @@ __all__ = [
     "key_of",
     "notes_in",
     "place_of",
-    "shelf_batches",
-    "shelves_in",
+    "record_batches",
+    "records_in",
     "state_of",
 ]
 
@@ -70,12 +70,12 @@ class SideBySide:
             yield mine
 
 
-def shelves_in(store: Store, namespaces: Iterable[str] | None) -> Iterator[Shelf]:
+def records_in(store: Store, namespaces: Iterable[str] | None) -> Iterator[DocumentRecord]:
     """Walk over the documents of some namespaces, or of all."""
     if namespaces is None:
-        yield from store.shelves()
+        yield from store.document_records()
     for namespace in dict.fromkeys(namespaces or ()):
-        yield from store.shelves(namespace=namespace)
+        yield from store.document_records(namespace=namespace)
 
 
 def batches(notes: Iterable[Note], most: int, most_bytes: int = BATCH_BYTES) -> Iterator[list[Note]]:
@@ -134,26 +134,26 @@ def at_paths(store: Store, notes: Iterable[Note]) -> dict[Key, Note]:
     return found
 
 
-def shelf_batches(shelves: Iterable[Shelf], most: int) -> Iterator[list[Shelf]]:
+def record_batches(records: Iterable[DocumentRecord], most: int) -> Iterator[list[DocumentRecord]]:
     """Yield documents in batches of so many notes at most; one that has more comes by itself."""
-    batch: list[Shelf] = []
+    batch: list[DocumentRecord] = []
     size = 0
-    for shelf in shelves:
-        weight = 1 + len(shelf.notes)
+    for record in records:
+        weight = 1 + len(record.notes)
         if batch and size + weight > most:
             yield batch
             batch, size = [], 0
-        batch.append(shelf)
+        batch.append(record)
         size += weight
     if batch:
         yield batch
 
 
-def place_of(shelf: Shelf) -> Place:
+def place_of(record: DocumentRecord) -> Place:
     """Return what a document is known by."""
-    return shelf.namespace, shelf.root, shelf.name
+    return record.namespace, record.root, record.name
 
 
-def state_of(shelf: Shelf) -> tuple[str, frozenset[str]]:
+def state_of(record: DocumentRecord) -> tuple[str, frozenset[str]]:
     """Return what must be the same of a document on both sides."""
-    return shelf.fingerprint, frozenset(shelf.notes)
+    return record.fingerprint, frozenset(record.notes)

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.evaluation.comparison import Standing
+from recollect.evaluation.comparison import ComparisonResult
 from recollect.evaluation.report.drawing import STYLE, cut, ticks
 from recollect.evaluation.report.plots import Bar, bars, difference_map, sweep_lines, value_map
 from recollect.evaluation.significance import Difference, Interval
 from recollect.evaluation.sweep import Sweep
 from tests.generated import any_text
 
-BETTER = Standing(80, 0.6, Difference(0.1, 0.05, 0.15, p=0.001), adjusted=0.002)
-UNSURE = Standing(80, 0.6, Difference(-0.1, -0.15, -0.05, p=0.03), adjusted=0.06)
-UNKNOWN = Standing(80, 0.6, Difference(0.1, -0.05, 0.25, p=0.2), adjusted=0.4)
+BETTER = ComparisonResult(80, 0.6, Difference(0.1, 0.05, 0.15, p=0.001), adjusted=0.002)
+UNSURE = ComparisonResult(80, 0.6, Difference(-0.1, -0.15, -0.05, p=0.03), adjusted=0.06)
+UNKNOWN = ComparisonResult(80, 0.6, Difference(0.1, -0.05, 0.25, p=0.2), adjusted=0.4)
 
 
 def tree(svg: str) -> ET.Element:
@@ -37,7 +37,7 @@ def rectangles(svg: str) -> list[dict[str, str]]:
 
 def test_bars_reach_from_zero_to_the_mean() -> None:
     rows = {
-        "old": Bar(Interval(0.5, 0.4, 0.6), Standing(80, 0.5)),
+        "old": Bar(Interval(0.5, 0.4, 0.6), ComparisonResult(80, 0.5)),
         "new": Bar(Interval(0.75, 0.7, 0.8), BETTER),
         "odd": Bar(Interval(0.25, 0.0, 1.0), UNKNOWN),
     }
@@ -58,7 +58,12 @@ def test_bars_reach_from_zero_to_the_mean() -> None:
 
 
 def test_differences_that_are_inconclusive_are_open() -> None:
-    found = {("a", "mrr"): BETTER, ("a", "any@5"): UNSURE, ("b", "mrr"): UNKNOWN, ("b", "any@5"): Standing(80, 0.6)}
+    found = {
+        ("a", "mrr"): BETTER,
+        ("a", "any@5"): UNSURE,
+        ("b", "mrr"): UNKNOWN,
+        ("b", "any@5"): ComparisonResult(80, 0.6),
+    }
     svg = difference_map("new", ["a", "b"], ["mrr", "any@5"], found, scale=0.2)
     assert [(cell["class"], cell.get("fill-opacity")) for cell in rectangles(svg)] == [
         ("better cell", "0.25"),  # half way from 0.08 to 0.42
@@ -70,7 +75,9 @@ def test_differences_that_are_inconclusive_are_open() -> None:
 
 
 def test_what_is_beyond_the_scale_is_as_strong_as_it_gets() -> None:
-    svg = difference_map("new", ["a"], ["mrr"], {("a", "mrr"): Standing(9, 0.9, Difference(0.9, 0.8, 1.0, 0.01), 0.01)})
+    svg = difference_map(
+        "new", ["a"], ["mrr"], {("a", "mrr"): ComparisonResult(9, 0.9, Difference(0.9, 0.8, 1.0, 0.01), 0.01)}
+    )
     assert rectangles(svg)[0]["fill-opacity"] == "0.42"
 
 

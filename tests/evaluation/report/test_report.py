@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from recollect import ArgumentError
-from recollect.evaluation import Outcome, trust_of
+from recollect.evaluation import Outcome, trust_metrics
 from recollect.evaluation.report import (
     Report,
+    build_report,
     html_report,
     markdown_report,
-    report_of,
     save_report,
-    write_pictures,
+    write_plots,
     write_report,
 )
 from recollect.evaluation.sweep import Sweep
@@ -31,14 +31,14 @@ from tests.generated import any_text
 @pytest.fixture(scope="module")
 def real() -> Report:
     outcomes, data, sweeps = like_real(200)
-    return report_of(outcomes, data, sweeps=sweeps, date="1 March 2026", resamples=500)
+    return build_report(outcomes, data, sweeps=sweeps, date="1 March 2026", resamples=500)
 
 
 def small(**changes: object) -> Report:
     """Two systems, one kind of question, nothing else."""
     old = outcome("old", {"any@5": [0.0] * 8}, ranks=[7] * 8)
     new = outcome("new", {"any@5": [1.0] * 8}, ranks=[2] * 8)
-    return replace(report_of([old, new], dataset(8), resamples=200), **changes)  # type: ignore[arg-type]
+    return replace(build_report([old, new], dataset(8), resamples=200), **changes)  # type: ignore[arg-type]
 
 
 def trusted(system: str, *confidences: float) -> Outcome:
@@ -48,7 +48,7 @@ def trusted(system: str, *confidences: float) -> Outcome:
         name: replace(ranking, confidences=(confidence,))
         for (name, ranking), confidence in zip(found.rankings.items(), confidences, strict=True)
     }
-    return replace(found, trust=trust_of(dataset(len(confidences)).questions, rankings, 0.4))
+    return replace(found, trust=trust_metrics(dataset(len(confidences)).questions, rankings, 0.4))
 
 
 def test_trust_has_a_table_and_a_reliability_diagram(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_trust_has_a_table_and_a_reliability_diagram(tmp_path: Path) -> None:
         trusted("shy", 0.2, 0.6, 0.9, 0.9),
         outcome("new", {"any@5": [1] * 4}),
     ]
-    report = report_of(systems, dataset(4), resamples=200)
+    report = build_report(systems, dataset(4), resamples=200)
     told = markdown_report(report)
     assert "| sure | 0.4 | 1.000 | 0.000 | – | 0.100 | 0.100–0.100 |" in told
     assert "| shy | 0.4 | 1.000 | 0.250 | – | 0.350 |" in told
@@ -67,7 +67,7 @@ def test_trust_has_a_table_and_a_reliability_diagram(tmp_path: Path) -> None:
     Page(page)
     assert "<title>confidence 0.200: 1.000 of 1 relevant</title>" in page
     assert "sure: reliability, ECE 0.100" in page
-    drawn = {path.name for path in write_pictures(tmp_path, report)}
+    drawn = {path.name for path in write_plots(tmp_path, report)}
     assert {"reliability-sure.svg", "reliability-shy.svg"} <= drawn
     assert "reliability-new.svg" not in drawn
     ET.fromstring((tmp_path / "reliability-shy.svg").read_text())  # noqa: S314 (drawn here)
@@ -149,7 +149,7 @@ def test_figures_are_those_of_the_comparison(real: Report) -> None:
 
 def test_differences_that_do_not_survive_correction_are_marked() -> None:
     # Two against zero on 5 of 5 questions: the interval is off zero, and p is 2 of 32.
-    report = report_of(
+    report = build_report(
         [outcome("old", {"mrr": [0.0] * 5}), outcome("new", {"mrr": [1.0] * 5})], dataset(5), resamples=200
     )
     said = "better, not significant"
@@ -176,7 +176,7 @@ def test_one_system_alone() -> None:
     data = dataset(4)
     alone = replace(data, collections={})
     for report in (
-        report_of([outcome("old", {"mrr": [0.5] * 4}, strata={"late": [2, 3]})], each, resamples=50)
+        build_report([outcome("old", {"mrr": [0.5] * 4}, strata={"late": [2, 3]})], each, resamples=50)
         for each in (data, alone)
     ):
         page = Page(html_report(report))
@@ -192,7 +192,7 @@ def test_one_system_alone() -> None:
 
 def test_systems_that_answer_alike() -> None:
     same = {"mrr": [0.5] * 4}
-    report = report_of([outcome("old", same), outcome("new", same)], dataset(4), resamples=50)
+    report = build_report([outcome("old", same), outcome("new", same)], dataset(4), resamples=50)
     assert "inconclusive (no difference)" in html_report(report)
     assert "0 won, 0 lost, 4 alike, by mrr.\n\n##" in markdown_report(report)
 
@@ -205,7 +205,7 @@ def test_synthetic_questions_are_marked_clearly() -> None:
 
 def test_what_was_left_out_is_said() -> None:
     old = outcome("old", {"mrr": [0.5] * 4, "found": [3.0] * 4})
-    report = report_of([old], dataset(4), resamples=50)
+    report = build_report([old], dataset(4), resamples=50)
     assert "Left out because its values are no fractions of 1, or not all systems have it: found." in html_report(
         report
     )
@@ -215,7 +215,7 @@ def test_by_which_measure_questions_are_won() -> None:
     def measure(*names: str, wanted: str | None = None) -> str:
         values = {name: [0.5] * 3 for name in names}
         outcomes = [outcome("old", values), outcome("new", values)]
-        return report_of(outcomes, dataset(3), measure=wanted, resamples=20).contests[0].measure
+        return build_report(outcomes, dataset(3), measure=wanted, resamples=20).contests[0].measure
 
     assert measure("any@5", "mrr", "ndcg@10") == "ndcg@10"
     assert measure("any@5", "mrr") == "mrr"
@@ -249,7 +249,7 @@ def test_a_question_cannot_break_out_of_markdown() -> None:
     shown = (
         MarkdownIt("commonmark")
         .enable("table")
-        .render(markdown_report(report_of(systems, dataset(1, texts=[text]), resamples=20)))
+        .render(markdown_report(build_report(systems, dataset(1, texts=[text]), resamples=20)))
     )
     assert "<td>&lt;script&gt;alert(1)&lt;/script&gt; | *a* [b](c)</td>" in shown
 
@@ -268,7 +268,7 @@ def test_any_text_can_be_reported(name: str, text: str) -> None:
         outcome(f"{text}!", {"mrr": [1.0, 1.0]}, dataset=name),
     ]
     sweeps = [Sweep(title=text, parameter=name, measure=text, series={text: [(1, 0.5, 0.4, 0.6)]})]
-    report = report_of(systems, data, sweeps=sweeps, date=text, resamples=20)
+    report = build_report(systems, data, sweeps=sweeps, date=text, resamples=20)
     page = Page(html_report(report))
     assert page.addresses == ["data:,"]
     assert "script" not in page.tags
@@ -298,11 +298,11 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     ):
         save_report(tmp_path / "nowhere" / "a.md", report)
     with pytest.raises(ArgumentError, match="dataset: must be that of the outcomes, 'tiny', got 'other'"):
-        report_of(report.outcomes, dataset(8, name="other"))
+        build_report(report.outcomes, dataset(8, name="other"))
 
 
 def test_pictures_are_files_of_their_own(real: Report, tmp_path: Path) -> None:
-    written = write_pictures(tmp_path / "plots", real)
+    written = write_plots(tmp_path / "plots", real)
     names = [path.name for path in written]
     assert names[:2] == ["bars-any-1.svg", "bars-any-5.svg"]
     assert names[8:] == [
@@ -321,5 +321,5 @@ def test_pictures_are_files_of_their_own(real: Report, tmp_path: Path) -> None:
 
 def test_pictures_of_names_that_look_alike_do_not_overwrite_each_other(tmp_path: Path) -> None:
     values = {"any@5": [0.5], "any 5": [0.5], "@": [0.5]}
-    written = write_pictures(tmp_path, report_of([outcome("old", values)], dataset(1), resamples=20))
+    written = write_plots(tmp_path, build_report([outcome("old", values)], dataset(1), resamples=20))
     assert [path.name for path in written] == ["bars-any-5.svg", "bars-any-5-2.svg", "bars-3.svg"]

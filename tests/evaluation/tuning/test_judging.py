@@ -15,7 +15,7 @@ from recollect import Memory, Note, presets
 from recollect.embedders import FunctionEmbedder
 from recollect.errors import ArgumentError
 from recollect.evaluation import Collection, Dataset, Question
-from recollect.evaluation.tuning import open_judge, search_space, tune
+from recollect.evaluation.tuning import open_scorer, search_space, tune
 
 DEFAULT = presets()["default"]
 TOPICS = "amber basalt cedar denim ember fjord gravel hazel indigo jasper kelp lemon".split()
@@ -61,7 +61,7 @@ def test_where_meaning_is_right_it_is_told_to_count_more(tmp_path: Path) -> None
         DEFAULT, fusion=DEFAULT.fusion.changed({"weights": {"lexical": 0.6, "vector": 0.4}, "deviations": 0.0})
     )
     legs = search_space(wordy)[:1]
-    with open_judge(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as judge:
+    with open_scorer(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as judge:
         before = judge(wordy)
         found = tune(judge, wordy, space=legs)
         after = judge(found.chosen)
@@ -75,7 +75,7 @@ def test_where_meaning_is_right_it_is_told_to_count_more(tmp_path: Path) -> None
 
 def test_collections_do_not_see_each_other_and_values_are_in_the_datasets_order(tmp_path: Path) -> None:
     dataset = misled(collections=3)
-    with open_judge(dataset, measure="any@1", mode="semantic", embedder=TOPIC, cache=tmp_path) as judge:
+    with open_scorer(dataset, measure="any@1", mode="semantic", embedder=TOPIC, cache=tmp_path) as judge:
         assert judge(DEFAULT).tolist() == [1.0] * 72
     shuffled = Dataset(
         name="shuffled",
@@ -91,7 +91,7 @@ def test_collections_do_not_see_each_other_and_values_are_in_the_datasets_order(
         ),
     )
     told: list[tuple[int, int, str]] = []
-    with open_judge(shuffled, measure="mrr", embedder=None, progress=lambda *now: told.append(now)) as judge:
+    with open_scorer(shuffled, measure="mrr", embedder=None, progress=lambda *now: told.append(now)) as judge:
         assert judge(DEFAULT).tolist() == [1.0, 0.0, 0.0, 1.0]
     assert told == [(1, 3, "work"), (3, 3, "home")]
 
@@ -104,7 +104,7 @@ def test_queries_are_embedded_once(tmp_path: Path) -> None:
         return by_topic(texts)
 
     embedder = FunctionEmbedder(watched, name="topics", dimension=len(TOPICS), query_cache=0)
-    with open_judge(misled(), embedder=embedder, cache=tmp_path) as judge:
+    with open_scorer(misled(), embedder=embedder, cache=tmp_path) as judge:
         judge(DEFAULT)
         once = len(seen)
         judge(presets()["memini"])
@@ -121,7 +121,7 @@ def test_time_is_counted_from_the_question_or_the_latest_note() -> None:
         Question(id="q2", text="tea party yesterday", collection="home", relevant={"new": 1}),
     ]
     dataset = Dataset(name="dated", collections={"home": Collection(id="home", notes=notes)}, questions=tuple(asked))
-    with open_judge(dataset, measure="mrr", embedder=None) as judge:
+    with open_scorer(dataset, measure="mrr", embedder=None) as judge:
         assert judge(presets()["memini"]).tolist() == [1.0, 1.0]
 
 
@@ -141,11 +141,11 @@ def test_questions_to_a_memory_of_ones_own(memory: Memory, tmp_path: Path) -> No
     )
     empty = {"default": Collection(id="default", notes=())}
     dataset = Dataset(name="mine", collections=empty, questions=asked[1:])
-    with open_judge(dataset, measure="mrr", memory=memory) as judge:
+    with open_scorer(dataset, measure="mrr", memory=memory) as judge:
         assert judge(DEFAULT).tolist() == [1.0, 0.0]
-    with open_judge(dataset, measure="mrr", memory=memory, namespace="work") as judge:
+    with open_scorer(dataset, measure="mrr", memory=memory, namespace="work") as judge:
         assert judge(DEFAULT).tolist() == [0.0, 1.0]
-    with open_judge(Dataset(name="mine", collections=empty, questions=asked[:1]), memory=memory) as judge:
+    with open_scorer(Dataset(name="mine", collections=empty, questions=asked[:1]), memory=memory) as judge:
         assert judge(DEFAULT).tolist() == [1.0]
     memory.close()  # what was read would be written down now
     with recollect.open(tmp_path / "memory.db", embedder=None) as again:
@@ -156,7 +156,7 @@ def test_questions_to_a_memory_of_ones_own(memory: Memory, tmp_path: Path) -> No
 def test_a_dataset_without_notes_needs_a_memory() -> None:
     asked = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
     dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
-    with pytest.raises(ArgumentError, match="mine has questions and no notes"), open_judge(dataset):
+    with pytest.raises(ArgumentError, match="mine has questions and no notes"), open_scorer(dataset):
         pass
 
 
@@ -166,7 +166,7 @@ def test_progress_is_reported_while_the_notes_of_a_collection_are_stored(tmp_pat
     dataset = Dataset(name="one", collections={"home": Collection(id="home", notes=notes)}, questions=(asked,))
     told: list[int] = []
     embedder = FunctionEmbedder(lambda texts: [[1.0, 0.5] for _ in texts], name="flat")
-    with open_judge(
+    with open_scorer(
         dataset, measure="mrr", embedder=embedder, cache=tmp_path, progress=lambda done, *_: told.append(done)
     ):
         assert told == [64, 128, 130]
@@ -179,7 +179,7 @@ def test_what_searches_do_without_is_told(tmp_path: Path) -> None:
     dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
     with (
         recollect.open(tmp_path / "memory.db", embedder=TOPIC) as memory,
-        open_judge(dataset, measure="mrr", memory=memory) as judge,
+        open_scorer(dataset, measure="mrr", memory=memory) as judge,
     ):
         assert judge(DEFAULT).tolist() == judge(presets()["memini"]).tolist() == [1.0]
     (warning,) = judge.warnings

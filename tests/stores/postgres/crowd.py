@@ -22,7 +22,7 @@ def write(store: Store, name: str, batches: int) -> None:
     """Write batches; each goes to two namespaces, in whatever order, and speaks of what the others bring."""
     for batch in range(batches):
         first, second = NAMESPACES[batch % 3], NAMESPACES[(batch + len(name)) % 3]
-        notes = store.write(
+        notes, _ = store.write(
             [
                 {
                     "path": f"{name}/{batch}/{number}",

@@ -58,7 +58,7 @@ def test_a_killed_server_keeps_what_it_acknowledged(durable: Server, after: int)
                 }
                 for number in range(BATCH)
             ]
-            acknowledged.extend(note.path for note in store.write(drafts))
+            acknowledged.extend(note.path for note in store.write(drafts).notes)
             if batch == after:
                 enough.set()
 
@@ -159,7 +159,7 @@ def test_a_restart_is_not_noticed(fragile: Server) -> None:
         fragile.restart()
         assert len(search(store)) == 1
         fragile.restart()
-        assert len(store.write([{"path": "pot.md", "content": "tea pot", "vector": [0.0, 1.0]}])) == 1
+        assert len(store.write([{"path": "pot.md", "content": "tea pot", "vector": [0.0, 1.0]}]).notes) == 1
         fragile.kill()
         fragile.start()
         assert len(search(store)) == 2

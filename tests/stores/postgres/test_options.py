@@ -68,7 +68,7 @@ def test_a_memory_lives_there(database: str) -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "recollect.stores.postgres.store", None)
-    with pytest.raises(StoreError, match=r"^psycopg cannot be imported \(.*\): pip install 'recollect\[postgres\]'$"):
+    with pytest.raises(StoreError, match=r"^psycopg cannot be imported \(.*\): pip install 'recollectdb\[postgres\]'$"):
         open_store("postgresql://db/notes")
 
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Reading
-from recollect.query.fts5 import _Fts5
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.scoring import Scores, score_notes
 from recollect.stores.postgres.tsquery import query_words
+from recollect.stores.sqlite.fts5 import _Fts5
 from recollect.stores.tokens import stems_of
 from tests.generated import MANY
 from tests.stores.postgres.beside import NOTES, expressions, fts5, path_and_rest, queries, store_words

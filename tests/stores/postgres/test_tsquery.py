@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from recollect.query import Query, expression, parse, render, render_fts5
+from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AnyOf, Expression, Match, Reading
-from recollect.query.fts5 import _Fts5
 from recollect.stores.postgres.tsquery import render_tsquery
 from recollect.stores.postgres.words import read_words
+from recollect.stores.sqlite.fts5 import _Fts5, render_fts5
 from tests.generated import MANY
 from tests.stores.postgres.beside import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
 from tests.stores.postgres.server import Server

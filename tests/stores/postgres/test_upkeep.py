@@ -288,6 +288,6 @@ class TestModels:
 def test_a_moment_is_the_same_for_all_that_a_write_does(store: PostgresStore, hands: Clock) -> None:
     store.write([{"path": "due", "content": "x", "expires_at": hands.now() + timedelta(microseconds=1)}])
     hands.time += timedelta(microseconds=1)
-    (note,) = store.write([{"path": "due", "content": "y"}])
+    ((note,), _) = store.write([{"path": "due", "content": "y"}])
     assert note.expires_at is None
     assert problems(store) == {}

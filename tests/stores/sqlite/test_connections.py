@@ -278,8 +278,8 @@ def test_another_process_may_have_migrated_meanwhile(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "problem"),
     [
-        ("postgres2://x", "no store is known for 'postgres2://x'; give the path of a file"),
-        (":memory:", "a memory lives in a file; for a passing one, give a path in a temporary folder"),
+        ("postgres2://x", "no store opens 'postgres2://x'; give the path of a file"),
+        (":memory:", "a memory lives in a file; for a temporary one, give a path in a temporary folder"),
         ("", "must be the path of a file, got ''"),
         ("a\0b", "must be the path of a file, got 'a\\\\x00b'"),
     ],

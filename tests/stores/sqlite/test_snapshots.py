@@ -14,9 +14,10 @@ import pytest
 
 from recollect.errors import StoreError
 from recollect.model import Filters
-from recollect.query import parse, render_fts5
+from recollect.query import parse
 from recollect.stores.base import Model
 from recollect.stores.sqlite import renewing, searching, snapshots, vectors
+from recollect.stores.sqlite.fts5 import render_fts5
 from recollect.stores.sqlite.postings import index
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.hands import Clock

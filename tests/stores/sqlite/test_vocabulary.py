@@ -113,7 +113,7 @@ def test_a_stem_that_no_text_spells_any_more_is_not_suggested(store: SQLiteStore
 
 
 def test_endless_words_are_not_looked_at(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.suggestions.LONGEST", 9)
+    monkeypatch.setattr("recollect.stores.spelling.MAX_LENGTH", 9)
     store.write([{"path": "b", "content": "kubernetesclusters planets"}])
     assert similar(store, "kubernetesclusterz") == ()
     assert similar(store, "planests") == ("planets",)

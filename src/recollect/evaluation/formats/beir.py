@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import ArgumentError, IngestError
-from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, counted
+from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, format_count
 from recollect.evaluation.formats.files import field_of, objects_in, text_of
 from recollect.evaluation.trec import read_qrels
 from recollect.ingest.moments import moment_of
@@ -57,16 +57,18 @@ def load_beir(folder: Path, *, split: str | None = None) -> Dataset:
     notes = _corpus(folder)
     remarks = []
     if unjudged:
-        remarks.append(f"{counted(len(unjudged), 'question')} without a relevant note left out")
+        remarks.append(f"{format_count(len(unjudged), 'question')} without a relevant note left out")
     if judged:
-        remarks.append(f"judgements of {counted(len(judged), 'question')} that are not in queries.jsonl left out")
+        remarks.append(f"judgements of {format_count(len(judged), 'question')} that are not in queries.jsonl left out")
     if undated:
-        remarks.append(f"{counted(undated, 'question')} with a date that cannot be read: it is passed over")
+        remarks.append(f"{format_count(undated, 'question')} with a date that cannot be read: it is passed over")
     known = {note.id for note in notes}
     named = [note for question in questions.values() for note in question.relevant] if notes else []
     missing = sum(1 for note in named if note not in known)
     if missing:
-        remarks.append(f"{counted(missing, 'judgement')} of notes that are not in the corpus: they can never be found")
+        remarks.append(
+            f"{format_count(missing, 'judgement')} of notes that are not in the corpus: they can never be found"
+        )
     return Dataset(
         name=folder.resolve().name,
         collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},

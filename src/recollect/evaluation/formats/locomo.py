@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.errors import IngestError
-from recollect.evaluation.dataset import Collection, Dataset, Question, counted
+from recollect.evaluation.dataset import Collection, Dataset, Question, format_count
 from recollect.evaluation.formats.files import field_of, text_of
 from recollect.model import Note
 from recollect.query.dates import MONTHS
@@ -87,10 +87,11 @@ def load_locomo(path: Path, samples: Sequence[Any], *, level: str = "turn") -> D
                     )
                 )
     remarks = {
-        f"{counted(asked - len(questions), 'question')} whose evidence names no turn left out": asked - len(questions),
-        f"{counted(unknown, 'piece')} of evidence for a turn that is not there left out": unknown,
-        f"{counted(undated, 'session')} without a date that can be read": undated,
-        f"{counted(repeated, 'turn')} with an id that was there before: evidence means the first": repeated,
+        f"{format_count(asked - len(questions), 'question')} whose evidence names no turn left out": asked
+        - len(questions),
+        f"{format_count(unknown, 'piece')} of evidence for a turn that is not there left out": unknown,
+        f"{format_count(undated, 'session')} without a date that can be read": undated,
+        f"{format_count(repeated, 'turn')} with an id that was there before: evidence means the first": repeated,
     }
     return Dataset(
         name=path.stem if level == "turn" else f"{path.stem}, sessions",

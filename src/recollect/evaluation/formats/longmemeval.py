@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.errors import ArgumentError, IngestError
-from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, counted
+from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, format_count
 from recollect.evaluation.formats.files import field_of, text_of
 from recollect.ingest.moments import moment_of
 from recollect.model import Note
@@ -94,9 +94,9 @@ def load_longmemeval(path: Path, samples: Sequence[Any], *, level: str = "sessio
     if level == "turn" and not marked:
         raise ArgumentError("level", f"must be session: no turn in {path} is marked with has_answer")
     remarks = {
-        f"{counted(lost, 'question')} without an answer in the haystack left out": lost,
-        f"{counted(undated, 'question')} without a date that can be read": undated,
-        f"{counted(len(redated), 'session')} with several dates: the first counts": len(redated),
+        f"{format_count(lost, 'question')} without an answer in the haystack left out": lost,
+        f"{format_count(undated, 'question')} without a date that can be read": undated,
+        f"{format_count(len(redated), 'session')} with several dates: the first counts": len(redated),
     }
     return Dataset(
         name=", ".join((path.stem, *(["pooled"] if pool else []), *(["turns"] if level == "turn" else []))),

@@ -9,21 +9,21 @@ from pathlib import Path
 from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Dataset
 from recollect.evaluation.outcome import Outcome
-from recollect.evaluation.report.content import Report, report_of
+from recollect.evaluation.report.content import Report, build_report
 from recollect.evaluation.report.html import html_report
 from recollect.evaluation.report.markdown import markdown_report
-from recollect.evaluation.report.pictures import write_pictures
+from recollect.evaluation.report.pictures import write_plots
 from recollect.evaluation.report.saving import replace_text
 from recollect.evaluation.sweep import Sweep
 
 __all__ = [
     "Report",
+    "build_report",
     "html_report",
     "markdown_report",
     "report_format",
-    "report_of",
     "save_report",
-    "write_pictures",
+    "write_plots",
     "write_report",
 ]
 
@@ -76,7 +76,7 @@ def write_report(
     - **new.** Against old: inconclusive on mrr.
     """
     report_format(path)
-    report = report_of(outcomes, dataset, sweeps=sweeps, baseline=baseline, measure=measure, date=date)
+    report = build_report(outcomes, dataset, sweeps=sweeps, baseline=baseline, measure=measure, date=date)
     save_report(path, report)
     return report
 

@@ -16,7 +16,7 @@ from recollect.evaluation.significance import RESAMPLES, Interval, interval
 from recollect.evaluation.sweep import Sweep
 from recollect.evaluation.win_loss import WinLoss, win_loss
 
-__all__ = ["SHOWN", "Latency", "Report", "report_of"]
+__all__ = ["SHOWN", "Latency", "Report", "build_report"]
 
 SHOWN = 50
 """How many won and how many lost questions a report lists for each system."""
@@ -64,7 +64,7 @@ class Report:
         return list(dict.fromkeys(outcome.embedder for outcome in self.outcomes))
 
 
-def report_of(
+def build_report(
     outcomes: Sequence[Outcome],
     dataset: Dataset,
     *,
@@ -83,7 +83,7 @@ def report_of(
     >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
     ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
     ...         rankings={"q": Ranking(ids, (1.0,) * len(ids), 1.0)}, values={"mrr": np.array([mrr])})
-    >>> report = report_of([outcome("old", 0.5, "n3", "n7"), outcome("new", 1.0, "n7")], dataset)
+    >>> report = build_report([outcome("old", 0.5, "n3", "n7"), outcome("new", 1.0, "n7")], dataset)
     >>> report.comparison.of("new", "mrr").difference.mean, report.latencies["new"].p95
     (0.5, 1.0)
     """
@@ -103,7 +103,7 @@ def report_of(
         },
         contests=tuple(
             win_loss(systems[name], systems[comparison.baseline], dataset.questions, measured)
-            for name in comparison.challengers
+            for name in comparison.compared_systems
         ),
         latencies={name: _latency(outcome) for name, outcome in systems.items()},
         sweeps=tuple(sweeps),

@@ -6,27 +6,27 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from recollect import __version__
-from recollect.evaluation.comparison import ALL, Standing
+from recollect.evaluation.comparison import ALL, ComparisonResult
 from recollect.evaluation.report.content import SHOWN, Report
 from recollect.evaluation.report.drawing import STYLE
 from recollect.evaluation.report.markup import escaped
 from recollect.evaluation.report.pictures import Pictures, pictures
-from recollect.evaluation.report.wording import (
+from recollect.evaluation.report.text import (
     TRUST_HEADS,
     TRUST_NOTE,
-    figures,
+    difference_fields,
     findings,
-    fraction,
-    mark,
-    method,
-    milliseconds,
-    plain,
-    rank,
-    signed,
-    trust_figures,
-    verdict,
+    format_fraction,
+    format_ms,
+    format_number,
+    format_rank,
+    format_signed,
+    method_notes,
+    trust_fields,
+    verdict_mark,
+    verdict_text,
 )
-from recollect.evaluation.win_loss import Answered, WinLoss
+from recollect.evaluation.win_loss import QuestionDifference, WinLoss
 
 __all__ = ["html_report"]
 
@@ -99,30 +99,30 @@ def _measures(report: Report) -> str:
     rows = []
     for measure in comparison.measures:
         cells = [f'<th scope="row">{escaped(measure)}</th>']
-        best = max(fraction(comparison.of(system, measure).value) for system in comparison.systems)
+        best = max(format_fraction(comparison.of(system, measure).value) for system in comparison.systems)
         for system in comparison.systems:
             low, high = report.intervals[system, measure][1:]
             standing = comparison.of(system, measure)
-            value = fraction(standing.value)
+            value = format_fraction(standing.value)
             shown = f"<strong>{value}</strong>" if value == best else value
-            own = f'<span class="small">{fraction(low)} to {fraction(high)}</span>'
+            own = f'<span class="small">{format_fraction(low)} to {format_fraction(high)}</span>'
             cells.append(f"<td>{shown}{own if standing.difference is None else _against(standing)}</td>")
         rows.append(cells)
-    against = f"; below it the difference to {comparison.baseline}" if comparison.challengers else ""
+    against = f"; below it the difference to {comparison.baseline}" if comparison.compared_systems else ""
     note = f"The mean over all questions, the highest in bold{against}, with its 95 % interval."
     return _section("Measures", note, _table("Measures", heads, rows))
 
 
-def _against(standing: Standing) -> str:
-    difference, interval, *_ = figures(standing)
+def _against(standing: ComparisonResult) -> str:
+    difference, interval, *_ = difference_fields(standing)
     return f'<span class="small">{difference} ({interval})</span><span class="small">{_verdict(standing)}</span>'
 
 
-def _verdict(standing: Standing) -> str:
-    said = verdict(standing)
+def _verdict(standing: ComparisonResult) -> str:
+    said = verdict_text(standing)
     kind = standing.difference.verdict if standing.difference else "baseline"
     sure = "" if standing.significant or kind not in ("better", "worse") else " unsure"
-    sign = f'<span aria-hidden="true">{mark(standing)}</span> ' if standing.difference else ""
+    sign = f'<span aria-hidden="true">{verdict_mark(standing)}</span> ' if standing.difference else ""
     return f'<span class="verdict {kind}{sure}">{sign}{said}</span>'
 
 
@@ -136,7 +136,7 @@ def _strata(report: Report, drawn: Pictures) -> str:
     if len(report.comparison.strata) < 2:
         return ""
     note = "Values of the baseline by kind of question"
-    if report.comparison.challengers:
+    if report.comparison.compared_systems:
         note += (
             "; then differences to it. Filled cells have an interval that lies off zero, with ▲ or ▼ where that is "
             "significant after correction and △ or ▽ where not; open cells with ≈ are inconclusive"
@@ -149,7 +149,7 @@ def _trust(report: Report, drawn: Pictures) -> str:
     rows = [
         [
             f'<th scope="row">{escaped(outcome.system)}</th>',
-            *(f'<td class="number">{text}</td>' for text in trust_figures(outcome.trust)),
+            *(f'<td class="number">{text}</td>' for text in trust_fields(outcome.trust)),
         ]
         for outcome in report.outcomes
         if outcome.trust
@@ -195,12 +195,12 @@ def _contest(contest: WinLoss) -> str:
     return f'<h3>{escaped(contest.system)}</h3><p class="note">{counts}</p>{"".join(parts)}'
 
 
-def _answered(each: Answered) -> list[str]:
+def _answered(each: QuestionDifference) -> list[str]:
     return [
         f'<td class="question">{escaped(each.question.text)} <code>{escaped(each.question.id)}</code></td>',
-        f'<td class="number">{rank(each.baseline_rank)}</td>',
-        f'<td class="number">{rank(each.rank)}</td>',
-        f'<td class="number">{signed(each.gain)}</td>',
+        f'<td class="number">{format_rank(each.baseline_rank)}</td>',
+        f'<td class="number">{format_rank(each.rank)}</td>',
+        f'<td class="number">{format_signed(each.gain)}</td>',
     ]
 
 
@@ -210,7 +210,7 @@ def _systems(report: Report) -> str:
         [
             f'<th scope="row">{escaped(outcome.system)}</th>',
             *(f"<td>{escaped(part)}</td>" for part in (outcome.preset, outcome.mode, outcome.embedder)),
-            *(f'<td class="number">{milliseconds(time)}</td>' for time in report.latencies[outcome.system]),
+            *(f'<td class="number">{format_ms(time)}</td>' for time in report.latencies[outcome.system]),
         ]
         for outcome in report.outcomes
     ]
@@ -219,7 +219,7 @@ def _systems(report: Report) -> str:
 
 
 def _method(report: Report) -> str:
-    said = "".join(f"<li>{escaped(line)}</li>" for line in method(report))
+    said = "".join(f"<li>{escaped(line)}</li>" for line in method_notes(report))
     return f"<section>\n<h2>How this was computed</h2>\n<ul>{said}</ul>\n</section>\n"
 
 
@@ -241,7 +241,7 @@ def _figures(report: Report) -> str:
             [f"<td>{escaped(name)}</td>", *(f'<td class="number">{text}</td>' for text in shown)]
             for name, line in sweep.lines.items()
             for point in line
-            for shown in [(plain(point.x), *(fraction(value) for value in point[1:]))]
+            for shown in [(format_number(point.x), *(format_fraction(value) for value in point[1:]))]
         ]
         heads = ["Series", sweep.parameter, sweep.measure, "Low", "High"]
         parts.append(
@@ -251,8 +251,8 @@ def _figures(report: Report) -> str:
     return _section("All figures", "Each number behind the tables and plots above.", "".join(parts))
 
 
-def _figure(standing: Standing) -> Iterable[str]:
-    numbers = [f"{standing.questions:,}", fraction(standing.value), *figures(standing)]
+def _figure(standing: ComparisonResult) -> Iterable[str]:
+    numbers = [f"{standing.questions:,}", format_fraction(standing.value), *difference_fields(standing)]
     return [*(f'<td class="number">{text}</td>' for text in numbers), f"<td>{_verdict(standing)}</td>"]
 
 

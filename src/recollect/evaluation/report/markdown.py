@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from recollect.evaluation.comparison import ALL, Standing
-from recollect.evaluation.dataset import counted
+from recollect.evaluation.comparison import ALL, ComparisonResult
+from recollect.evaluation.dataset import format_count
 from recollect.evaluation.report.content import Report
 from recollect.evaluation.report.markup import escaped_markdown
-from recollect.evaluation.report.wording import (
+from recollect.evaluation.report.text import (
     TRUST_HEADS,
     TRUST_NOTE,
-    figures,
+    difference_fields,
     findings,
-    fraction,
-    mark,
-    method,
-    milliseconds,
-    plain,
-    rank,
-    signed,
-    trust_figures,
-    verdict,
+    format_fraction,
+    format_ms,
+    format_number,
+    format_rank,
+    format_signed,
+    method_notes,
+    trust_fields,
+    verdict_mark,
+    verdict_text,
 )
 
 __all__ = ["markdown_report"]
@@ -39,9 +39,9 @@ def markdown_report(report: Report) -> str:
 
 def _head(report: Report) -> str:
     dataset = report.dataset
-    facts = [counted(report.questions, "question")]
+    facts = [format_count(report.questions, "question")]
     if dataset.notes:
-        facts.append(f"{counted(dataset.notes, 'note')} in {counted(len(dataset.collections), 'collection')}")
+        facts.append(f"{format_count(dataset.notes, 'note')} in {format_count(len(dataset.collections), 'collection')}")
     facts += [f"embedder {escaped_markdown(', '.join(report.embedders))}"]
     facts += [escaped_markdown(report.date)] if report.date else []
     lines = [f"# {escaped_markdown(dataset.name)}", ", ".join(facts) + "."]
@@ -74,22 +74,22 @@ def _measures(report: Report) -> str:
 
 def _own(report: Report, system: str, measure: str) -> str:
     mean, low, high = report.intervals[system, measure]
-    return f"{fraction(mean)} ({fraction(low)}–{fraction(high)})"
+    return f"{format_fraction(mean)} ({format_fraction(low)}–{format_fraction(high)})"
 
 
 def _differences(report: Report) -> str:
     comparison = report.comparison
-    if not comparison.challengers:
+    if not comparison.compared_systems:
         return ""
     rows = [
         [
             escaped_markdown(measure),
             escaped_markdown(system),
-            *figures(standing),
-            f"{mark(standing)} {verdict(standing)}",
+            *difference_fields(standing),
+            f"{verdict_mark(standing)} {verdict_text(standing)}",
         ]
         for measure in comparison.measures
-        for system in comparison.challengers
+        for system in comparison.compared_systems
         for standing in [comparison.of(system, measure)]
     ]
     heads = ["measure", "system", "difference", "95 % interval", "p", "p, Holm", "verdict"]
@@ -117,18 +117,16 @@ def _strata(report: Report) -> str:
     return "\n\n".join(parts)
 
 
-def _marked(standing: Standing) -> str:
-    value = fraction(standing.value)
+def _marked(standing: ComparisonResult) -> str:
+    value = format_fraction(standing.value)
     if standing.difference is None:
         return value
-    return f"{value} {mark(standing)} {signed(standing.difference.mean)}"
+    return f"{value} {verdict_mark(standing)} {format_signed(standing.difference.mean)}"
 
 
 def _trust(report: Report) -> str:
     rows = [
-        [escaped_markdown(outcome.system), *trust_figures(outcome.trust)]
-        for outcome in report.outcomes
-        if outcome.trust
+        [escaped_markdown(outcome.system), *trust_fields(outcome.trust)] for outcome in report.outcomes if outcome.trust
     ]
     return f"## Trust\n\n{TRUST_NOTE}\n\n{_table(['system', *TRUST_HEADS], rows)}" if rows else ""
 
@@ -139,8 +137,8 @@ def _sweeps(report: Report) -> str:
         rows = [
             [
                 escaped_markdown(name),
-                plain(point.x),
-                f"{fraction(point.mean)} ({fraction(point.low)}–{fraction(point.high)})",
+                format_number(point.x),
+                f"{format_fraction(point.mean)} ({format_fraction(point.low)}–{format_fraction(point.high)})",
             ]
             for name, points in sweep.lines.items()
             for point in points
@@ -157,7 +155,12 @@ def _contests(report: Report) -> str:
         text = f"### {escaped_markdown(contest.system)}\n\n{counts}, by {escaped_markdown(contest.measure)}."
         listed = [*contest.wins[:_SHOWN], *contest.losses[:_SHOWN]]
         rows = [
-            [escaped_markdown(each.question.text), rank(each.baseline_rank), rank(each.rank), signed(each.gain)]
+            [
+                escaped_markdown(each.question.text),
+                format_rank(each.baseline_rank),
+                format_rank(each.rank),
+                format_signed(each.gain),
+            ]
             for each in listed
         ]
         heads = ["question", f"{escaped_markdown(contest.baseline)}, rank", "rank", "difference"]
@@ -172,7 +175,7 @@ def _systems(report: Report) -> str:
     rows = [
         [
             *map(escaped_markdown, (outcome.system, outcome.preset, outcome.mode, outcome.embedder)),
-            *map(milliseconds, report.latencies[outcome.system]),
+            *map(format_ms, report.latencies[outcome.system]),
         ]
         for outcome in report.outcomes
     ]
@@ -181,7 +184,7 @@ def _systems(report: Report) -> str:
 
 
 def _method(report: Report) -> str:
-    return f"## How this was computed\n\n{_list(escaped_markdown(line) for line in method(report))}"
+    return f"## How this was computed\n\n{_list(escaped_markdown(line) for line in method_notes(report))}"
 
 
 def _list(items: Iterable[str]) -> str:

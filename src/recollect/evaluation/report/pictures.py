@@ -13,7 +13,7 @@ from recollect.evaluation.report.content import Report
 from recollect.evaluation.report.plots import Bar, bars, difference_map, sweep_lines, value_map
 from recollect.evaluation.report.reliability import reliability_diagram
 
-__all__ = ["Pictures", "pictures", "write_pictures"]
+__all__ = ["Pictures", "pictures", "write_plots"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ def pictures(report: Report, *, styled: bool = True) -> Pictures:
     )
 
 
-def write_pictures(folder: str | PathLike[str], report: Report) -> list[Path]:
+def write_plots(folder: str | PathLike[str], report: Report) -> list[Path]:
     """Write each plot as an SVG file into ``folder``, which is made if it is missing, and return their paths.
 
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
-    >>> from recollect.evaluation import Dataset, Outcome, Ranking, report_of
+    >>> from recollect.evaluation import Dataset, Outcome, Ranking, build_report
     >>> outcome = Outcome(dataset="tiny", system="default", preset="default", mode="auto", embedder="none",
     ...     rankings={"q": Ranking((), (), 1.0)}, values={"any@5": np.array([0.0])}, strata={"exact": np.array([0])})
-    >>> report = report_of([outcome], Dataset(name="tiny", collections={}, questions=()))
+    >>> report = build_report([outcome], Dataset(name="tiny", collections={}, questions=()))
     >>> with TemporaryDirectory() as folder:
-    ...     print([path.name for path in write_pictures(folder, report)])
+    ...     print([path.name for path in write_plots(folder, report)])
     ['bars-any-5.svg', 'strata-default.svg']
     """
     drawn = pictures(report)
@@ -99,7 +99,7 @@ def _strata(report: Report, *, styled: bool) -> dict[str, str]:
     drawn = {first: value_map(f"{first}: values", rows, columns, values, styled=styled)}
     sure = [each.difference.mean for each in comparison.standings.values() if each.difference and each.significant]
     scale = max(map(abs, sure), default=0.0)
-    for system in comparison.challengers:
+    for system in comparison.compared_systems:
         found = {
             (labels[stratum], measure): comparison.of(system, measure, stratum)
             for stratum in comparison.strata

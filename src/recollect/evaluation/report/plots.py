@@ -6,12 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.evaluation.comparison import Standing
+from recollect.evaluation.comparison import ComparisonResult
 from recollect.evaluation.report.drawing import cut, frame, number, ticks, width_of, words
 from recollect.evaluation.report.markup import escaped
-from recollect.evaluation.report.wording import described, fraction, mark, plain, signed, verdict
+from recollect.evaluation.report.text import (
+    describe_difference,
+    format_fraction,
+    format_number,
+    format_signed,
+    verdict_mark,
+    verdict_text,
+)
 from recollect.evaluation.significance import Interval
-from recollect.evaluation.sweep import Point, Sweep
+from recollect.evaluation.sweep import Sweep, SweepPoint
 
 __all__ = ["Bar", "bars", "difference_map", "sweep_lines", "value_map"]
 
@@ -45,13 +52,13 @@ class Bar(NamedTuple):
     """What a bar shows: a mean with its interval, and where it stands against the baseline."""
 
     found: Interval
-    standing: Standing
+    standing: ComparisonResult
 
 
 def bars(measure: str, rows: Mapping[str, Bar], *, styled: bool = True) -> str:
     """Draw one measure: a bar for each system from 0 to 1, with the interval of its mean.
 
-    >>> bar = Bar(Interval(0.61, 0.59, 0.63), Standing(200, 0.61))
+    >>> bar = Bar(Interval(0.61, 0.59, 0.63), ComparisonResult(200, 0.61))
     >>> "default: 0.610 (0.590 to 0.630), baseline" in bars("any@5", {"default": bar})
     True
     """
@@ -62,7 +69,7 @@ def bars(measure: str, rows: Mapping[str, Bar], *, styled: bool = True) -> str:
     for tick, anchor in ((0, "start"), (0.25, "middle"), (0.5, "middle"), (0.75, "middle"), (1, "end")):
         x = left + tick * (right - left)
         body.append(f'<path class="grid" d="{"".join(f"M{number(x)} {y + 18}v18" for y in tops)}"/>')
-        body.append(words(x, bottom + 14, plain(tick), "soft", anchor))
+        body.append(words(x, bottom + 14, format_number(tick), "soft", anchor))
     for y, (system, bar) in zip(tops, rows.items(), strict=True):
         body += _bar(system, bar, y, left, right)
     description = "; ".join(_said(system, bar) for system, bar in rows.items())
@@ -70,15 +77,15 @@ def bars(measure: str, rows: Mapping[str, Bar], *, styled: bool = True) -> str:
 
 
 def _said(system: str, bar: Bar) -> str:
-    mean, low, high = map(fraction, bar.found)
-    return f"{system}: {mean} ({low} to {high}), {verdict(bar.standing)}"
+    mean, low, high = map(format_fraction, bar.found)
+    return f"{system}: {mean} ({low} to {high}), {verdict_text(bar.standing)}"
 
 
 def _bar(system: str, bar: Bar, top: float, left: float, right: float) -> list[str]:
     mean, low, high = (left + value * (right - left) for value in bar.found)
     middle = top + 27
     whisker = f"M{number(low)} {middle}H{number(high)}M{number(low)} {middle - 4}v8M{number(high)} {middle - 4}v8"
-    value = f"{mark(bar.standing)} {fraction(bar.found.mean)}".strip()
+    value = f"{verdict_mark(bar.standing)} {format_fraction(bar.found.mean)}".strip()
     return [
         f"<g><title>{escaped(_said(system, bar))}</title>",
         words(left, top + 15, cut(system, right - left - width_of(value) - 12)),
@@ -89,7 +96,7 @@ def _bar(system: str, bar: Bar, top: float, left: float, right: float) -> list[s
     ]
 
 
-def _kind(standing: Standing) -> str:
+def _kind(standing: ComparisonResult) -> str:
     """Return the look of what is drawn: colour is for what is known, what is inconclusive has an outline alone."""
     if standing.difference is None:
         return "baseline"
@@ -100,7 +107,7 @@ def difference_map(
     title: str,
     rows: Sequence[str],
     columns: Sequence[str],
-    found: Mapping[tuple[str, str], Standing],
+    found: Mapping[tuple[str, str], ComparisonResult],
     *,
     scale: float = _LEAST_SCALE,
     styled: bool = True,
@@ -110,7 +117,7 @@ def difference_map(
     A difference of ``scale`` or more has the strongest colour; maps that stand side by side should have the same.
 
     >>> from recollect.evaluation.significance import Difference
-    >>> found = {("multi-hop", "mrr"): Standing(80, 0.5, Difference(0.04, 0.01, 0.07, p=0.01), adjusted=0.01)}
+    >>> found = {("multi-hop", "mrr"): ComparisonResult(80, 0.5, Difference(0.04, 0.01, 0.07, p=0.01), adjusted=0.01)}
     >>> "▲ +0.040" in difference_map("default", ["multi-hop"], ["mrr"], found)
     True
     """
@@ -118,8 +125,8 @@ def difference_map(
         place: _Cell(
             kind=_kind(standing),
             opacity=_FAINT + (_FULL - _FAINT) * min(1.0, abs(standing.difference.mean) / max(scale, _LEAST_SCALE)),
-            text=f"{mark(standing)} {signed(standing.difference.mean)}",
-            detail=described(standing),
+            text=f"{verdict_mark(standing)} {format_signed(standing.difference.mean)}",
+            detail=describe_difference(standing),
         )
         for place, standing in found.items()
         if standing.difference is not None
@@ -141,7 +148,7 @@ def value_map(
     True
     """
     cells = {
-        place: _Cell(kind="baseline", opacity=_FULL * value, text=fraction(value), detail=fraction(value))
+        place: _Cell(kind="baseline", opacity=_FULL * value, text=format_fraction(value), detail=format_fraction(value))
         for place, value in found.items()
     }
     return _grid(title, rows, columns, cells, styled=styled)
@@ -197,7 +204,7 @@ def sweep_lines(sweep: Sweep, *, styled: bool = True) -> str:
     every = [point for points in lines.values() for point in points]
     across = _axis(sorted({point.x for point in every}), left + 14, right - 14)
     levels = ticks(min(point.low for point in every), max(point.high for point in every))
-    digits = max(len(plain(level).partition(".")[2]) for level in levels)
+    digits = max(len(format_number(level).partition(".")[2]) for level in levels)
 
     def up(value: float) -> float:
         return bottom - (value - levels[0]) / (levels[-1] - levels[0]) * (bottom - top)
@@ -220,9 +227,9 @@ def sweep_lines(sweep: Sweep, *, styled: bool = True) -> str:
     return frame(_LINES_WIDTH, bottom + 44, heading, description, body, styled=styled)
 
 
-def _told(name: str, parameter: str, point: Point) -> str:
-    range_ = f"{fraction(point.low)} to {fraction(point.high)}"
-    return f"{name}, {parameter} {plain(point.x)}: {fraction(point.mean)} ({range_})"
+def _told(name: str, parameter: str, point: SweepPoint) -> str:
+    range_ = f"{format_fraction(point.low)} to {format_fraction(point.high)}"
+    return f"{name}, {parameter} {format_number(point.x)}: {format_fraction(point.mean)} ({range_})"
 
 
 def _axis(values: Sequence[float], left: float, right: float) -> dict[float, float]:
@@ -240,9 +247,9 @@ def _marks_below(across: Mapping[float, float], bottom: float, parameter: str, m
     body, free = [], -math.inf
     for x, place in across.items():
         body.append(f'<path class="axis" d="M{number(place)} {number(bottom)}v4"/>')
-        half = width_of(plain(x)) / 2
+        half = width_of(format_number(x)) / 2
         if place - half >= free:
-            body.append(words(place, bottom + 18, plain(x), "soft", "middle"))
+            body.append(words(place, bottom + 18, format_number(x), "soft", "middle"))
             free = place + half + 6
     return [*body, words(middle, bottom + 36, parameter, "strong", "middle")]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from recollect.evaluation.calibration import ReliabilityBin, Trust
+from recollect.evaluation.calibration import ReliabilityBin, TrustMetrics
 from recollect.evaluation.report.drawing import cut, frame, number, words
 from recollect.evaluation.report.markup import escaped
-from recollect.evaluation.report.wording import fraction, plain
+from recollect.evaluation.report.text import format_fraction, format_number
 
 __all__ = ["reliability_diagram"]
 
@@ -14,25 +14,26 @@ _LEFT, _TOP = 56, 40
 _TICKS = (0, 0.25, 0.5, 0.75, 1)
 
 
-def reliability_diagram(system: str, trust: Trust, *, styled: bool = True) -> str:
+def reliability_diagram(system: str, trust: TrustMetrics, *, styled: bool = True) -> str:
     """Draw the accuracy of each bin over its mean confidence; a calibrated system lies on the diagonal.
 
     The dashed line is the threshold below which the system says that nothing fits.
 
     >>> from recollect.evaluation.significance import Interval
     >>> bins = (ReliabilityBin(10, 0.9, 0.8),)
-    >>> trust = Trust(threshold=0.5, queries=10, unanswerable_queries=0, right_first=0.8, ece=Interval(0.1, 0, 0.3),
-    ...     answered_right_first_below_threshold=0.0, unanswerable_recognised=None, bins=bins)
+    >>> trust = TrustMetrics(threshold=0.5, queries=10, unanswerable_queries=0, right_first=0.8,
+    ...     ece=Interval(0.1, 0, 0.3), answered_right_first_below_threshold=0.0, bins=bins,
+    ...     unanswerable_recognised=None)
     >>> "confidence 0.900: 0.800 of 10 relevant" in reliability_diagram("default", trust)
     True
     """
-    title = f"{system}: reliability, ECE {fraction(trust.ece.mean)}"
+    title = f"{system}: reliability, ECE {format_fraction(trust.ece.mean)}"
     bottom, right = _TOP + _SIDE, _LEFT + _SIDE
     body = [words(8, 20, cut(title, _WIDTH - 16, 14), "head")]
     for tick in _TICKS:
         body.append(f'<path class="grid" d="M{_LEFT} {number(_up(tick))}H{right}"/>')
-        body.append(words(_LEFT - 8, _up(tick) + 4, plain(tick), "soft", "end"))
-        body.append(words(_across(tick), bottom + 18, plain(tick), "soft", "middle"))
+        body.append(words(_LEFT - 8, _up(tick) + 4, format_number(tick), "soft", "end"))
+        body.append(words(_across(tick), bottom + 18, format_number(tick), "soft", "middle"))
     threshold = number(_across(trust.threshold))
     points = " ".join(f"{number(_across(each.confidence))},{number(_up(each.accuracy))}" for each in trust.bins)
     body += [
@@ -54,7 +55,7 @@ def _dot(each: ReliabilityBin) -> str:
 
 
 def _described(each: ReliabilityBin) -> str:
-    return f"confidence {fraction(each.confidence)}: {fraction(each.accuracy)} of {each.count:,} relevant"
+    return f"confidence {format_fraction(each.confidence)}: {format_fraction(each.accuracy)} of {each.count:,} relevant"
 
 
 def _across(value: float) -> float:

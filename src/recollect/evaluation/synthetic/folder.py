@@ -9,7 +9,7 @@ from pathlib import Path
 from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Dataset, Question
 
-__all__ = ["free_folder", "write_questions"]
+__all__ = ["require_new_folder", "write_questions"]
 
 
 def write_questions(dataset: Dataset, folder: str | PathLike[str]) -> Path:
@@ -25,7 +25,7 @@ def write_questions(dataset: Dataset, folder: str | PathLike[str]) -> Path:
     ...     print((write_questions(made, f"{temporary}/questions") / "queries.jsonl").read_text().strip())
     {"_id": "q1", "text": "which tea?", "metadata": {"stratum": "exact", "synthetic": true}}
     """
-    target = free_folder(folder)
+    target = require_new_folder(folder)
     (target / "qrels").mkdir(parents=True, exist_ok=True)
     lines = [
         {
@@ -49,10 +49,10 @@ def write_questions(dataset: Dataset, folder: str | PathLike[str]) -> Path:
     return target
 
 
-def free_folder(folder: str | PathLike[str]) -> Path:
+def require_new_folder(folder: str | PathLike[str]) -> Path:
     """Return the path of a folder if it is new or empty; nothing is ever overwritten.
 
-    >>> free_folder("~/questions").name
+    >>> require_new_folder("~/questions").name
     'questions'
     """
     target = Path(folder).expanduser()

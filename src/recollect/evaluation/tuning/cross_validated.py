@@ -20,12 +20,12 @@ from recollect.errors import ArgumentError
 from recollect.evaluation.significance import paired_difference
 from recollect.evaluation.tuning.ascent import Setting, ascend
 from recollect.evaluation.tuning.folds import folds_of
-from recollect.evaluation.tuning.recommendation import Change, Tuning
+from recollect.evaluation.tuning.recommendation import SettingChange, TuningResult
 from recollect.evaluation.tuning.space import Parameter, search_space
 from recollect.progress import Progress
 from recollect.retrieval import Preset
 
-__all__ = ["FEWEST_QUESTIONS", "Judge", "require_enough", "tune"]
+__all__ = ["FEWEST_QUESTIONS", "Judge", "require_min_questions", "tune"]
 
 Judge: TypeAlias = Callable[[Preset], NDArray[np.float64]]
 """Gives the value of each question under a preset, in the same order every time, as fractions of 1."""
@@ -44,7 +44,7 @@ def tune(
     passes: int = 2,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Tuning:
+) -> TuningResult:
     """Choose constants by coordinate ascent from ``start``, and say by nested cross-validation what that gains.
 
     ``groups`` says which questions belong together and are held out together, such as those to one collection; see
@@ -72,7 +72,7 @@ def tune(
     together = [""] * len(baseline) if groups is None else groups
     if len(together) != len(baseline):
         raise ArgumentError("groups", f"must name one for each of the {len(baseline)} questions, got {len(together)}")
-    require_enough(len(baseline))
+    require_min_questions(len(baseline))
     fold_of = folds_of(together, held, seed=seed)
     rounds = int(fold_of.max()) + 1
     told = _Trials((rounds + 1) * turns * sum(len(parameter.values) for parameter in tried), progress)
@@ -90,7 +90,7 @@ def tune(
         by_fold.append(chosen_on(~outside, f"without fold {fold + 1} of {rounds}"))
         held_out[outside] = known(by_fold[-1])[outside]
     chosen = chosen_on(np.ones(len(baseline), dtype=bool), "on all questions")
-    return Tuning(
+    return TuningResult(
         start=start,
         chosen=known.preset(chosen),
         changes=_changes(tried, known.start, chosen, by_fold),
@@ -102,10 +102,10 @@ def tune(
     )
 
 
-def require_enough(questions: int) -> None:
+def require_min_questions(questions: int) -> None:
     """Raise an error if there are too few questions to tune on.
 
-    >>> require_enough(20)
+    >>> require_min_questions(20)
     """
     if questions < FEWEST_QUESTIONS:
         raise ArgumentError(
@@ -150,9 +150,9 @@ class _Trials:
 
 def _changes(
     space: Sequence[Parameter], start: Setting, chosen: Setting, by_fold: Sequence[Setting]
-) -> tuple[Change, ...]:
+) -> tuple[SettingChange, ...]:
     return tuple(
-        Change(path, before, after, sum(setting[place][at] == after for setting in by_fold))
+        SettingChange(path, before, after, sum(setting[place][at] == after for setting in by_fold))
         for place, parameter in enumerate(space)
         for at, (path, before, after) in enumerate(zip(parameter.paths, start[place], chosen[place], strict=True))
         if before != after

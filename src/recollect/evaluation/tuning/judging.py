@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 
 from recollect.embedders import EmbedderSpec, embedder_from
 from recollect.evaluation.dataset import Dataset, Question
-from recollect.evaluation.embeddings import KeepingEmbedder
+from recollect.evaluation.embeddings import CachingEmbedder
 from recollect.evaluation.lodging import UNDATED, dated
-from recollect.evaluation.measures import cutoff, measured
+from recollect.evaluation.measures import compute_measures, cutoff
 from recollect.evaluation.outcome import Ranking
 from recollect.evaluation.own_memory import Held, held_by
-from recollect.evaluation.running import DEPTH, asked_collections, evaluation_folder
+from recollect.evaluation.running import DEPTH, default_cache_folder, questions_by_collection
 from recollect.memory import Memory
 from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import Preset
+from recollect.retrieval.options import Mode
 from recollect.retrieval.wording import index_warnings
 
-__all__ = ["SearchJudge", "open_judge"]
+__all__ = ["SearchJudge", "open_scorer"]
 
 
 class _Put(NamedTuple):
@@ -43,7 +44,7 @@ class SearchJudge:
     """Gives the value of every question under a preset, by one measure."""
 
     def __init__(
-        self, memory: Memory, questions: Sequence[_Put], measure: str, mode: str, held: Held | None = None
+        self, memory: Memory, questions: Sequence[_Put], measure: str, mode: Mode, held: Held | None = None
     ) -> None:
         """Nothing is searched for yet."""
         self._memory, self._put, self._measure, self._mode, self._held = memory, questions, measure, mode, held
@@ -53,7 +54,7 @@ class SearchJudge:
     def __call__(self, preset: Preset) -> NDArray[np.float64]:
         """Search for every question, and return their values in the dataset's order."""
         rankings = {put.question.id: self._ranking(put, preset) for put in self._put}
-        return measured([put.question for put in self._put], rankings, [self._measure])[self._measure]
+        return compute_measures([put.question for put in self._put], rankings, [self._measure])[self._measure]
 
     def _ranking(self, put: _Put, preset: Preset) -> Ranking:
         asked = parse_question_date(put.question.asked) if put.question.asked else None
@@ -75,11 +76,11 @@ class SearchJudge:
 
 
 @contextmanager
-def open_judge(
+def open_scorer(
     dataset: Dataset,
     *,
     measure: str = "ndcg@10",
-    mode: str = "auto",
+    mode: Mode = "auto",
     embedder: EmbedderSpec = "auto",
     memory: Memory | None = None,
     namespace: str | None = None,
@@ -97,19 +98,19 @@ def open_judge(
     >>> tea = Collection(id="home", notes=(Note(id="n1", content="Green tea."), Note(id="n2", content="Tea towels.")))
     >>> asked = Question(id="q1", text="tea towel", collection="home", relevant={"n2": 1})
     >>> dataset = Dataset(name="tiny", collections={"home": tea}, questions=(asked,))
-    >>> with open_judge(dataset, measure="mrr", embedder=None) as judge:
+    >>> with open_scorer(dataset, measure="mrr", embedder=None) as judge:
     ...     judge(presets()["default"]).tolist()
     [1.0]
     """
-    asked = asked_collections(dataset, memory)
+    asked = questions_by_collection(dataset, memory)
     if memory is not None:
         held = held_by(memory, namespace, dataset.answerable)
         put_here = [_Put(each, namespace, held.latest) for each in dataset.answerable]
         yield SearchJudge(memory, put_here, measure, mode, held)
         return
     model = embedder_from(embedder)
-    folder = evaluation_folder() if cache is None else Path(cache).expanduser()
-    kept = KeepingEmbedder(model, folder, remember_queries=True) if model else None
+    folder = default_cache_folder() if cache is None else Path(cache).expanduser()
+    kept = CachingEmbedder(model, folder, cache_queries=True) if model else None
     total, done = sum(len(collection.notes) for collection, _ in asked), 0
     with (
         TemporaryDirectory(prefix="recollect-") as place,

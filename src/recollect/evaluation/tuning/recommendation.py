@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from recollect.evaluation.report.wording import p_value, signed, span
+from recollect.evaluation.report.text import format_interval, format_p, format_signed
 from recollect.evaluation.significance import SIGNIFICANT, Difference
 from recollect.retrieval import Preset
 
-__all__ = ["Change", "Tuning"]
+__all__ = ["SettingChange", "TuningResult"]
 
 
-class Change(NamedTuple):
+class SettingChange(NamedTuple):
     """A setting that would change.
 
-    >>> Change("fusion.k", 60.0, 5.0, agreeing=4).to_dict()
+    >>> SettingChange("fusion.k", 60.0, 5.0, agreeing=4).to_dict()
     {'setting': 'fusion.k', 'before': 60.0, 'after': 5.0, 'agreeing': 4}
     """
 
@@ -31,13 +31,14 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class TuningResult:
     """Constants chosen on all questions, and what choosing so is worth, measured on questions held out.
 
     >>> from recollect.retrieval import presets
     >>> start = presets()["default"]
-    >>> found = Tuning(start=start, chosen=start, by_fold=(start,) * 5, changes=(Change("fusion.k", 60.0, 5.0, 2),),
-    ...     gain=Difference(0.01, -0.02, 0.04, p=0.5), before=0.5, questions=40, settings=9)
+    >>> found = TuningResult(start=start, chosen=start, by_fold=(start,) * 5,
+    ...     gain=Difference(0.01, -0.02, 0.04, p=0.5), before=0.5, questions=40, settings=9,
+    ...     changes=(SettingChange("fusion.k", 60.0, 5.0, 2),))
     >>> found.recommended, replace(found, gain=Difference(0.08, 0.02, 0.16, p=0.125)).recommended
     (False, False)
     >>> print(found.verdict)
@@ -49,7 +50,7 @@ class Tuning:
     """The start with the constants that are best on all questions; what it gains on these flatters it."""
     by_fold: tuple[Preset, ...]
     """The same for each fold, chosen without the questions held out there."""
-    changes: tuple[Change, ...]
+    changes: tuple[SettingChange, ...]
     """Where the chosen preset differs from the start."""
     gain: Difference
     """Over the start, on held-out questions: each was answered with constants chosen without it."""
@@ -77,8 +78,8 @@ class Tuning:
     def verdict(self) -> str:
         """The outcome in one line for a person."""
         gain = self.gain
-        chance = p_value(gain.p)
-        held_out = f"{signed(gain.mean)} ({span(gain.low, gain.high)}, p {chance})"
+        chance = format_p(gain.p)
+        held_out = f"{format_signed(gain.mean)} ({format_interval(gain.low, gain.high)}, p {chance})"
         if self.recommended:
             return f"significant: held out, it gained {held_out}"
         why = f"held out, it gained {held_out}" if self.changes else "nothing that was tried is better on all questions"

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from recollect.descriptions import IMPORTANCE_USE
+from recollect.model import NOTE_FIELDS
 from recollect.retrieval import presets
+from recollect.retrieval.options import Mode, search_options
 
 __all__ = [
     "AddNoteRequest",
@@ -33,6 +34,7 @@ __all__ = [
 
 MAX_QUERY_LENGTH = 4096
 MAX_TOP_K = 1000
+PRESET_HELP = "The name of a preset; by default the server's."
 
 _LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _NAME = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$"
@@ -46,7 +48,6 @@ UnitInterval = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Count = Annotated[int, Field(ge=0, le=MAX_TOP_K)]
 QueryText = Annotated[str, Field(max_length=MAX_QUERY_LENGTH)]
-Mode = Literal["auto", "hybrid", "bm25", "semantic"]
 
 
 def _check_preset(name: str) -> str:
@@ -57,6 +58,22 @@ def _check_preset(name: str) -> str:
 
 PresetName = Annotated[str, AfterValidator(_check_preset), Field(json_schema_extra={"enum": list(presets())})]
 """The name of a preset; never a path, which would name a file of the server."""
+
+
+def _note_field(name: str, **constraints: Any) -> Any:
+    """Return an optional field of a note in a request, described by the table of note fields."""
+    return Field(default=None, description=NOTE_FIELDS[name].description, **constraints)
+
+
+def _stored(name: str) -> Any:
+    """Return a field of a note in a response."""
+    return Field(description=NOTE_FIELDS[name].description)
+
+
+def _search_option(name: str) -> Any:
+    """Return a search option with the default and description of ``SearchOptions``."""
+    option = search_options()[name]
+    return Field(default=option.default, description=option.help)
 
 
 class RequestModel(BaseModel):
@@ -79,30 +96,26 @@ class NoteLink(RequestModel):
 class NoteChanges(RequestModel):
     """Fields of a note; a field that is missing or null keeps its value, or gets its default."""
 
-    content: str | None = Field(default=None, description="The text.")
-    path: Line | None = Field(default=None, description="A unique path, such as `memory/tea.md`.")
-    title: str | None = Field(default=None, description="The title.")
-    summary: str | None = Field(default=None, description="The text in a sentence.")
-    tags: list[Name] | None = Field(default=None, max_length=1000, description="Tags to filter by.")
-    created_at: Timestamp | None = Field(default=None, description="Creation time in ISO 8601; the default is now.")
-    updated_at: Timestamp | None = Field(default=None, description="Time of the last change; the default is now.")
-    last_accessed_at: Timestamp | None = Field(default=None, description="Time of the last access.")
-    expires_at: Timestamp | None = Field(
-        default=None, description="From when on it is not found any more; `never` removes an expiry."
-    )
-    importance: UnitInterval | None = Field(
-        default=None, description=f"From 0 to 1; the default is 0.5. {IMPORTANCE_USE}"
-    )
-    session: Line | None = Field(default=None, description="The conversation or document that it belongs to.")
-    position: Position | None = Field(default=None, description="Its position in the session, from 0.")
-    links: list[NoteLink] | None = Field(default=None, max_length=1000, description="Links to other notes.")
-    metadata: dict[str, Any] | None = Field(default=None, description="Any other data, as JSON.")
+    content: str | None = _note_field("content")
+    path: Line | None = _note_field("path")
+    title: str | None = _note_field("title")
+    summary: str | None = _note_field("summary")
+    tags: list[Name] | None = _note_field("tags", max_length=1000)
+    created_at: Timestamp | None = _note_field("created_at")
+    updated_at: Timestamp | None = _note_field("updated_at")
+    last_accessed_at: Timestamp | None = _note_field("last_accessed_at")
+    expires_at: Timestamp | None = _note_field("expires_at")
+    importance: UnitInterval | None = _note_field("importance")
+    session: Line | None = _note_field("session")
+    position: Position | None = _note_field("position")
+    links: list[NoteLink] | None = _note_field("links", max_length=1000)
+    metadata: dict[str, Any] | None = _note_field("metadata")
 
 
 class NewNote(NoteChanges):
     """A note to store. If a note has this `id` or `path`, it is updated; fields that are missing keep their values."""
 
-    id: Line | None = Field(default=None, description="The id; generated if missing.")
+    id: Line | None = _note_field("id")
 
 
 class AddNoteRequest(NewNote):
@@ -139,25 +152,30 @@ class IngestRequest(RequestModel):
     prefix: Line = Field(default="", description="A prefix for the paths of their notes.")
 
 
-class NoteResponse(ResponseModel):
-    """A stored note."""
+class NoteFields(ResponseModel):
+    """The fields of a note that a hit has, too; texts without a value are empty."""
 
-    id: str = Field(description="The id.")
-    path: str = Field(description="The path; empty if it has none.")
-    title: str = Field(description="The title.")
-    summary: str = Field(description="The summary.")
-    tags: list[str] = Field(description="The tags.")
-    content: str = Field(description="The text.")
-    created_at: str | None = Field(description="Creation time, in UTC.")
-    updated_at: str | None = Field(description="Time of the last change.")
-    last_accessed_at: str | None = Field(description="Time of the last access.")
-    expires_at: str | None = Field(description="From when on it is not found any more; null if it does not expire.")
-    importance: float = Field(description="From 0 to 1.")
-    session: str = Field(description="The session; empty if it has none.")
-    position: int | None = Field(description="Its position in the session.")
-    links: list[NoteLink] = Field(description="Links to other notes.")
-    metadata: dict[str, Any] = Field(description="Any other data.")
-    namespace: str = Field(description="The namespace.")
+    id: str = _stored("id")
+    path: str = _stored("path")
+    title: str = _stored("title")
+    summary: str = _stored("summary")
+    tags: list[str] = _stored("tags")
+    content: str = _stored("content")
+    created_at: str | None = _stored("created_at")
+    importance: float = _stored("importance")
+    session: str = _stored("session")
+    position: int | None = _stored("position")
+    metadata: dict[str, Any] = _stored("metadata")
+
+
+class NoteResponse(NoteFields):
+    """A stored note; texts without a value are empty."""
+
+    updated_at: str | None = _stored("updated_at")
+    last_accessed_at: str | None = _stored("last_accessed_at")
+    expires_at: str | None = _stored("expires_at")
+    links: list[NoteLink] = _stored("links")
+    namespace: str = _stored("namespace")
 
 
 class NoteList(ResponseModel):
@@ -201,7 +219,7 @@ class NeighbourList(ResponseModel):
 
 
 class FileCounts(ResponseModel):
-    """Numbers of ingested texts."""
+    """Counts of texts."""
 
     read: int = Field(description="Texts whose notes were written.")
     unchanged: int = Field(description="Texts that did not change.")
@@ -210,7 +228,7 @@ class FileCounts(ResponseModel):
 
 
 class NoteCounts(ResponseModel):
-    """Numbers of notes."""
+    """Counts of notes."""
 
     added: int = Field(description="New notes.")
     updated: int = Field(description="Changed notes.")
@@ -257,36 +275,24 @@ class SearchParameters(RequestModel):
     """Parameters of every search."""
 
     query: QueryText = Field(description="The query, at most 4,096 characters.")
-    top_k: Count = Field(default=10, description="The number of hits.")
-    mode: Mode = Field(default="auto", description="Lexical (`bm25`), vector (`semantic`), or both.")
-    candidate_k: Count | None = Field(
-        default=None, description="The number of notes that each leg retrieves; the default is the preset's."
-    )
-    rerank: bool = Field(default=True, description="Whether to rerank the best hits, if the server has a reranker.")
-    rerank_top_n: Count = Field(default=20, description="The number of hits to rerank.")
-    skip_retry_ladder: bool = Field(
-        default=False, description="Do not retry with other terms if lexical search finds nothing."
-    )
-    question_date: Timestamp | None = Field(
-        default=None,
-        description="The date of the question, which `two weeks ago` counts from. Text that is not a date is an error; "
-        "an empty text counts as missing.",
-    )
-    now: Timestamp | None = Field(default=None, description="The time that recency counts from; the default is now.")
-    filters: SearchFilters | None = Field(default=None, description="Conditions for hits.")
-    min_confidence: UnitInterval | None = Field(default=None, description="Drop hits with less confidence.")
-    answer_threshold: UnitInterval | None = Field(
-        default=None,
-        description="The lowest confidence at which the best hit counts as an answer (`has_answer`), from 0 to 1; the "
-        "default is the preset's. It drops no hits.",
-    )
+    top_k: Count = _search_option("top_k")
+    mode: Mode = _search_option("mode")
+    candidate_k: Count | None = _search_option("candidate_k")
+    rerank: bool = _search_option("rerank")
+    rerank_top_n: Count = _search_option("rerank_top_n")
+    skip_retry_ladder: bool = _search_option("skip_retry_ladder")
+    question_date: Timestamp | None = _search_option("question_date")
+    now: Timestamp | None = _search_option("now")
+    filters: SearchFilters | None = _search_option("filters")
+    min_confidence: UnitInterval | None = _search_option("min_confidence")
+    answer_threshold: UnitInterval | None = _search_option("answer_threshold")
     trace: bool = Field(default=False, description="Whether the response has the trace and the explanation data.")
 
 
 class SearchRequest(SearchParameters):
     """A search."""
 
-    preset: PresetName | None = Field(default=None, description="The preset; the default is the server's.")
+    preset: PresetName | None = Field(default=None, description=PRESET_HELP)
 
 
 class CompareRequest(SearchParameters):
@@ -319,23 +325,12 @@ class Step(ResponseModel):
     rank_after: int | None = Field(description="The rank after.")
 
 
-class Hit(ResponseModel):
+class Hit(NoteFields):
     """A note that was found, and how it got its rank."""
 
     rank: int = Field(description="The rank, from 1.")
-    id: str = Field(description="The note's id.")
-    path: str = Field(description="Its path; empty if it has none.")
-    title: str = Field(description="Its title.")
-    summary: str = Field(description="Its summary.")
     snippet: str = Field(description="The part of the text that matches the query best.")
     highlights: list[list[int]] = Field(description="Spans of the snippet that match: start and end.")
-    content: str = Field(description="The whole text.")
-    created_at: str | None = Field(description="Creation time.")
-    importance: float = Field(description="From 0 to 1.")
-    session: str = Field(description="Its session; empty if it has none.")
-    position: int | None = Field(description="Its position in the session.")
-    tags: list[str] = Field(description="Its tags.")
-    metadata: dict[str, Any] = Field(description="Its metadata.")
     score: float = Field(description="What hits are sorted by; only comparable within one search.")
     relevance: float | None = Field(description="The fused score as a share of the highest possible one, from 0 to 1.")
     confidence: float | None = Field(description="The probability, from 0 to 1, that the note answers the query.")

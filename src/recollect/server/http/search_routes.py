@@ -9,14 +9,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from recollect.retrieval import SearchResult, presets
+from recollect.retrieval.options import Mode, search_options
 from recollect.server.http.request_log import SearchTimes
 from recollect.server.http.routing import READ, StrictRoute, json_response, to_json
 from recollect.server.http.schemas import (
+    PRESET_HELP,
     CompareRequest,
     CompareResponse,
     Count,
     ExplainResponse,
-    Mode,
     PresetList,
     PresetName,
     QueryText,
@@ -30,7 +31,7 @@ __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["Search"])
 
-_DEFAULTS = {name: field.default for name, field in SearchRequest.model_fields.items()}
+_OPTIONS = search_options()
 
 Results = dict[str, SearchResult]
 """Results by preset; under the empty name, the result of the only one."""
@@ -48,9 +49,9 @@ async def search_by_url(
     service: CurrentService,
     request: Request,
     q: Annotated[QueryText, Query(description="The query.")],
-    top_k: Annotated[Count, Query(description="The number of hits.")] = _DEFAULTS["top_k"],
-    mode: Annotated[Mode, Query(description="Lexical (`bm25`), vector (`semantic`), or both.")] = _DEFAULTS["mode"],
-    preset: Annotated[PresetName | None, Query(description="The preset; the default is the server's.")] = None,
+    top_k: Annotated[Count, Query(description=_OPTIONS["top_k"].help)] = _OPTIONS["top_k"].default,
+    mode: Annotated[Mode, Query(description=_OPTIONS["mode"].help)] = _OPTIONS["mode"].default,
+    preset: Annotated[PresetName | None, Query(description=PRESET_HELP)] = None,
 ) -> Response:
     """Search with a query in the URL.
 

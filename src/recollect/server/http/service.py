@@ -54,6 +54,11 @@ class BoundedThreadPool:
         self.active = 0
         """How many tasks are running or queued."""
 
+    @classmethod
+    def of(cls, name: str, threads: int, settings: Settings) -> BoundedThreadPool:
+        """Create a pool with the queue length and timeout of ``settings``."""
+        return cls(name, threads=threads, max_queued=settings.max_queued, timeout=settings.timeout)
+
     async def run(self, task: Callable[[], T]) -> T:
         """Run ``task`` in a thread; raise a problem if the queue is full or the task takes too long."""
         with self._lock:
@@ -141,9 +146,8 @@ class Service:
         cls, memory: Memory, settings: Settings, ring: KeyRing | None, observers: Sequence[RequestObserver]
     ) -> Service:
         """Create thread pools and metrics by the settings."""
-        limits = {"max_queued": settings.max_queued, "timeout": settings.timeout}
-        readers = BoundedThreadPool("readers", threads=settings.read_threads, **limits)
-        writers = BoundedThreadPool("writers", threads=settings.write_threads, **limits)
+        readers = BoundedThreadPool.of("readers", settings.read_threads, settings)
+        writers = BoundedThreadPool.of("writers", settings.write_threads, settings)
         metrics = Metrics(readers=lambda: readers.active, writers=lambda: writers.active)
         readiness = Readiness(memory, ring)
         return cls(memory, settings, readers, writers, readiness, metrics, (metrics.record_request, *observers))

@@ -46,8 +46,8 @@ class Metrics:
         self._searches = Counter("recollect_searches", "Searches.", registry=self._registry)
         self._parts = Counter(
             "recollect_search_seconds",
-            "Search time by part: legs (the slower of lexical and vector), context, graph, ranking, rerank, other (rest "
-            "of the search), server (HTTP and JSON), queued (waiting for a thread).",
+            "Search time by part: legs (the slower of lexical and vector), context, graph, ranking, rerank, other "
+            "(rest of the search), server (HTTP and JSON), queued (waiting for a thread).",
             ("part",),
             registry=self._registry,
         )

@@ -62,9 +62,7 @@ class McpApp:
     async def lifespan(self) -> AsyncIterator[None]:
         """Serve until the block ends; it can be entered again afterwards."""
         settings = self._settings
-        pool = BoundedThreadPool(
-            "mcp", threads=settings.read_threads, max_queued=settings.max_queued, timeout=settings.timeout
-        )
+        pool = BoundedThreadPool.of("mcp", settings.read_threads, settings)
 
         async def run_in_thread(task: Callable[[], T], /) -> T:
             try:

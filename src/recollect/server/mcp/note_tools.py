@@ -6,53 +6,49 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from recollect.descriptions import IMPORTANCE_USE
 from recollect.errors import ArgumentError
-from recollect.model import Note
+from recollect.model import NOTE_FIELDS, Note
 from recollect.server.auth import Right
-from recollect.server.mcp.tools import JsonObject, RequestModel, StringList, Tool, ToolCall
+from recollect.server.mcp.tools import FilterRequest, JsonObject, RequestModel, StringList, Tool, ToolCall
 
 __all__ = ["FORGET", "LINK", "LIST", "REMEMBER", "STATS", "UPDATE", "NoteSummary", "summarise"]
 
 LISTED_TEXT_LENGTH = 300
 """How many characters of a note's text a listing shows."""
 
-Importance = Annotated[float, Field(ge=0, le=1)]
+
+def _note_field(name: str) -> Any:
+    """Return an optional field of a note, described by the table of note fields."""
+    return Field(default=None, description=NOTE_FIELDS[name].description)
 
 
-class RememberRequest(RequestModel):
+class NoteArguments(RequestModel):
+    """Fields of a note that ``remember`` and ``update`` both take."""
+
+    path: str | None = _note_field("path")
+    title: str | None = _note_field("title")
+    summary: str | None = _note_field("summary")
+    tags: StringList | None = _note_field("tags")
+    importance: Annotated[float, Field(ge=0, le=1)] | None = _note_field("importance")
+    metadata: JsonObject | None = _note_field("metadata")
+    expires_at: str | None = _note_field("expires_at")
+
+
+class RememberRequest(NoteArguments):
     """Arguments of ``remember``."""
 
     content: str = Field(description="What to remember, in full sentences that still make sense in a year.")
-    path: str | None = Field(
-        default=None, description="A unique name of your choice, such as 'people/ines.md', to address the note by."
-    )
-    title: str | None = Field(default=None, description="A short title; its words weigh much in searches.")
-    summary: str | None = Field(default=None, description="A long text in one sentence.")
-    tags: StringList | None = Field(default=None, description="Tags to filter by.")
-    importance: Importance | None = Field(default=None, description=f"From 0 to 1; default 0.5. {IMPORTANCE_USE}")
-    created_at: str | None = Field(default=None, description="When it became true, in ISO 8601; default now.")
-    session: str | None = Field(default=None, description="The conversation or document that it belongs to.")
-    position: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="Its position in the session, from 0."
-    )
-    metadata: JsonObject | None = Field(default=None, description="Any other data, as a JSON object.")
-    expires_at: str | None = Field(default=None, description="When to forget it, in ISO 8601; default never.")
+    created_at: str | None = _note_field("created_at")
+    session: str | None = _note_field("session")
+    position: Annotated[int, Field(ge=0)] | None = _note_field("position")
     supersedes: str | None = Field(default=None, description="Id or path of an older note that this one replaces.")
 
 
-class UpdateRequest(RequestModel):
-    """Arguments of ``update``."""
+class UpdateRequest(NoteArguments):
+    """Arguments of ``update``; lists and objects replace the old ones as a whole."""
 
     key: str = Field(description="The note's id or path.")
-    content: str | None = Field(default=None, description="The new text, as a whole.")
-    path: str | None = Field(default=None, description="The new path.")
-    title: str | None = Field(default=None, description="The new title.")
-    summary: str | None = Field(default=None, description="The new summary.")
-    tags: StringList | None = Field(default=None, description="The new tags, all of them.")
-    importance: Importance | None = Field(default=None, description=f"From 0 to 1. {IMPORTANCE_USE}")
-    metadata: JsonObject | None = Field(default=None, description="The new metadata, as a whole.")
-    expires_at: str | None = Field(default=None, description="When to forget it, in ISO 8601; 'never' removes it.")
+    content: str | None = _note_field("content")
 
 
 class ForgetRequest(RequestModel):
@@ -71,17 +67,12 @@ class LinkRequest(RequestModel):
     )
 
 
-class ListRequest(RequestModel):
+class ListRequest(FilterRequest):
     """Arguments of ``list``."""
 
     keys: Annotated[StringList, Field(max_length=50)] | None = Field(
         default=None, description="Ids or paths: return these notes as a whole, instead of a listing."
     )
-    path_prefix: str | None = Field(
-        default=None, description="Only notes whose path begins with it, such as 'projects/'."
-    )
-    tags: StringList | None = Field(default=None, description="Only notes with all of these tags.")
-    session: str | None = Field(default=None, description="Only notes of this conversation or document.")
     limit: Annotated[int, Field(ge=1, le=200)] = Field(default=20, description="The maximum number of notes.")
     cursor: str | None = Field(default=None, description="The next_cursor of the page before.")
 
@@ -251,8 +242,8 @@ FORGET = Tool(
     name="forget",
     title="Delete notes",
     description=(
-        "Delete notes by id or path, permanently. Call it only when the user asks for it, and recall first to make sure "
-        "of the ids. Returns how many were deleted, and which keys have no note."
+        "Delete notes by id or path, permanently. Call it only when the user asks for it, and recall first to check "
+        "the ids. Returns how many were deleted, and which keys have no note."
     ),
     right=Right.WRITE,
     request=ForgetRequest,

@@ -14,7 +14,7 @@ from recollect.retrieval import SearchResult
 from recollect.retrieval.snippets import snippet
 from recollect.retrieval.wording import no_answer_in_words
 from recollect.server.auth import Right
-from recollect.server.mcp.tools import RequestModel, StringList, Tool, ToolCall
+from recollect.server.mcp.tools import FilterRequest, Tool, ToolCall
 
 __all__ = ["EXPLAIN", "RECALL"]
 
@@ -25,18 +25,13 @@ MAX_METADATA_LENGTH = 1000
 """Up to how many characters of JSON a hit has its note's metadata."""
 
 
-class SearchRequest(RequestModel):
+class SearchRequest(FilterRequest):
     """Arguments of ``recall`` and ``explain``."""
 
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_LENGTH)] = Field(
         description="A question or key words, in the user's own terms. Quotes, AND, OR and NOT work."
     )
     top_k: Annotated[int, Field(ge=1, le=50)] = Field(default=5, description="The maximum number of notes.")
-    tags: StringList | None = Field(default=None, description="Only notes with all of these tags.")
-    path_prefix: str | None = Field(
-        default=None, description="Only notes whose path begins with it, such as 'projects/'."
-    )
-    session: str | None = Field(default=None, description="Only notes of this conversation or document.")
     created_after: str | None = Field(default=None, description="Only notes from this ISO 8601 date or time on.")
     created_before: str | None = Field(
         default=None,

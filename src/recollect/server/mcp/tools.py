@@ -15,7 +15,7 @@ from recollect.memory import Memory
 from recollect.server.auth import Caller, Right
 from recollect.server.cursors import Cursors
 
-__all__ = ["JsonObject", "RequestModel", "StringList", "Tool", "ToolCall"]
+__all__ = ["FilterRequest", "JsonObject", "RequestModel", "StringList", "Tool", "ToolCall"]
 
 
 def _parse_list(value: Any) -> Any:
@@ -60,6 +60,16 @@ class RequestModel(BaseModel):
             for name in type(self).model_fields
             if name not in ("namespace", *excluded) and getattr(self, name) is not None
         }
+
+
+class FilterRequest(RequestModel):
+    """Arguments of a tool that filters notes."""
+
+    tags: StringList | None = Field(default=None, description="Only notes with all of these tags.")
+    path_prefix: str | None = Field(
+        default=None, description="Only notes whose path begins with it, such as 'projects/'."
+    )
+    session: str | None = Field(default=None, description="Only notes of this conversation or document.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,16 @@ from psycopg.rows import TupleRow
 from recollect.errors import ArgumentError
 from recollect.model import embedding_text
 from recollect.stores.base import Model, Pending, digest
-from recollect.stores.batches import NewVector
+from recollect.stores.batches import NewVector, StoredText
 from recollect.stores.postgres.adapters import Numbers
 from recollect.stores.postgres.tables import columns
+from recollect.stores.postgres.text import mark
 from recollect.stores.units import unit_rows
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["GIVEN", "activate", "active_model", "embed", "pending", "write_vectors"]
+__all__ = ["GIVEN", "activate", "active_model", "embed", "pending", "stored_texts", "write_vectors"]
 
 GIVEN = "given"
 """The name of the model whose vectors came from the caller, without a name."""
@@ -84,6 +85,20 @@ def write_vectors(connection: Connection[TupleRow], model: Model | None, vectors
     )
     near = model.dimension if model.dimension <= WIDEST else None
     connection.execute(_WRITE, [key, near, Numbers.of(rows if near else rows[:0]), near, near, *columns(given, 5)])
+
+
+def stored_texts(
+    connection: Connection[TupleRow], model: Model, namespace: int, ids: Sequence[str], paths: Sequence[str]
+) -> list[StoredText]:
+    """Return the texts of the notes with one of these ids or paths, and whether they have a vector of ``model``."""
+    rows = connection.execute(
+        "SELECT id, path, title, summary, content, EXISTS ("
+        "SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "
+        "WHERE v.note = n.key AND (m.name, m.dimension, m.precision) = (%s, %s, %s)) "
+        "FROM living AS n WHERE namespace = %s AND (id_mark = ANY (%b) OR path_mark = ANY (%b))",
+        [*model, namespace, [mark(name) for name in ids], [mark(name) for name in paths]],
+    )
+    return [StoredText(*row) for row in rows]
 
 
 def pending(connection: Connection[TupleRow], model: Model, limit: int, after: Any) -> list[Pending]:

@@ -17,7 +17,7 @@ from recollect.stores.postgres.embedding import active_model
 from recollect.stores.postgres.score_cache import ScoreCache
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.revisions import Kept
-from recollect.stores.suggestions import similar_words, unknown_words
+from recollect.stores.spelling import similar_words, unknown_words
 from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:

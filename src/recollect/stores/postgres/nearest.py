@@ -15,7 +15,7 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters, Note
-from recollect.model.splitting import embedding_text
+from recollect.model.chunks import embedding_text
 from recollect.query import Query
 from recollect.stores.base import Model, digest
 from recollect.stores.postgres.embedding import WIDEST

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.base import Shelf
+from recollect.stores.base import DocumentRecord
 from recollect.stores.postgres.tables import columns
 from recollect.stores.postgres.text import mark
 
@@ -20,10 +20,12 @@ Place = tuple[int, str, str]
 """What a document is known by: the key of its namespace, its root and its name."""
 
 
-def shelves_behind(connection: Connection[TupleRow], place: int, limit: int, namespace: int | None) -> dict[int, Shelf]:
+def shelves_behind(
+    connection: Connection[TupleRow], place: int, limit: int, namespace: int | None
+) -> dict[int, DocumentRecord]:
     """Return the next documents behind a row, of one namespace or of all, by their rows."""
     rows = connection.execute(_SHELVES, {"place": place, "home": namespace, "limit": limit})
-    return {key: Shelf._make((*told, tuple(notes))) for key, *told, notes in rows}
+    return {key: DocumentRecord._make((*told, tuple(notes))) for key, *told, notes in rows}
 
 
 def write_documents(connection: Connection[TupleRow], documents: Mapping[Place, str]) -> dict[Place, int]:
@@ -33,14 +35,18 @@ def write_documents(connection: Connection[TupleRow], documents: Mapping[Place, 
     return {(namespace, root, name): key for key, namespace, root, name in written}
 
 
-def write_shelves(connection: Connection[TupleRow], namespaces: Mapping[str, int], shelves: Sequence[Shelf]) -> None:
+def write_shelves(
+    connection: Connection[TupleRow], namespaces: Mapping[str, int], records: Sequence[DocumentRecord]
+) -> None:
     """Let documents have these notes and no others."""
-    places = [(namespaces[shelf.namespace], shelf.root, shelf.name) for shelf in shelves]
-    keys = write_documents(connection, {place: shelf.fingerprint for place, shelf in zip(places, shelves, strict=True)})
+    places = [(namespaces[record.namespace], record.root, record.name) for record in records]
+    keys = write_documents(
+        connection, {place: record.fingerprint for place, record in zip(places, records, strict=True)}
+    )
     owners: dict[tuple[int, str], Place | None] = {}
-    for place, shelf in zip(places, shelves, strict=True):
+    for place, record in zip(places, records, strict=True):
         owners |= {note: None for note, owner in owners.items() if owner == place}
-        owners |= {(place[0], note): place for note in shelf.notes}
+        owners |= {(place[0], note): place for note in record.notes}
     connection.execute("UPDATE notes SET document = NULL WHERE document = ANY (%s)", [list(keys.values())])
     rows = [(namespace, mark(note), owner and keys[owner]) for (namespace, note), owner in owners.items()]
     connection.execute(_SHELVE, columns(rows, 3))

@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, Filters, Link, Note, Written
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Filters, Link, Note
 from recollect.stores.backups import appearing
-from recollect.stores.base import Finding, Model, Neighbour, Page, Pending, Shelf, StoreStats
-from recollect.stores.batches import Batch
+from recollect.stores.base import (
+    DocumentRecord,
+    DocumentWriteResult,
+    Finding,
+    Model,
+    Neighbour,
+    Page,
+    Pending,
+    StoreStats,
+    WriteResult,
+)
+from recollect.stores.batches import Batch, StoredText, texts_to_embed
 from recollect.stores.copying import copy_store
 from recollect.stores.postgres import (
     checking,
@@ -114,6 +124,20 @@ class PostgresStore(PostgresIndex):
         """Whether the store was opened for reading alone."""
         return self._connections.read_only
 
+    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
+        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
+
+        def read(namespace: str, ids: Sequence[str], paths: Sequence[str]) -> list[StoredText]:
+            def work(at: Transaction) -> list[StoredText]:
+                namespace_id = at.namespaces.get(namespace)
+                if namespace_id is None:
+                    return []
+                return embedding.stored_texts(at.connection, model, namespace_id, ids, paths)
+
+            return self._connections.read(work, namespace=namespace)
+
+        return texts_to_embed(drafts, read)
+
     def write(
         self,
         drafts: Sequence[Draft],
@@ -121,15 +145,16 @@ class PostgresStore(PostgresIndex):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         create: bool = True,
-    ) -> list[Note]:
-        """Store what the drafts say and return the notes as they are now."""
+    ) -> WriteResult:
+        """Write the drafts in one transaction and return the notes as they are now."""
         homes = {draft.get("namespace", DEFAULT_NAMESPACE) for draft in drafts}
         with self._writing(homes, create=True) as at:
             batch = Batch(BatchTables(at, len(drafts)), create=create)
             batch.add(drafts)
-            left = write_plan(at.connection, batch.plan(model, vectors or {}), self._remembered)
+            plan = batch.plan(model, vectors or {})
+            left = write_plan(at.connection, plan, self._remembered)
         self._remembered.keep(left)
-        return batch.notes()
+        return WriteResult(batch.notes(), plan.pending)
 
     def write_documents(
         self,
@@ -139,16 +164,17 @@ class PostgresStore(PostgresIndex):
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> DocumentWriteResult:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing([namespace], create=True) as at:
             tables = BatchTables(at, sum(len(document.drafts) for document in documents))
             tables.write_documents(at.namespaces[namespace], documents)
             batch = Batch(tables, adopt=adopt)
-            written = batch.add_documents(documents, namespace)
-            left = write_plan(at.connection, batch.plan(model, vectors or {}), self._remembered)
+            counts = batch.add_documents(documents, namespace)
+            plan = batch.plan(model, vectors or {})
+            left = write_plan(at.connection, plan, self._remembered)
         self._remembered.keep(left)
-        return written
+        return DocumentWriteResult(counts, plan.pending)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""
@@ -292,23 +318,23 @@ class PostgresStore(PostgresIndex):
             at.connection.execute("DELETE FROM documents WHERE key = ANY (%s)", [documents])
         return len(rows)
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents, in the order in which they came."""
         last = 0
         while found := self._connections.read(partial(self._shelves, last, namespace), namespace=namespace):
             yield from found.values()
             last = max(found)
 
-    def _shelves(self, last: int, namespace: str | None, at: Transaction) -> dict[int, Shelf]:
+    def _shelves(self, last: int, namespace: str | None, at: Transaction) -> dict[int, DocumentRecord]:
         if namespace is not None and namespace not in at.namespaces:
             return {}
         home = None if namespace is None else at.namespaces[namespace]
         return shelving.shelves_behind(at.connection, last, shelving.SHELVES_AT_ONCE, home)
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes."""
-        with self._writing({shelf.namespace for shelf in shelves}, create=True) as at:
-            shelving.write_shelves(at.connection, at.namespaces, shelves)
+        with self._writing({record.namespace for record in records}, create=True) as at:
+            shelving.write_shelves(at.connection, at.namespaces, records)
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""

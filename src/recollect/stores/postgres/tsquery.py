@@ -1,7 +1,6 @@
 """The query tree as a ``tsquery``: every word quoted, behind its namespace, and read by FTS5's tokenizer.
 
-It finds the notes that :func:`recollect.query.render_fts5` finds in SQLite, with one exception: of a prefix, only the
-first thousand bytes count.
+It matches the notes that FTS5 matches in SQLite, with one exception: of a prefix, only the first thousand bytes count.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from psycopg.rows import TupleRow
 
 from recollect.query import parse
 from recollect.query.expressions import Expression, Match, expression
-from recollect.stores import suggestions, tokens
+from recollect.stores import tokens
 from recollect.stores.postgres.postings import Postings
 from recollect.stores.postgres.scoring import matching_notes
-from recollect.stores.suggestions import LETTERS_LOOKED_AT, LONGEST, NOTES_LOOKED_AT, Vocabulary
+from recollect.stores.spelling import MAX_LENGTH, SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
 
 __all__ = ["WordIndex", "index_vocabulary"]
 
@@ -23,7 +23,7 @@ _KEYS_ASKED_FOR = 1024
 
 def index_vocabulary(connection: Connection[TupleRow], namespace: int, _: Vocabulary | None) -> Vocabulary:
     """Return the stems of a namespace that the connection's transaction sees; what was known before is of no help."""
-    return suggestions.vocabulary(connection.execute(_STEMS, [namespace, LONGEST]).fetchall())
+    return build_vocabulary(connection.execute(_STEMS, [namespace, MAX_LENGTH]).fetchall())
 
 
 _STEMS = """
@@ -39,13 +39,13 @@ class WordIndex:
         self._connection = connection
         self._namespace = namespace
 
-    def holds(self, plain: str) -> bool:
+    def has_word(self, word: str) -> bool:
         """Return whether a note holds a word, given as the index reads it."""
-        return self._matches(Match("term", plain))
+        return self._matches(Match("term", word))
 
-    def finds(self, word: str) -> bool:
+    def has_match(self, text: str) -> bool:
         """Return whether a search for the word finds a note."""
-        node = expression(parse(word))
+        node = expression(parse(text))
         return node is not None and self._matches(node)
 
     def _matches(self, node: Expression) -> bool:
@@ -62,12 +62,12 @@ class WordIndex:
 
     def _texts(self, stem: str) -> Iterator[str]:
         """Yield the fields in which the first notes hold a stem, as far as they are looked at."""
-        blocks = self._connection.execute(_FIRST, [self._namespace, stem, NOTES_LOOKED_AT], binary=True).fetchall()
-        notes = Postings.of_blocks(blocks).notes[:NOTES_LOOKED_AT].tolist()
+        blocks = self._connection.execute(_FIRST, [self._namespace, stem, SPELLING_NOTES], binary=True).fetchall()
+        notes = Postings.of_blocks(blocks).notes[:SPELLING_NOTES].tolist()
         fields = (field for row in self._connection.execute(_FIELDS, [notes]) for field in row if field)
         holding = (text for text in map(tokens.indexed, fields) if stem in tokens.stems_of(text))
-        for text in islice(holding, NOTES_LOOKED_AT):
-            yield text[:LETTERS_LOOKED_AT]
+        for text in islice(holding, SPELLING_NOTES):
+            yield text[:SPELLING_CHARACTERS]
 
 
 _LIVING = "SELECT 1 FROM living WHERE key = ANY (%s::bigint[]) LIMIT 1"

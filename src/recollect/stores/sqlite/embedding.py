@@ -13,6 +13,7 @@ import numpy as np
 from recollect.errors import ArgumentError
 from recollect.model import Note, embedding_text
 from recollect.stores.base import Model, Pending, digest
+from recollect.stores.batches import StoredText
 from recollect.stores.units import rows_of, unit_rows
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "embed",
     "model_key",
     "pending",
+    "stored_texts",
     "vectors_of",
     "write_vectors",
 ]
@@ -112,6 +114,25 @@ def _vector_of(note: Note, model: Model, mark: bytes, vector: bytes) -> Vector |
         return None
     rows = rows_of(vector, model).astype(np.float32)
     return rows[0] if len(rows) == 1 else rows
+
+
+def stored_texts(
+    connection: apsw.Connection, model: Model, namespace: str, ids: Sequence[str], paths: Sequence[str]
+) -> list[StoredText]:
+    """Return the texts of the notes with one of these ids or paths, and whether they have a vector of ``model``."""
+    # One statement for each column: a UNION of both walks over the whole namespace.
+    stored: dict[str, StoredText] = {}
+    for column, names in (("id", ids), ("path", paths)):
+        rows = connection.execute(
+            "SELECT id, path, title, summary, content, EXISTS ("  # noqa: S608 (names of our own)
+            "SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "
+            "WHERE v.note = notes.key AND (m.name, m.dimension, m.precision) = (?, ?, ?)) "
+            "FROM notes WHERE namespace = (SELECT key FROM namespaces WHERE name = ?) "
+            f"AND {column} IN (SELECT value FROM json_each(?))",
+            (*model, namespace, json.dumps(names)),
+        )
+        stored.update((row[0], StoredText(*row)) for row in rows)
+    return list(stored.values())
 
 
 def pending(connection: apsw.Connection, model: Model, limit: int, after: Any) -> list[Pending]:

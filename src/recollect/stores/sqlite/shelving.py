@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import apsw
 
 from recollect.model import Document
-from recollect.stores.base import Shelf
+from recollect.stores.base import DocumentRecord
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.writing import Transaction
 
@@ -18,7 +18,9 @@ SHELVES_AT_ONCE = 256
 """How many documents a walk reads at a time."""
 
 
-def shelves_behind(connection: apsw.Connection, place: int, limit: int, namespace: str | None) -> dict[int, Shelf]:
+def shelves_behind(
+    connection: apsw.Connection, place: int, limit: int, namespace: str | None
+) -> dict[int, DocumentRecord]:
     """Return the next documents behind a row, of one namespace or of all, by their rows."""
     rows = fetch(
         connection,
@@ -33,17 +35,17 @@ def shelves_behind(connection: apsw.Connection, place: int, limit: int, namespac
         (json.dumps([key for key, *_ in rows]),),
     ):
         notes.setdefault(document, []).append(note)
-    return {key: Shelf._make((*told, tuple(notes.get(key, ())))) for key, *told in rows}
+    return {key: DocumentRecord._make((*told, tuple(notes.get(key, ())))) for key, *told in rows}
 
 
-def write_shelves(connection: apsw.Connection, shelves: Sequence[Shelf]) -> None:
+def write_shelves(connection: apsw.Connection, records: Sequence[DocumentRecord]) -> None:
     """Let documents have these notes and no others."""
     tables = Transaction(connection)
-    for shelf in shelves:
-        home = tables.namespace(shelf.namespace)
-        document = tables.document(home, Document(shelf.root, shelf.name, shelf.fingerprint, ()))
+    for record in records:
+        home = tables.namespace(record.namespace)
+        document = tables.document(home, Document(record.root, record.name, record.fingerprint, ()))
         connection.execute("UPDATE notes SET document = NULL WHERE document = ?", (document,))
         connection.execute(
             "UPDATE notes SET document = ? WHERE namespace = ? AND id IN (SELECT value FROM json_each(?))",
-            (document, home, json.dumps(shelf.notes)),
+            (document, home, json.dumps(record.notes)),
         )

@@ -13,16 +13,29 @@ import apsw
 
 from recollect import clock
 from recollect.errors import NoteNotFoundError
-from recollect.model import Candidate, Document, Draft, Filters, Link, Note, Written
-from recollect.query import Query, render_fts5, render_fts5_exclusion
+from recollect.model import Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
+from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.backups import appearing
-from recollect.stores.base import Edge, Finding, Model, ModelChangedError, Neighbour, Page, Pending, Shelf, StoreStats
-from recollect.stores.batches import Batch
+from recollect.stores.base import (
+    DocumentRecord,
+    DocumentWriteResult,
+    Edge,
+    Finding,
+    Model,
+    ModelChangedError,
+    Neighbour,
+    Page,
+    Pending,
+    StoreStats,
+    WriteResult,
+)
+from recollect.stores.batches import Batch, texts_to_embed
 from recollect.stores.known_words import KnownWords
 from recollect.stores.names import NameIndex
 from recollect.stores.revisions import Kept
 from recollect.stores.rows import to_microseconds
+from recollect.stores.spelling import similar_words, unknown_words
 from recollect.stores.sqlite import (
     checking,
     embedding,
@@ -40,6 +53,7 @@ from recollect.stores.sqlite.embedding import active_model
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.indexes import Indexes
 from recollect.stores.sqlite.postings.moment import AnyWord, any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
@@ -55,7 +69,6 @@ from recollect.stores.sqlite.tables import (
     write_links,
 )
 from recollect.stores.sqlite.writing import Transaction, write_plan
-from recollect.stores.suggestions import similar_words, unknown_words
 from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
@@ -81,7 +94,7 @@ class SQLiteStore:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     store = SQLiteStore(Path(folder, "memory.db"))
-    ...     note, = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
+    ...     (note,), _ = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
     ...     found, = store.get(["tea.md"], namespace="default")
     ...     store.close()
     >>> found == note
@@ -111,6 +124,11 @@ class SQLiteStore:
             active = active_model(connection)
         return active[1] if active else None
 
+    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
+        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
+        with self._reading() as connection:
+            return texts_to_embed(drafts, partial(embedding.stored_texts, connection, model))
+
     def write(
         self,
         drafts: Sequence[Draft],
@@ -118,15 +136,16 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         create: bool = True,
-    ) -> list[Note]:
-        """Store what the drafts say and return the notes as they are now."""
+    ) -> WriteResult:
+        """Write the drafts in one transaction and return the notes as they are now."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), create=create)
             batch.add(drafts)
-            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+            plan = batch.plan(model, vectors or {})
+            write_plan(connection, plan, self._known_words)
             written = batch.notes()
         self._indexes.touch(note.namespace for note in written)
-        return written
+        return WriteResult(written, plan.pending)
 
     def write_documents(
         self,
@@ -136,14 +155,15 @@ class SQLiteStore:
         model: Model | None = None,
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
-    ) -> Written:
+    ) -> DocumentWriteResult:
         """Store documents, and delete the notes that they had and no longer have."""
         with self._writing() as connection:
             batch = Batch(Transaction(connection), adopt=adopt)
-            written = batch.add_documents(documents, namespace)
-            write_plan(connection, batch.plan(model, vectors or {}), self._known_words)
+            counts = batch.add_documents(documents, namespace)
+            plan = batch.plan(model, vectors or {})
+            write_plan(connection, plan, self._known_words)
         self._indexes.touch([namespace])
-        return written
+        return DocumentWriteResult(counts, plan.pending)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""
@@ -439,7 +459,7 @@ class SQLiteStore:
         self._indexes.touch([namespace])
         return removed
 
-    def shelves(self, *, namespace: str | None = None) -> Iterator[Shelf]:
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
         """Walk over the documents in the order in which they came."""
         last = 0
         while True:
@@ -450,10 +470,10 @@ class SQLiteStore:
             yield from found.values()
             last = max(found)
 
-    def shelve(self, shelves: Sequence[Shelf]) -> None:
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
         """Let documents have these fingerprints and just these notes."""
         with self._writing() as connection:
-            write_shelves(connection, shelves)
+            write_shelves(connection, records)
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import apsw
 
-from recollect.query import parse, render_fts5
-from recollect.stores import suggestions, tokens
+from recollect.query import parse
+from recollect.stores import tokens
+from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
 from recollect.stores.sqlite import expiry
-from recollect.stores.suggestions import LETTERS_LOOKED_AT, NOTES_LOOKED_AT, Vocabulary
+from recollect.stores.sqlite.fts5 import render_fts5
 
 __all__ = ["WordIndex", "index_vocabulary", "open_vocabulary"]
 
@@ -34,7 +35,7 @@ def open_vocabulary(connection: apsw.Connection, namespace: int) -> None:
 
 def index_vocabulary(connection: apsw.Connection, *_: object) -> Vocabulary:
     """Return the stems of the namespace that is open on the connection; what was known before is of no help."""
-    return suggestions.vocabulary(connection.execute("SELECT term, doc FROM temp.stems"))
+    return build_vocabulary(connection.execute("SELECT term, doc FROM temp.stems"))
 
 
 class WordIndex:
@@ -46,13 +47,13 @@ class WordIndex:
         self._namespace = namespace
         self._hidden = expiry.hidden(connection)
 
-    def holds(self, plain: str) -> bool:
+    def has_word(self, word: str) -> bool:
         """Return whether a note holds a word, given as the index reads it."""
-        return self._matches(f'"{plain}"')
+        return self._matches(f'"{word}"')
 
-    def finds(self, word: str) -> bool:
+    def has_match(self, text: str) -> bool:
         """Return whether a search for the word finds a note."""
-        expression = render_fts5(parse(word))
+        expression = render_fts5(parse(text))
         return bool(expression) and self._matches(expression)
 
     def _matches(self, expression: str) -> bool:
@@ -67,10 +68,10 @@ class WordIndex:
 
     def _texts(self, stem: str) -> Iterator[str]:
         places = self._connection.execute(
-            "SELECT DISTINCT doc, col FROM temp.stem_places WHERE term = ? LIMIT ?", (stem, NOTES_LOOKED_AT)
+            "SELECT DISTINCT doc, col FROM temp.stem_places WHERE term = ? LIMIT ?", (stem, SPELLING_NOTES)
         ).fetchall()
         for note, column in places:
             yield self._connection.execute(
                 f"SELECT substr({column}, 1, ?) FROM words_{self._namespace}_text WHERE key = ?",  # noqa: S608 (our own)
-                (LETTERS_LOOKED_AT, note),
+                (SPELLING_CHARACTERS, note),
             ).get

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.model import Filters
-from recollect.query import Query, parse, render_fts5
+from recollect.query import Query, parse
 from recollect.stores.sqlite import searching
+from recollect.stores.sqlite.fts5 import render_fts5
 from recollect.stores.sqlite.postings import building, index, merging, ranking
 from recollect.stores.sqlite.store import SQLiteStore
 

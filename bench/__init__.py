@@ -1,1 +1,0 @@
-"""Speed, measured as ratios against a peer in the same run: ``scripts/bench``."""

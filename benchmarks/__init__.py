@@ -1,0 +1,1 @@
+"""Benchmarks and studies; ``scripts/bench --help`` lists them. None of this is in the wheel."""

@@ -1,0 +1,275 @@
+"""Compare the speed of two checkouts: interleaved rounds, the ratio of medians and its 95 % interval.
+
+    scripts/bench checkouts --base v0.1.0 [--rounds 12] [--only search] [--json FILE]
+
+Each round runs every measurement once in a fresh process for each checkout, in alternating order, so that drift of the
+machine affects both alike. The memories are built once for each checkout, by its own code. The texts are the docstrings
+of Python's standard library (real text that every machine has) and generated words. The interval is a percentile
+bootstrap over rounds of the ratio new/base; a measurement fails if its whole interval lies above ``--limit`` (1.05).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import recollect
+from recollect import fusion, query
+
+ROOT = Path(__file__).resolve().parent.parent
+PARAGRAPHS = 6_000
+GENERATED = 10_000
+QUERIES = 120
+BATCH = 1_000
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the comparison; return 1 if a measurement is slower than allowed."""
+    parser = argparse.ArgumentParser(prog="scripts/bench checkouts", description=__doc__.splitlines()[0])
+    parser.add_argument("--base", default="v0.1.0", help="commit, tag or folder to compare with (default: v0.1.0)")
+    parser.add_argument("--new", default=str(ROOT), help="folder of the checkout to judge (default: this one)")
+    parser.add_argument("--rounds", type=int, default=12, help="rounds of each checkout (default: 12)")
+    parser.add_argument("--only", default="", help="run only measurements whose name contains this text")
+    parser.add_argument("--limit", type=float, default=1.05, help="largest ratio that passes (default: 1.05)")
+    parser.add_argument("--json", type=Path, help="write the times and ratios to this file")
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args(argv)
+    if args.worker:
+        print(json.dumps(run_worker(args.worker, args.only)))
+        return 0
+    with tempfile.TemporaryDirectory() as scratch, checkout(args.base, Path(scratch)) as base:
+        trees = {"base": base, "new": Path(args.new).resolve()}
+        times = run_rounds(trees, Path(scratch), args.rounds, args.only)
+    rows = [summary(name, times["base"][name], times["new"][name]) for name in times["base"]]
+    for row in rows:
+        slow = "  SLOWER" if row["low"] > args.limit else ""
+        print(
+            f"{row['name']:28} base {row['base_ms']:10.3f} ms  new {row['new_ms']:10.3f} ms  "
+            f"ratio {row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f}){slow}"
+        )
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=2), encoding="utf-8")
+    return int(any(row["low"] > args.limit for row in rows))
+
+
+@contextmanager
+def checkout(base: str, scratch: Path) -> Iterator[Path]:
+    """Yield the folder of ``base``: itself if it is a folder, else a temporary worktree of that commit."""
+    if Path(base).is_dir():
+        yield Path(base).resolve()
+        return
+    tree = scratch / "base"
+    subprocess.run(["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--detach", str(tree), base], check=True)
+    try:
+        yield tree
+    finally:
+        subprocess.run(["git", "-C", str(ROOT), "worktree", "remove", "--force", str(tree)], check=True)
+
+
+def run_rounds(trees: dict[str, Path], scratch: Path, rounds: int, only: str) -> dict[str, dict[str, list[float]]]:
+    """Return the milliseconds of every measurement by checkout and name, one entry for each round."""
+    times: dict[str, dict[str, list[float]]] = {name: {} for name in trees}
+    for number in range(rounds + 1):  # the first round builds the memories and warms the disk; it is not counted
+        for name in sorted(trees, reverse=bool(number % 2)):
+            folder = scratch / f"data-{name}"
+            folder.mkdir(exist_ok=True)
+            command = [sys.executable, str(Path(__file__).resolve()), "--worker", str(folder), "--only", only]
+            environment = os.environ | {"PYTHONPATH": str(trees[name] / "src"), "OPENBLAS_NUM_THREADS": "1"}
+            output = subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
+            for measurement, milliseconds in json.loads(output).items():
+                if number:
+                    times[name].setdefault(measurement, []).append(milliseconds)
+        print(f"round {number} of {rounds}", file=sys.stderr)
+    return times
+
+
+def summary(name: str, base: list[float], new: list[float], samples: int = 4_000) -> dict[str, Any]:
+    """Return medians, their ratio new/base and its 95 % percentile bootstrap interval over rounds."""
+    rng = random.Random(0)  # noqa: S311 (a bootstrap, nothing secret)
+    pairs = list(zip(base, new, strict=True))
+    ratios = []
+    for _ in range(samples):
+        drawn = rng.choices(pairs, k=len(pairs))
+        ratios.append(median(pair[1] for pair in drawn) / median(pair[0] for pair in drawn))
+    ratios.sort()
+    return {
+        "name": name,
+        "base_ms": median(base),
+        "new_ms": median(new),
+        "ratio": median(new) / median(base),
+        "low": ratios[int(samples * 0.025)],
+        "high": ratios[int(samples * 0.975)],
+        "base": base,
+        "new": new,
+    }
+
+
+def paragraphs(limit: int) -> list[str]:
+    """Return docstrings of the standard library, in paragraphs of 80 characters and more."""
+    texts: list[str] = []
+    for path in sorted(Path(sysconfig.get_paths()["stdlib"]).glob("**/*.py")):
+        if "site-packages" in path.parts or "test" in path.parts:
+            continue
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                texts += [part for part in (ast.get_docstring(node) or "").split("\n\n") if len(part) >= 80]
+        if len(texts) >= limit:
+            break
+    return texts[:limit]
+
+
+def generated(count: int) -> list[str]:
+    """Return texts of words drawn by Zipf's law from a made-up vocabulary."""
+    rng = random.Random(1)  # noqa: S311 (reproducible text)
+    vocabulary = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(3, 9))) for _ in range(20_000)]
+    weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
+    return [" ".join(rng.choices(vocabulary, weights, k=rng.randint(20, 60))) for _ in range(count)]
+
+
+def queries(texts: list[str]) -> list[str]:
+    """Return queries of two to five words of the texts."""
+    rng = random.Random(2)  # noqa: S311
+    drawn: list[str] = []
+    while len(drawn) < QUERIES:
+        words = [word for word in rng.choice(texts).split() if word.isalnum()]
+        if len(words) >= 5:
+            start = rng.randrange(len(words) - 4)
+            drawn.append(" ".join(words[start : start + rng.randint(2, 5)]))
+    return drawn
+
+
+def run_worker(folder: Path, only: str) -> dict[str, float]:
+    """Measure the checkout on this process's path; memories are built in ``folder`` when they are missing."""
+    times: dict[str, float] = {}
+    for name, measure in MEASUREMENTS.items():
+        if only in name:
+            times |= {f"{name}{suffix}": value for suffix, value in measure(folder).items()}
+    return times
+
+
+def timed(action: Callable[..., object], *args: Any, **keywords: Any) -> float:
+    """Return how many milliseconds a call takes."""
+    started = perf_counter()
+    action(*args, **keywords)
+    return (perf_counter() - started) * 1000
+
+
+def measure_import(_: Path) -> dict[str, float]:
+    """Import the package in fresh interpreters: the median of five."""
+    command = [sys.executable, "-c", "import recollect; recollect.open, recollect.Memory"]
+    return {"": median(timed(lambda: subprocess.run(command, check=True)) for _ in range(5))}
+
+
+def measure_query(_: Path) -> dict[str, float]:
+    """Parse and compile queries."""
+    texts = [*queries(generated(500)), '"green tea" AND NOT coffee OR tea*', "what did we decide two weeks ago?"]
+
+    def run() -> None:
+        for text in texts * 20:
+            query.compile_fts5(query.parse(text))
+
+    return {"": min(timed(run) for _ in range(3))}
+
+
+def measure_fusion(_: Path) -> dict[str, float]:
+    """Fuse two lists of 200 candidates by both methods."""
+    lists = [
+        [{"id": f"n{(i * step) % 300}", "path": f"{(i * step) % 300}.md", "score": 1 / (i + 1)} for i in range(200)]
+        for step in (7, 11)
+    ]
+    rrf = min(timed(lambda: [fusion.reciprocal_rank_fusion(lists) for _ in range(50)]) for _ in range(3))
+    convex = min(timed(lambda: [fusion.convex_combination(lists) for _ in range(50)]) for _ in range(3))
+    return {" rrf": rrf, " convex": convex}
+
+
+def measure_search(folder: Path) -> dict[str, float]:
+    """Return p50 of searches by mode over real and generated text, static embedder."""
+    times = {}
+    for corpus, texts in (("real", paragraphs(PARAGRAPHS)), ("generated", generated(GENERATED))):
+        path = folder / f"{corpus}.db"
+        if not path.exists():
+            with recollect.open(path, embedder="static") as memory:
+                memory.add_many([{"content": text, "path": f"{n}.md"} for n, text in enumerate(texts)])
+        with recollect.open(path, embedder="static", read_only=True) as memory:
+            for mode in ("bm25", "semantic", "hybrid"):
+                for text in queries(texts)[:20]:
+                    memory.search(text, mode=mode)
+                times[f" {corpus} {mode}"] = median(timed(memory.search, text, mode=mode) for text in queries(texts))
+            times[f" {corpus} trovella"] = median(
+                timed(memory.search, text, preset="trovella") for text in queries(texts)
+            )
+    return times
+
+
+def measure_add(folder: Path) -> dict[str, float]:
+    """Add notes in one batch, then one at a time, to a fresh memory."""
+    texts = paragraphs(BATCH + 50)
+    path = folder / "written.db"
+    for old in folder.glob("written.db*"):
+        old.unlink()
+    with recollect.open(path, embedder="static") as memory:
+        batch = [
+            {"content": text, "title": text.split("\n")[0][:60], "path": f"{n}.md"} for n, text in enumerate(texts)
+        ]
+        many = timed(lambda: memory.add_many(batch[:BATCH]))
+        one = median(timed(memory.add, **note) for note in batch[BATCH:])
+    return {f" batch of {BATCH}": many, " one": one}
+
+
+def measure_ingest(folder: Path) -> dict[str, float]:
+    """Ingest a folder of Markdown files into a fresh memory."""
+    vault = folder / "vault"
+    if not vault.exists():
+        vault.mkdir()
+        texts = paragraphs(1_200)
+        for number in range(0, len(texts), 4):
+            body = "\n\n".join(f"## Part {n}\n\n{text}" for n, text in enumerate(texts[number : number + 4]))
+            (vault / f"page-{number}.md").write_text(f"# Page {number}\n\n{body}\n", encoding="utf-8")
+    for old in folder.glob("ingested.db*"):
+        old.unlink()
+    with recollect.open(folder / "ingested.db", embedder="static") as memory:
+        return {"": timed(lambda: memory.ingest(vault, progress=lambda *_: None))}
+
+
+def measure_command(folder: Path) -> dict[str, float]:
+    """Run one search on the command line, from start to exit."""
+    path = folder / "command.db"
+    if not path.exists():
+        with recollect.open(path, embedder="static") as memory:
+            memory.add_many([{"content": text} for text in paragraphs(500)])
+    command = [sys.executable, "-m", "recollect", "search", "--db", str(path), "--embedder", "static", "file object"]
+    return {
+        " search": median(timed(lambda: subprocess.run(command, check=False, capture_output=True)) for _ in range(3))
+    }
+
+
+MEASUREMENTS: dict[str, Callable[[Path], dict[str, float]]] = {
+    "import": measure_import,
+    "query": measure_query,
+    "fusion": measure_fusion,
+    "search": measure_search,
+    "add": measure_add,
+    "ingest": measure_ingest,
+    "command": measure_command,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Parsing against splitting at spaces and looking each word up in a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.timing import Comparison, compare
+from recollect.query import parse
+from recollect.query.stopwords import DUTCH, ENGLISH
+
+PLAIN = "what did Alice say about the quarterly kubernetes deployment budget"
+NO_STOPWORDS = "alice quarterly kubernetes deployment budget review berlin office server migration"
+OPERATORS = 'alice AND quarterly AND "kubernetes deployment" NOT budget OR berlin* office server'
+
+_STOPWORDS = ENGLISH | DUTCH
+
+
+def split_and_look_up(text: str) -> list[bool]:
+    """Do the least that a filter of stopwords can do."""
+    return [word in _STOPWORDS for word in text.split()]
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Yield each comparison as it is done."""
+    for name, text in (
+        ("10 words, half of them stopwords", PLAIN),
+        ("10 words, none a stopword", NO_STOPWORDS),
+        ("operators, a phrase and a prefix", OPERATORS),
+    ):
+        yield compare(
+            f"parse {name}",
+            lambda text=text: parse(text),  # type: ignore[misc]
+            "str.split and a set look-up",
+            lambda text=text: split_and_look_up(text),  # type: ignore[misc]
+            at_most=15,
+        )

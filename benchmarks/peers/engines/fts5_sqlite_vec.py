@@ -1,0 +1,108 @@
+"""SQLite by hand: FTS5 for words, sqlite-vec for vectors, and reciprocal rank fusion in Python."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+import apsw
+
+from benchmarks.peers.corpus import Batch
+from benchmarks.peers.engines.base import Floats, Hybrid, Leg, fused
+from benchmarks.peers.exact import Idf
+
+__all__ = ["Fts5SqliteVec"]
+
+_SCHEMA = """
+PRAGMA journal_mode = WAL;
+CREATE VIRTUAL TABLE words USING fts5(text, detail = 'column');
+CREATE VIRTUAL TABLE vectors USING vec0(id INTEGER PRIMARY KEY, vector float[{dimension}] distance_metric=cosine);
+"""
+
+
+class Fts5SqliteVec:
+    """One file with two virtual tables."""
+
+    about: ClassVar[str] = "FTS5 + sqlite-vec, by hand"
+    legs: ClassVar[tuple[Leg, ...]] = ("words", "vectors")
+    hybrids: ClassVar[tuple[Hybrid, ...]] = ("rrf",)
+    writes: ClassVar[bool] = True
+    durable: ClassVar[bool] = True
+    exact: ClassVar[bool] = True
+    idf: ClassVar[Idf] = "fts5"
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        """Keep where the file is."""
+        self._file = folder / "notes.db"
+        self._dimension = dimension
+
+    def build(self, batches: Iterable[Batch]) -> None:
+        """Insert all notes, a batch a transaction."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self.open()
+        connection = self._connection()
+        connection.execute(
+            _SCHEMA.format(dimension=self._dimension)
+        ).fetchall()  # the pragma answers; then comes the rest
+        for batch in batches:
+            with connection:
+                rows = zip(batch.ids, batch.texts, strict=True)
+                connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
+                blobs = ((number, row.tobytes()) for number, row in zip(batch.ids, batch.vectors, strict=True))
+                connection.executemany("INSERT INTO vectors (id, vector) VALUES (?, ?)", blobs)
+        connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self.close()
+
+    def open(self) -> None:
+        """Begin without a connection: each thread makes its own."""
+        self._connections: list[apsw.Connection] = []
+        self._of_thread = threading.local()
+        self._connection()
+
+    def search_words(self, text: str, depth: int) -> list[int]:
+        """Ask FTS5 for any of the words; ``rank`` is its bm25, and sorting by it the documented way."""
+        query = " OR ".join(f'"{word}"' for word in text.split())
+        found = self._connection().execute(
+            "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (query, depth)
+        )
+        return [number for (number,) in found]
+
+    def search_vectors(self, vector: Floats, depth: int) -> list[int]:
+        """Ask sqlite-vec, which compares every vector."""
+        found = self._connection().execute(
+            "SELECT id FROM vectors WHERE vector MATCH ? AND k = ? ORDER BY distance", (vector.tobytes(), depth)
+        )
+        return [number for (number,) in found]
+
+    def hybrid(self, way: Hybrid, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one way)
+        """Ask both, and fuse."""
+        return fused([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
+
+    def add(self, number: int, text: str, vector: Floats) -> None:
+        """Insert a note in one transaction, which waits for the disk."""
+        connection = self._connection()
+        with connection:
+            connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, text))
+            connection.execute("INSERT INTO vectors (id, vector) VALUES (?, ?)", (number, vector.tobytes()))
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        for connection in self._connections:
+            connection.close()
+
+    def _connection(self) -> apsw.Connection:
+        """Return this thread's own connection, so that threads do not wait for each other."""
+        found: apsw.Connection | None = getattr(self._of_thread, "connection", None)
+        if found is None:
+            import sqlite_vec  # noqa: PLC0415 (of an extra)
+
+            found = apsw.Connection(str(self._file))
+            found.enable_load_extension(enable=True)
+            found.load_extension(sqlite_vec.loadable_path())
+            found.enable_load_extension(enable=False)
+            found.pragma("synchronous", "FULL")
+            self._of_thread.connection = found
+            self._connections.append(found)
+        return found

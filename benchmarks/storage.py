@@ -1,0 +1,143 @@
+"""The embedded memory against bare SQLite: what it costs to keep notes whole, findable and on the disk."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+import recollect
+from benchmarks.timing import Comparison, compare
+
+NOTES = int(os.environ.get("BENCH_NOTES", "100000"))
+DIMENSION = 384
+WORDS = 12
+
+
+def sample(count: int, seed: int = 1) -> tuple[list[str], NDArray[np.float32]]:
+    """Return short texts of words that are as unevenly common as in a language, and a vector for each."""
+    chance = random.Random(seed)  # noqa: S311 (sample data)
+    vocabulary = [f"word{number}" for number in range(20_000)]
+    weights = [1 / (place + 10) for place in range(len(vocabulary))]
+    words = chance.choices(vocabulary, weights, k=count * WORDS)
+    texts = [" ".join(words[start : start + WORDS]) for start in range(0, len(words), WORDS)]
+    return texts, np.random.default_rng(seed).standard_normal((count, DIMENSION)).astype(np.float32)
+
+
+class BareTables:
+    """What one would write by hand: a table with a blob, and an FTS5 table beside it; on the disk when committed."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the tables."""
+        self.connection = apsw.Connection(str(path))
+        self.connection.pragma("journal_mode", "wal")
+        self.connection.pragma("synchronous", "full")
+        self.connection.execute(
+            "CREATE TABLE notes (key INTEGER PRIMARY KEY, path TEXT, title TEXT, content TEXT, vector BLOB);"
+            "CREATE VIRTUAL TABLE words USING fts5 (path, title, content, tokenize = 'porter unicode61')"
+        )
+
+    def add(self, texts: Sequence[str], vectors: NDArray[np.float32], start: int = 0) -> None:
+        """Insert rows in one transaction."""
+        rows = [(f"notes/{start + place}.md", f"Note {place}", text) for place, text in enumerate(texts)]
+        with self.connection:
+            self.connection.executemany(
+                "INSERT INTO notes (path, title, content, vector) VALUES (?, ?, ?, ?)",
+                [(*row, vector.tobytes()) for row, vector in zip(rows, vectors, strict=True)],
+            )
+            self.connection.executemany("INSERT INTO words (path, title, content) VALUES (?, ?, ?)", rows)
+
+
+def fields(texts: Sequence[str], vectors: NDArray[np.float32], start: int = 0) -> list[dict[str, object]]:
+    """Return the same rows as notes."""
+    return [
+        {"path": f"notes/{start + place}.md", "title": f"Note {place}", "content": text, "vector": vector}
+        for place, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+    ]
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Yield each comparison as it is done."""
+    with TemporaryDirectory() as folder:
+        yield from _many(Path(folder))
+        yield _one(Path(folder))
+        yield from _fresh_process(Path(folder))
+
+
+def _many(folder: Path) -> Iterator[Comparison]:
+    texts, vectors = sample(NOTES)
+    started = perf_counter()
+    with recollect.open(folder / "memory.db", embedder=None) as memory:
+        assert len(memory.add_many(fields(texts, vectors))) == NOTES
+        ours = perf_counter() - started
+    started = perf_counter()
+    bare = BareTables(folder / "bare.db")
+    bare.add(texts, vectors)
+    theirs = perf_counter() - started
+    bare.connection.close()
+    million = 1e6 / NOTES
+    yield Comparison(f"add_many of {NOTES:,}, a note", ours * million, "bare executemany", theirs * million, 4)
+    for name, at_most in (("copy", 2), ("copy again, with nothing to do", 1)):
+        copied = recollect.copy(folder / "memory.db", folder / "copy.db", verify=False).copied
+        assert copied.nothing_to_do == ("again" in name)
+        yield Comparison(f"{name}, a note", copied.seconds * million, "add_many", ours * million, at_most)
+
+
+def _one(folder: Path) -> Comparison:
+    """Compare single durable writes; the search afterwards is not counted, but shows that both legs find the note."""
+    texts, vectors = sample(1000, seed=2)
+    bare = BareTables(folder / "bare-one.db")
+    places = [iter(range(10**9)), iter(range(10**9))]
+    with recollect.open(folder / "memory-one.db", embedder=None) as memory:
+
+        def ours() -> None:
+            place = next(places[0])
+            memory.add(f"one{place} {texts[place % 1000]}", path=f"one/{place}", vector=vectors[place % 1000])
+
+        def theirs() -> None:
+            place = next(places[1])
+            bare.add([f"one{place} {texts[place % 1000]}"], vectors[place % 1000 : place % 1000 + 1], place)
+
+        found = compare("one durable add", ours, "a bare one-row transaction", theirs, at_most=3)
+        assert [hit.path for hit in memory.search("one7", mode="bm25", top_k=1)] == ["one/7"]
+        assert "one/7" in [hit.path for hit in memory.search("", mode="semantic", vector=vectors[7], top_k=100)]
+    bare.connection.close()
+    return found
+
+
+_FIRST_SEARCH = """
+import sys
+from time import perf_counter
+started = perf_counter()
+import recollect
+with recollect.open(sys.argv[1], embedder=None) as memory:
+    found = memory.search("word17 word200 word4711", vector=[1.0] + [0.0] * (int(sys.argv[2]) - 1))
+    assert found.trace.bm25_count and found.trace.vector_count
+    seconds = perf_counter() - started
+    for _ in range(20):
+        memory.search("word17 word200 word4711", vector=[1.0] + [0.0] * (int(sys.argv[2]) - 1))
+    with open("/proc/self/statm") as statm:
+        print(seconds, int(statm.read().split()[1]) * 4096)
+"""
+
+
+def _fresh_process(folder: Path) -> Iterator[Comparison]:
+    done = subprocess.run(
+        [sys.executable, "-c", _FIRST_SEARCH, str(folder / "memory.db"), str(DIMENSION)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    seconds, resident = map(float, done.stdout.split())
+    yield Comparison(f"import, open {NOTES:,}, first search", seconds * 1e6, "one second", 1e6, 1)
+    matrix = NOTES * DIMENSION * 4
+    yield Comparison(f"memory in use at {NOTES:,}", resident / 1e6, "the float32 matrix", matrix / 1e6, 2.5, unit="MB")

@@ -1,0 +1,148 @@
+"""What each part of the default preset is worth, and which constants other collections would choose.
+
+    python -m benchmarks.studies.parts --datasets FOLDER [--embedder minilm] [--questions 500]
+
+The folder holds LoCoMo and LongMemEval as JSON, and SciFact and MuSiQue in BEIR's form; the sets of this repository,
+everyday notes and times, are added. Two tables are printed as Markdown:
+
+- the default without each of its parts, with the paired bootstrap interval of 95 % of the difference;
+- leave-one-collection-out: for each collection the constants with the best mean over the *other* collections, the
+  value that these reach on it, the value of the default, and that of the constants that are best on itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.studies.tables import Values, difference_table, table
+from recollect.evaluation import Dataset, System, evaluate, load_dataset
+from recollect.evaluation.report.text import format_fraction
+from recollect.evaluation.running import default_cache_folder
+from recollect.progress import shown_progress
+from recollect.retrieval import presets
+from recollect.retrieval.preset import changed_preset
+
+__all__ = ["COLLECTIONS", "constants", "leave_one_out", "parts"]
+
+COLLECTIONS = {
+    "LoCoMo turns": ("locomo*.json", "turn", "mrr"),
+    "LoCoMo sessions": ("locomo*.json", "session", "mrr"),
+    "LongMemEval turns": ("longmemeval*.json", "turn", "mrr"),
+    "LongMemEval sessions": ("longmemeval*.json", "session", "mrr"),
+    "SciFact": ("scifact*", None, "ndcg@10"),
+    "MuSiQue": ("musique*", None, "recall@10"),
+}
+"""The pattern of a file or folder, its level, and the measure that decides, by collection."""
+OWN = {"everyday": "mrr", "temporal": "mrr"}
+"""The sets of this repository and their measures."""
+
+
+def default_with(name: str, *, without: Sequence[str] = (), **sections: Any) -> System:
+    """Return the default preset with changed settings, and without some stages, as a system."""
+    default = presets()["default"]
+    if without:
+        sections["stages"] = tuple(rules for rules in default.stages if rules.stage not in without)
+    return System(changed_preset(default, sections), name=name)
+
+
+def parts() -> list[System]:
+    """Return the default, and the default without each of its parts."""
+    default = presets()["default"]
+    edges = dict.fromkeys(default.graph.edges, 0.0)
+    stages = [stage.stage for stage in default.stages]
+    return [
+        System(default),
+        default_with("query.common 1", query={"common": 1.0}),
+        default_with("query.stem_only_weight 1", query={"stem_only_weight": 1.0}),
+        default_with("fusion.score_union off", fusion={"score_union": False}),
+        default_with("fusion.chunk_penalty 0", fusion={"chunk_penalty": 0.0}),
+        default_with("fusion.deviations 0", fusion={"deviations": 0.0}),
+        default_with("context off", context={"on": False}),
+        default_with("context.coverage 0", context={"coverage": 0.0}),
+        default_with("context.passage 0", context={"passage": 0.0}),
+        default_with("graph off", graph={"edges": edges}),
+        *(default_with(f"stage {stage} off", without=[stage]) for stage in stages),
+        default_with("candidate_k 60", candidate_k=60),
+    ]
+
+
+def constants() -> list[System]:
+    """Return the default with its main constants moved, one at a time."""
+    default = presets()["default"]
+    lexical, vector = (default.fusion.weights[leg] for leg in ("lexical", "vector"))
+    shifts = (-0.1, -0.05, 0.05, 0.1)
+    weights = [{"lexical": lexical - shift, "vector": vector + shift} for shift in shifts]
+    return [
+        System(default),
+        *(default_with(f"vector {each['vector']:g}", fusion={"weights": each}) for each in weights),
+        *(default_with(f"deviations {each:g}", fusion={"deviations": each}) for each in (4.0, 5.0, 8.0)),
+        *(default_with(f"chunk_penalty {each:g}", fusion={"chunk_penalty": each}) for each in (0.1, 0.3)),
+        *(default_with(f"coverage {each:g}", context={"coverage": each}) for each in (0.5, 1.5)),
+    ]
+
+
+def leave_one_out(columns: Mapping[str, Mapping[str, Values]]) -> str:
+    """Return a table of the system that the other collections choose for each collection, and what it reaches there."""
+    rows = []
+    gaps = []
+    for name, values in columns.items():
+        others = [column for other, column in columns.items() if other != name]
+        chosen = max(values, key=lambda system: float(np.mean([column[system].mean() for column in others])))
+        own = max(values, key=lambda system: float(values[system].mean()))
+        reached = [float(values[system].mean()) for system in (chosen, "default", own)]
+        gaps.append(reached[2] - reached[0])
+        rows.append(
+            [name, chosen, format_fraction(reached[0]), format_fraction(reached[1]), own, format_fraction(reached[2])]
+        )
+    heads = ["left out", "chosen by the others", "reaches", "default", "best on itself", "reaches"]
+    gap = format_fraction(float(np.mean(gaps)))
+    return f"{table(heads, rows)}\n\nThe mean gap between tuned and left-out collections is {gap}."
+
+
+def _datasets(folder: Path, questions: int) -> Iterator[tuple[str, str, Dataset]]:
+    for name, (pattern, level, measure) in COLLECTIONS.items():
+        for path in sorted(folder.glob(pattern))[:1]:
+            pool = "longmemeval" in path.name
+            dataset = load_dataset(path, level=level, pool=pool) if level else load_dataset(path)
+            yield name, measure, dataset.sample(questions)
+    for name, measure in OWN.items():
+        yield f"{name} set", measure, load_dataset(Path(__file__).parents[1] / "datasets" / name).sample(questions)
+
+
+def _columns(
+    systems: Sequence[System], datasets: Sequence[tuple[str, str, Dataset]], embedder: str
+) -> dict[str, dict[str, Values]]:
+    columns = {}
+    for name, measure, dataset in datasets:
+        with shown_progress(name) as progress:
+            outcomes = evaluate(
+                dataset, systems, embedder=embedder, cache=default_cache_folder(), resume=False, progress=progress
+            )
+        columns[f"{name}, {measure} ({len(outcomes[0].values[measure]):,})"] = {
+            outcome.system: outcome.values[measure] for outcome in outcomes
+        }
+    return columns
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print both tables."""
+    reader = argparse.ArgumentParser(prog="scripts/bench studies.parts", description=__doc__)
+    reader.add_argument("--datasets", type=Path, required=True)
+    reader.add_argument("--embedder", default="minilm")
+    reader.add_argument("--questions", type=int, default=500, help="at most so many of each collection, spread evenly")
+    given = reader.parse_args(arguments)
+    datasets = list(_datasets(given.datasets, given.questions))
+    print(difference_table("default with", _columns(parts(), datasets, given.embedder), "default"))
+    print()
+    print(leave_one_out(_columns(constants(), datasets, given.embedder)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Markdown tables of means, with their differences to a baseline, paired intervals and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.evaluation import paired_difference
+from recollect.evaluation.report.text import format_fraction, format_interval, format_signed
+
+__all__ = ["Values", "against", "difference_table", "table"]
+
+Values: TypeAlias = NDArray[np.float64]
+"""The value of a measure for each question."""
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as Markdown.
+
+    >>> print(table(["k", "any@5"], [["5", "0.61"]]))
+    | k | any@5 |
+    |---|---|
+    | 5 | 0.61 |
+    """
+    written = [f"| {' | '.join(line)} |" for line in (heads, *rows)]
+    return "\n".join([written[0], "|---" * len(heads) + "|", *written[1:]])
+
+
+def against(values: Values, baseline: Values) -> str:
+    """Return a mean, how far it is above that of the baseline, and what can be said of that.
+
+    >>> import numpy as np
+    >>> against(np.array([1.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0]))
+    '0.667, the same'
+    """
+    difference = paired_difference(values, baseline)
+    if difference.low == difference.high == 0:
+        return f"{format_fraction(float(values.mean()))}, the same"
+    mean, low, high = (round(each, 4) + 0.0 for each in (difference.mean, difference.low, difference.high))
+    told = f"{format_signed(mean)} ({format_interval(low, high)})"
+    verdict = difference.verdict
+    return (
+        f"{format_fraction(float(values.mean()))}, {told} {f'**{verdict}**' if verdict != 'inconclusive' else verdict}"
+    )
+
+
+def difference_table(
+    first: str, columns: Mapping[str, Mapping[str, Values]], baseline: str, rows: Sequence[str] = ()
+) -> str:
+    """Return a table with a row for each system and a column for each collection; the baseline comes first.
+
+    ``columns`` holds the values by collection and system.
+    """
+    names = list(rows) or list(dict.fromkeys(name for column in columns.values() for name in column))
+    body = []
+    for name in [baseline, *(name for name in names if name != baseline)]:
+        cells = []
+        for column in columns.values():
+            if name not in column:
+                cells.append("–")
+            elif name == baseline:
+                cells.append(format_fraction(float(column[name].mean())))
+            else:
+                cells.append(against(column[name], column[baseline]))
+        body.append([name, *cells])
+    return table([first, *columns], body)

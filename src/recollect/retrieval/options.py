@@ -1,0 +1,213 @@
+"""SearchOptions: the one list of search parameters, with their types, defaults, ranges and help texts.
+
+``Memory``, ``Retrieval``, the command line, HTTP, MCP and the client take their search parameters from here or are
+checked against it by a test. This module imports nothing heavy, so that the command line can list the options at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, TypeVar, get_args
+
+from recollect.errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from numpy import floating
+    from numpy.typing import NDArray
+
+    from recollect.model import Filters
+    from recollect.query.dates import QuestionDate
+    from recollect.retrieval.catalogue import PresetSpec
+
+    QueryVector = Sequence[float] | NDArray[floating]
+
+__all__ = [
+    "MODES",
+    "Mode",
+    "SearchKeywords",
+    "SearchOption",
+    "SearchOptions",
+    "search_options",
+    "takes_search_options",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Mode = Literal["auto", "hybrid", "bm25", "semantic"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+def _option(default: Any, text: str, *, at_least: float | None = None, at_most: float | None = None) -> Any:
+    """Return a dataclass field with its help text and the range of its values."""
+    return field(default=default, metadata={"help": text, "at_least": at_least, "at_most": at_most})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """The parameters of a search. Each is checked when the object is made; ``ArgumentError`` names a wrong one.
+
+    :func:`search_options` lists them with type, default, range and help text.
+
+    >>> SearchOptions(top_k=3).mode
+    'auto'
+    >>> SearchOptions(mode="hybird")
+    Traceback (most recent call last):
+    recollect.errors.ArgumentError: mode: must be one of auto, hybrid, bm25, semantic, got 'hybird' (str)
+    """
+
+    top_k: int = _option(10, "Maximum number of hits.", at_least=0)
+    mode: Mode = _option(
+        "auto",
+        "Legs to search: bm25 (lexical only), semantic (vector only), hybrid (both), or auto (both if an embedder is "
+        "available).",
+    )
+    preset: PresetSpec | None = _option(
+        None, "Preset: a name, a TOML file or a Preset; by default the one that the memory was opened with."
+    )
+    candidate_k: int | None = _option(
+        None, "Number of notes that each leg retrieves before fusion; by default the preset's.", at_least=0
+    )
+    rerank: bool = _option(default=True, text="Rerank the best hits, if a reranker is configured.")
+    rerank_top_n: int = _option(20, "Number of hits that the reranker reads.", at_least=0)
+    skip_retry_ladder: bool = _option(
+        default=False, text="Do not try fallback queries if lexical search finds nothing."
+    )
+    question_date: QuestionDate = _option(
+        None,
+        "Date of the question, from which 'two weeks ago' counts: 2026-04-18, 2026/04/18 (Sat) 09:30, ISO 8601 or "
+        "RFC 2822; an empty text counts as none.",
+    )
+    now: datetime | str | None = _option(
+        None, "Time from which recency counts, in ISO 8601; by default the question's date or the present."
+    )
+    filters: Filters | Mapping[str, Any] | None = _option(
+        None, "Conditions that a note must meet; the engine applies them before it ranks."
+    )
+    namespace: str | None = _option(None, "Namespace to search; by default the namespace 'default'.")
+    vector: QueryVector | None = _option(None, "The query's vector, if the caller embeds the query itself.")
+    min_confidence: float | None = _option(
+        None,
+        "Lowest confidence of a hit, from 0 to 1; candidates below it are dropped. By default the preset's.",
+        at_least=0,
+        at_most=1,
+    )
+    answer_threshold: float | None = _option(
+        None,
+        "Lowest confidence, from 0 to 1, at which the best hit counts as an answer (has_answer); it drops no hits. "
+        "By default the preset's.",
+        at_least=0,
+        at_most=1,
+    )
+
+    def __post_init__(self) -> None:
+        """Check every option but ``preset`` and ``vector``, which the pipeline checks when it uses them."""
+        from recollect import arguments  # noqa: PLC0415 (listing the options does not need the checks)
+        from recollect.model import Filters  # noqa: PLC0415 (as above)
+        from recollect.question_dates import check_question_date  # noqa: PLC0415 (as above)
+
+        checked = {
+            "top_k": arguments.count("top_k", self.top_k),
+            "mode": arguments.choice("mode", self.mode, MODES),
+            "candidate_k": arguments.limit("candidate_k", self.candidate_k),
+            "rerank": arguments.flag("rerank", self.rerank),
+            "rerank_top_n": arguments.count("rerank_top_n", self.rerank_top_n),
+            "skip_retry_ladder": arguments.flag("skip_retry_ladder", self.skip_retry_ladder),
+            "question_date": check_question_date(self.question_date),
+            "now": arguments.optional_instant("now", self.now),
+            "filters": Filters.of(self.filters),
+        }
+        if self.namespace is not None:
+            checked["namespace"] = arguments.name("namespace", self.namespace)
+        for name in ("min_confidence", "answer_threshold"):
+            if getattr(self, name) is not None:
+                checked[name] = arguments.number(name, getattr(self, name), at_least=0, at_most=1)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, options: SearchOptions | None, keywords: Mapping[str, Any]) -> SearchOptions:
+        """Return ``options`` with the changes of ``keywords``; the defaults if there are neither.
+
+        >>> SearchOptions.of(SearchOptions(top_k=3), {"mode": "bm25"}).top_k
+        3
+        """
+        for name in keywords:
+            if name not in cls.__slots__:
+                raise ArgumentTypeError(name, f"is not a search option; there are {', '.join(cls.__slots__)}")
+        if options is None:
+            return cls(**keywords)
+        if not isinstance(options, cls):
+            raise ArgumentTypeError("options", f"must be SearchOptions, got {type(options).__name__}")
+        return replace(options, **keywords) if keywords else options
+
+
+class SearchKeywords(TypedDict, total=False):
+    """The fields of :class:`SearchOptions` as keyword arguments, for type checkers."""
+
+    top_k: int
+    mode: Mode
+    preset: PresetSpec | None
+    candidate_k: int | None
+    rerank: bool
+    rerank_top_n: int
+    skip_retry_ladder: bool
+    question_date: QuestionDate
+    now: datetime | str | None
+    filters: Filters | Mapping[str, Any] | None
+    namespace: str | None
+    vector: QueryVector | None
+    min_confidence: float | None
+    answer_threshold: float | None
+
+
+class SearchOption(NamedTuple):
+    """One search parameter, as an interface shows it."""
+
+    name: str
+    annotation: str
+    """The type as it is written in :class:`SearchOptions`, for example ``int | None``."""
+    default: Any
+    help: str
+    """What it is, in one or two sentences."""
+    choices: tuple[str, ...] = ()
+    """The allowed values, if they are a fixed list."""
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+def search_options() -> dict[str, SearchOption]:
+    """Return every search parameter by name.
+
+    >>> option = search_options()["min_confidence"]
+    >>> option.annotation, option.default, option.at_least, option.at_most
+    ('float | None', None, 0, 1)
+    """
+    return {
+        option.name: SearchOption(
+            option.name,
+            str(option.type),
+            option.default,
+            option.metadata["help"],
+            MODES if option.name == "mode" else (),
+            option.metadata["at_least"],
+            option.metadata["at_most"],
+        )
+        for option in fields(SearchOptions)
+    }
+
+
+def takes_search_options(function: F) -> F:
+    """Decorate a function that takes ``**keywords: Unpack[SearchKeywords]``, so that ``help()`` shows the options."""
+    signature = inspect.signature(function)
+    parameters = [old for old in signature.parameters.values() if old.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters += [
+        inspect.Parameter(
+            option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.annotation
+        )
+        for option in search_options().values()
+    ]
+    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return function

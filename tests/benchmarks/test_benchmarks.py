@@ -1,0 +1,134 @@
+"""The benchmarks measure what they say: both sides do the same work. How fast is for scripts/bench to say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks import capacity, serving, storage, stores
+from benchmarks.fusion import bare_loop, ranked_lists
+from benchmarks.parsing import NO_STOPWORDS, PLAIN, split_and_look_up
+from benchmarks.timing import Comparison, compare
+
+import recollect
+from recollect.fusion import reciprocal_rank_fusion
+from recollect.query import parse
+from tests.server.http.running import running
+
+
+def test_the_bare_loop_gives_the_same_scores() -> None:
+    lists = ranked_lists(60)
+    fused = reciprocal_rank_fusion(lists)
+    assert {len(each) for each in lists} == {60}
+    assert bare_loop([[each.id for each in one] for one in lists]) == {found.id: found.score for found in fused}
+
+
+@pytest.mark.parametrize("text", [PLAIN, NO_STOPWORDS])
+def test_the_queries_have_ten_words_and_both_sides_drop_the_same(text: str) -> None:
+    dropped = split_and_look_up(text.lower())
+    assert len(dropped) == 10
+    assert len(parse(text).tokens) == dropped.count(False)
+
+
+def test_a_comparison_is_a_ratio_with_a_target() -> None:
+    assert Comparison("ours", 30.0, "theirs", 10.0, at_most=3).holds
+    assert not Comparison("ours", 31.0, "theirs", 10.0, at_most=3).holds
+
+
+def test_comparing_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.timing._ROUNDS", 1)
+    monkeypatch.setattr("benchmarks.timing._ROUND_NS", 1)
+    calls = []
+    found = compare("ours", lambda: calls.append("ours"), "theirs", lambda: calls.append("theirs"), at_most=1)
+    assert set(calls) == {"ours", "theirs"}
+    assert found.ratio > 0
+
+
+def test_storing_compares_what_is_really_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.timing._ROUNDS", 10)
+    monkeypatch.setattr("benchmarks.timing._ROUND_NS", 1)
+    monkeypatch.setattr("benchmarks.storage.NOTES", 2000)
+    found = list(storage.comparisons())
+    assert [row.at_most for row in found] == [4, 2, 1, 3, 1, 2.5]
+    assert [row.unit for row in found] == ["µs"] * 5 + ["MB"]
+    assert all(row.ours > 0 and row.theirs > 0 for row in found)
+
+
+def test_stores_are_measured_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"sqlite", "postgres"} <= set(stores.installed())
+    stores.main(["--notes", "120", "--rounds", "1", "--queries", "3", "--engines", "sqlite", "postgres", "--json"])
+    figures = json.loads(capsys.readouterr().out)
+    assert all(
+        each[f"{search}_same_as_sqlite"] == 1 and each[f"{search}_p95_ms"] >= each[f"{search}_p50_ms"] > 0
+        for each in figures.values()
+        for search in ("search_text", "search_vectors", "Memory.search")
+    )
+    assert figures["postgres"]["server_mb"] > 10
+    lines = stores.table(figures).splitlines()
+    assert lines[:2] == ["| | sqlite | postgres |", "|---|---|---|"]
+    assert lines[-1].startswith("| server mb | – | ")
+
+
+def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Prefers green tea.")
+        with running(memory) as server:
+            assert serving._parts(server.url) == {"searches": 0.0}
+            server.client.get("/v1/search?q=tea")
+            after = serving._parts(server.url)
+    assert after.pop("searches") == 1
+    assert set(after) == {"waiting", "legs", "context", "graph", "ranking", "rerank", "rest", "server"}
+
+
+def test_what_was_measured_is_told_side_by_side() -> None:
+    search = {
+        f"{kind}_p{share}_ms": float(share)
+        for kind in ("search_text", "search_vectors", "Memory.search")
+        for share in (50, 95)
+    }
+    own = {
+        **search,
+        "search_vectors_same_as_sqlite": 1.0,
+        "notes_per_second": 9876.5,
+        "disk_mb": 12.3,
+        "client_mb": 99.0,
+    }
+    told = capacity.measured_table({10_000: {"sqlite": own, "postgres": {**own, "server_mb": 1234.0}}}, 10_000)
+    assert told.splitlines() == [
+        "| 10,000 notes | SQLite | PostgreSQL |",
+        "|---|---|---|",
+        "| by words, best 60, p50 / p95 ms | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| by vectors, best 60 | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| `Memory.search`, default preset | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| of the nearest 60, those that SQLite finds | 100.0% | 100.0% |",
+        "| loading, in batches of 1,000 with vectors | 9,876 notes/s | 9,876 notes/s |",
+        "| on the disk | 12.3 MB | 12.3 MB |",
+        "| memory of the client | 99 MB | 99 MB |",
+        "| memory of the server | – | 1.23 GB |",
+    ]
+
+
+def test_a_capacity_in_bold_was_measured() -> None:
+    points: capacity.Points = {
+        10_000: {"sqlite": {"disk_mb": 20.0, "notes_per_second": 500.0}},
+        100_000: {"sqlite": {"disk_mb": 110.0, "notes_per_second": 400.0}},
+        1_000_000: {"sqlite": {"disk_mb": 1500.0, "notes_per_second": 300.0}, "postgres": {"disk_mb": 3000.0}},
+    }
+    _, _, *rows = capacity.model_table(points, "sqlite").splitlines()
+    assert rows[:4] == [
+        "| 10⁴ | **20 MB** | **500 notes/s** | 20 s |",
+        "| 10⁵ | **110 MB** | **400 notes/s** | 4 min |",
+        "| 10⁶ | **1.5 GB** | **300 notes/s** | 56 min |",
+        "| 10⁷ | 15.4 GB | 300 notes/s | 9 hours |",
+    ]
+    assert capacity.check_table(points).splitlines()[2:] == [
+        "| SQLite, disk | 1.01 GB | 1.5 GB | 1.49 |",
+        "| SQLite, loading | 400 notes/s | 300 notes/s | 0.75 |",
+    ]
+    assert (
+        capacity.predicted(
+            {10: {"postgres": {"x": 9.0}}, 100: {"postgres": {"x": 4.0}}}, "postgres", "x", 10_000, (10, 100)
+        )
+        == 8.0
+    )

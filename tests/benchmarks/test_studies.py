@@ -1,0 +1,92 @@
+"""The measuring programs run from end to end on small samples."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from shutil import copy, copytree
+
+import numpy as np
+import pytest
+from benchmarks.studies import exact_terms, parts
+from benchmarks.studies.tables import against, difference_table, table
+
+import recollect
+
+SAMPLES = Path(__file__).parents[1] / "evaluation" / "samples"
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("datasets")
+    copy(SAMPLES / "talks.json", folder / "locomo.json")
+    for name in ("scifact", "musique"):
+        copytree(SAMPLES / "kitchen", folder / name)
+    return folder
+
+
+def test_exact_terms_are_looked_up_in_any_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "tea.md").write_text("# Tea\n\nSencha since ERR_4021.\n")
+    with recollect.open(tmp_path / "own.db", embedder=None) as memory:
+        memory.add("Sencha at 70 degrees.")
+    sources = [
+        str(SAMPLES / "kitchen"),
+        str(SAMPLES / "talks.json"),
+        str(SAMPLES / "haystacks.json"),
+        str(pages),
+        str(tmp_path / "own.db"),
+        "sample",
+    ]
+    options = ["--embedder", "none", "--preset", "trovella", "--mode", "bm25", "--sample", "5", "--level", "turn"]
+    assert exact_terms.main([*sources, *options, "--first", "0", "--ten", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "| kitchen | all | 5 |" in shown
+    assert "| talks | all | 10 |" in shown  # two conversations
+    assert "| haystacks | all | 5 |" in shown  # pooled into one
+    assert "| pages | all | 5 | 1.000 | 1.000 |" in shown  # Tea, Sencha, ERR_4021, ERR and 4021
+    assert "| own | all | 2 | 1.000 | 1.000 |" in shown
+    assert exact_terms.main(["sample", *options, "--first", "1.1"]) == 1
+
+
+def test_shares_of_exact_terms() -> None:
+    ranks = [1, 1, 2, None]
+    found = [exact_terms.Found("tea", "word", "n1", rank) for rank in ranks]
+    assert exact_terms.shares(found) == (0.5, 0.75)
+    assert exact_terms.shares([]) == (0.0, 0.0)
+
+
+def test_tables_tell_differences_with_their_verdicts() -> None:
+    ours, theirs = np.array([1.0] * 40), np.array([0.0, 1.0] * 20)
+    assert against(ours, theirs).endswith("**better**")
+    assert against(np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).endswith("inconclusive")
+    told = difference_table("system", {"tea": {"old": theirs, "new": ours}, "jam": {"old": theirs}}, "old")
+    assert told.splitlines()[2] == "| old | 0.500 | 0.500 |"
+    assert told.splitlines()[3].endswith("| – |")
+    assert table(["a"], [["1"]]) == "| a |\n|---|\n| 1 |"
+
+
+def test_parts_and_constants_of_the_default_are_measured_on_every_collection(
+    datasets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed, moved = parts.parts(), parts.constants()
+    monkeypatch.setattr(parts, "parts", lambda: [removed[0], removed[-2]])
+    monkeypatch.setattr(parts, "constants", lambda: moved[:2])
+    monkeypatch.setattr(parts, "OWN", {"temporal": "mrr"})
+    parts.main(["--datasets", str(datasets), "--embedder", "static", "--questions", "4"])
+    printed = capsys.readouterr().out
+    assert "| stage duplicates off |" in printed
+    assert "temporal set, mrr (4) |" in printed
+    assert re.search(r"The mean gap between tuned and left-out collections is 0\.\d{3}\.", printed)
+
+
+def test_the_system_that_other_collections_choose() -> None:
+    columns = {
+        "a": {"default": np.array([0.5, 0.5]), "x": np.array([0.9, 0.9])},
+        "b": {"default": np.array([0.6, 0.6]), "x": np.array([0.1, 0.1])},
+    }
+    rows = parts.leave_one_out(columns).splitlines()
+    assert rows[2] == "| a | default | 0.500 | 0.500 | x | 0.900 |"
+    assert rows[3] == "| b | x | 0.100 | 0.600 | default | 0.600 |"
+    assert rows[-1] == "The mean gap between tuned and left-out collections is 0.450."
