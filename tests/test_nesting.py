@@ -14,7 +14,7 @@ import recollect
 from recollect import ArgumentError, Memory
 from recollect.nesting import DEEPEST, is_deep, with_room
 from recollect.stores import open_store
-from tests.generated import nested
+from tests.strategies import nested
 
 T = TypeVar("T")
 OLD = 900

@@ -11,11 +11,11 @@ import recollect
 from recollect.cli.demo import TOUR
 from recollect.sample import sample_notes
 from tests.cli.conftest import Run, error_of
-from tests.programs import minilm
+from tests.requirements import require_minilm
 
 
 def test_the_tour(run: Run) -> None:
-    minilm()
+    require_minilm()
     result = run("demo", "--embedder", "auto", "--db", "demo.db")
     assert (result.exit_code, result.stderr) == (0, "excluding notes with: friday\n")
     assert result.stdout.startswith(

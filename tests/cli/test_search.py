@@ -15,7 +15,7 @@ from recollect.cli import recollect as commands
 from recollect.cli.drawing import bar
 from recollect.embedders import choose_embedder
 from tests.cli.conftest import NOTES, Run, error_of
-from tests.programs import do_without
+from tests.requirements import skip_or_fail
 
 PLAIN = ("--preset", "trovella")
 """Words and meaning alone: no connections, no stages."""
@@ -336,7 +336,7 @@ def test_a_not_inside_a_question_is_a_word(run: Run) -> None:
 
 def test_by_meaning_with_a_real_model(run: Run) -> None:
     if choose_embedder("auto").embedder is None:
-        do_without("no model is installed")
+        skip_or_fail("no model is installed")
     with recollect.open("recollect.db") as memory:
         memory.add_many(NOTES)
     found = run("search", "two wheels and a saddle", "--embedder", "auto", "--mode", "semantic", "-k", "1", *PLAIN)

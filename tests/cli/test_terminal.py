@@ -12,7 +12,7 @@ import recollect
 from recollect.cli import terminal
 from recollect.cli.drawing import bar
 from tests.cli.conftest import Run
-from tests.generated import any_text
+from tests.strategies import any_text
 
 HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold red]markup[/] [/nonsense] \x9b2J \u202egnissim\u202c :tea: \r gone"
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, Candidate, Link, Memory, Note
 from recollect.model import DRAFT_FIELDS, NOTE_FIELDS, draft_of, embedding_text
-from tests.generated import any_text, nested
+from tests.strategies import any_text, nested
 
 line = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
 name = line.filter(str.strip)

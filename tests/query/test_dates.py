@@ -7,7 +7,7 @@ from hypothesis import given
 
 from recollect import ArgumentTypeError
 from recollect.query import date_search_tokens, parse_question_date
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 @pytest.mark.parametrize(

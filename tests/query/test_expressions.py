@@ -10,7 +10,7 @@ from recollect import ArgumentTypeError
 from recollect.query import AllOf, AnyOf, Except, Match, expression, parse, render
 from recollect.query.expressions import Reading
 from recollect.query.tree import Kind
-from tests.generated import query_text
+from tests.strategies import query_text
 
 A, B, C = (Match("term", letter * 3) for letter in "abc")
 

@@ -7,7 +7,7 @@ from recollect import ArgumentTypeError
 from recollect.query import MAX_LENGTH, normalise, parse
 from recollect.query.parser import symbolic_name
 from recollect.query.stopwords import DUTCH, ENGLISH, LADDER
-from tests.generated import any_text, query_text
+from tests.strategies import any_text, query_text
 
 
 def tree(text: str) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentTypeError
 from recollect.query import augment_with_temporal, expand_temporal
-from tests.generated import any_text, query_text
+from tests.strategies import any_text, query_text
 
 EARLIEST = " [Note: look for the earliest dated event]"
 LATEST = " [Note: look for the most recently dated event]"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError, Candidate
 from recollect.query import jaccard, slug_text, trigram_search, trigrams
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from recollect import ArgumentTypeError
 from recollect.query import query_tokens, sanitise, strongest_term
-from tests.generated import any_text, query_text
+from tests.strategies import any_text, query_text
 
 
 @pytest.mark.parametrize(

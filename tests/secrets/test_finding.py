@@ -18,8 +18,8 @@ from recollect.secrets import Secret, find_secrets, redacted
 from recollect.secrets.assignments import kind_of_value
 from recollect.secrets.cards import luhn
 from recollect.secrets.tokens import TOKENS
-from tests.generated import any_text
 from tests.secrets.samples import HARMLESS, SECRETS, thrown
+from tests.strategies import any_text
 
 _PARSER: Any = importlib.import_module("re._parser")
 """How Python itself reads a pattern."""

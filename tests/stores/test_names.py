@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.characters import split_words
 from recollect.model import Filters
 from recollect.query import jaccard, slug_text, trigram_search, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
-from tests.generated import any_text
+from recollect.text import split_words
 from tests.stores.engines import ENGINES
+from tests.strategies import any_text
 
 FRESH = count()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.stores import tokens
 from recollect.stores.tokens import BREAK
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 @given(st.lists(any_text | st.sampled_from([BREAK, f"a{BREAK}b", "Cafés running"]), min_size=1, max_size=4))

@@ -13,14 +13,13 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from recollect import arguments
-from recollect.characters import well_formed
 from recollect.client.connection import Connection
 from recollect.errors import ArgumentError, ArgumentTypeError, NoteNotFoundError, ServerError
-from recollect.ingest.problems import Problem
-from recollect.ingest.report import IngestReport
+from recollect.ingest.report import IngestReport, Problem
 from recollect.model import NOTE_FIELDS, Candidate, Filters, Hit, Note, RankedHits, Step
 from recollect.retrieval import Preset
 from recollect.stores.base import Neighbour
+from recollect.text import well_formed
 
 __all__ = ["AsyncClient", "RemoteResult"]
 

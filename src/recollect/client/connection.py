@@ -19,9 +19,8 @@ from recollect.errors import (
     StoreReadOnlyError,
     StoreUnavailableError,
 )
-from recollect.inference.json_api import read_url, without_password
-from recollect.inference.parts import part
-from recollect.inference.retries import seconds_to_wait
+from recollect.inference.http_api import check_url, retry_delay, without_password
+from recollect.inference.runtime import require_module
 
 if TYPE_CHECKING:
     from httpx import AsyncClient as HttpClient
@@ -56,7 +55,7 @@ class Connection:
     def __init__(self, url: str, *, key: str | None, timeout: float, retries: int, backoff: float) -> None:
         """Validate the arguments; nothing is sent yet."""
         try:
-            self.url = read_url(url)
+            self.url = check_url(url)
         except ArgumentError as error:
             raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
         self.server = without_password(self.url)
@@ -101,7 +100,7 @@ class Connection:
     async def _send(
         self, method: str, path: str, content: Mapping[str, Any], *, retries: int, idempotent: bool
     ) -> Response:
-        httpx = part("httpx", ServerError)
+        httpx = require_module("httpx", ServerError)
         if self._client is None:
             headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
             self._client = httpx.AsyncClient(headers=headers, timeout=self.timeout)
@@ -126,7 +125,7 @@ class Connection:
                 retry_after = response.headers.get("Retry-After")
                 if response.status_code not in (429, 503) or retry_after is None or attempt == retries:
                     return response
-            await asyncio.sleep(seconds_to_wait(attempt, retry_after, backoff=self.backoff))
+            await asyncio.sleep(retry_delay(attempt, retry_after, backoff=self.backoff))
             attempt += 1
 
     def _parse(self, response: Response) -> Any:

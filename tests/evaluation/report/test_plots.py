@@ -14,7 +14,7 @@ from recollect.evaluation.report.drawing import STYLE, cut, ticks
 from recollect.evaluation.report.plots import Bar, bars, difference_map, sweep_lines, value_map
 from recollect.evaluation.significance import Difference, Interval
 from recollect.evaluation.sweep import Sweep
-from tests.generated import any_text
+from tests.strategies import any_text
 
 BETTER = ComparisonResult(80, 0.6, Difference(0.1, 0.05, 0.15, p=0.001), adjusted=0.002)
 UNSURE = ComparisonResult(80, 0.6, Difference(-0.1, -0.15, -0.05, p=0.03), adjusted=0.06)

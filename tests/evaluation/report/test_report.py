@@ -25,7 +25,7 @@ from recollect.evaluation.report import (
 )
 from recollect.evaluation.sweep import Sweep
 from tests.evaluation.outcomes import dataset, like_real, outcome
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 @pytest.fixture(scope="module")

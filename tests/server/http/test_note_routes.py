@@ -10,9 +10,9 @@ import pytest
 import recollect
 from recollect import Memory
 from recollect.stores import open_store
-from tests.generated import nested
 from tests.server.http.conftest import problem
 from tests.server.http.running import running
+from tests.strategies import nested
 
 
 def test_add_get_update_and_delete_note(client: httpx.Client, memory: Memory) -> None:

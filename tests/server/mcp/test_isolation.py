@@ -188,7 +188,7 @@ def test_caller_of_several_namespaces_must_name_one(memory: Memory) -> None:
                 "notes": 1,
                 "namespace": "safe",
                 "namespaces": ["safe", "tea"],
-                "embedder": "no embedder: no embedder was asked for",
+                "embedder": "no embedder: none requested",
             }
             with pytest.raises(MCPError, match="both may not read in namespace 'default'"):
                 await client.list_resources()

@@ -297,7 +297,7 @@ class TestList:
             "notes": 2,
             "namespace": "tea",
             "namespaces": ["tea"],
-            "embedder": "no embedder: no embedder was asked for",
+            "embedder": "no embedder: none requested",
         }
 
     def test_stats_names_the_embedder(self, tmp_path: Any) -> None:

@@ -12,7 +12,7 @@ from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match
 from recollect.stores.postgres.connections import Transaction
 from recollect.stores.postgres.indexing import TextChange, index_notes
 from recollect.stores.postgres.text import escaped
-from tests.generated import query_text
+from tests.strategies import query_text
 
 __all__ = ["NAMESPACE", "NOTES", "expressions", "fts5", "path_and_rest", "queries", "store_words"]
 

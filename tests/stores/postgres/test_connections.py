@@ -27,7 +27,7 @@ from recollect.errors import (
 )
 from recollect.server.http.settings import Settings
 from recollect.stores.postgres.connections import CONNECT_TIMEOUT, POOL_TIMEOUT, Connections, Transaction
-from tests.hands import Clock
+from tests.frozen_clock import FrozenClock
 from tests.stores.postgres.conftest import Opener
 from tests.stores.postgres.server import ROLE, Server
 
@@ -53,10 +53,10 @@ def cut(transaction: Transaction, ask: Ask) -> Transaction:
 
 
 class TestReading:
-    def test_a_transaction_says_where_and_when_it_is(self, connections: Connections, hands: Clock) -> None:
+    def test_a_transaction_says_where_and_when_it_is(self, connections: Connections, frozen_clock: FrozenClock) -> None:
         with connections.write(["tea", "work"], create=True) as transaction:
             keys = dict(transaction.namespaces)
-        now = str(int(hands.now().timestamp()) * 1_000_000 + hands.now().microsecond)
+        now = str(int(frozen_clock.now().timestamp()) * 1_000_000 + frozen_clock.now().microsecond)
         assert connections.read(lambda t: t.namespaces, namespace="tea") == {"tea": keys["tea"]}
         assert connections.read(setting("recollect.namespaces"), namespace="tea") == str(keys["tea"])
         assert connections.read(setting("recollect.namespaces"), namespace="unknown") == ""
@@ -495,6 +495,6 @@ class TestAddresses:
             Connections("postgresql://ines:hush@localhost:1/db")
 
 
-def test_the_clock_is_ours(connections: Connections, hands: Clock) -> None:
+def test_the_clock_is_ours(connections: Connections, frozen_clock: FrozenClock) -> None:
     now = int(connections.read(setting("recollect.now"), namespace=None))
-    assert datetime.fromtimestamp(now / 1_000_000, UTC) == hands.now()
+    assert datetime.fromtimestamp(now / 1_000_000, UTC) == frozen_clock.now()

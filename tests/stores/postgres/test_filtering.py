@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect.model import Filters
 from recollect.stores.postgres.filtering import condition, facts_of
 from recollect.stores.sqlite import filtering as sqlite
-from tests.generated import nested
+from tests.strategies import nested
 
 _number = st.one_of(
     st.integers(-3, 3),

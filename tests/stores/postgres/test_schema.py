@@ -14,7 +14,7 @@ from recollect.errors import RecollectWarning, StoreDamagedError, StoreError, St
 from recollect.stores.postgres import schema
 from recollect.stores.postgres.connections import Connections, Transaction
 from recollect.stores.postgres.definitions import TABLES, WALLED
-from tests.hands import HOUR, Clock
+from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.postgres.conftest import Opener
 from tests.stores.postgres.server import Server
 
@@ -212,13 +212,15 @@ class TestWalls:
         assert "Bitmap Index Scan on names_by_trigram" in names
 
 
-def test_who_reads_the_living_does_not_see_what_has_expired(connections: Connections, hands: Clock) -> None:
-    noon = int(hands.now().timestamp()) * 1_000_000
+def test_who_reads_the_living_does_not_see_what_has_expired(
+    connections: Connections, frozen_clock: FrozenClock
+) -> None:
+    noon = int(frozen_clock.now().timestamp()) * 1_000_000
     with connections.write(["tea"], create=True) as transaction:
         insert_note(transaction, "for ever")
         insert_note(transaction, "until one", expires_at=noon + 3_600_000_000)
     assert connections.read(lambda t: ids(t, "living"), namespace="tea") == ["for ever", "until one"]
-    hands.time += HOUR
+    frozen_clock.time += HOUR
     assert connections.read(lambda t: ids(t, "living"), namespace="tea") == ["for ever"]
     assert connections.read(lambda t: ids(t, "living"), namespace="work") == []
     assert connections.read(ids, namespace="tea") == ["for ever", "until one"]

@@ -19,10 +19,10 @@ from recollect.stores.postgres import counting, searching
 from recollect.stores.postgres import names as stored_names
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
-from tests.generated import MANY
 from tests.stores.postgres.beside import NOTES, queries
 from tests.stores.postgres.server import Server
 from tests.stores.postgres.test_scoring import BOOK, is_scored_as_a_whole
+from tests.strategies import ENGINE_EXAMPLES
 
 HOME = "default"
 Both = tuple[Store, Store]
@@ -99,7 +99,7 @@ _FILTERS = [
 ]
 
 
-@settings(max_examples=MANY // 80)
+@settings(max_examples=ENGINE_EXAMPLES // 80)
 @given(queries, st.sampled_from([1, 5, 300]), st.sampled_from(_FILTERS), st.sampled_from(["strict", "literal"]))
 @example(parse('"green tea"'), 5, {}, "strict")
 @example(parse("tied OR knots"), 5, {}, "strict")
@@ -128,7 +128,7 @@ def test_a_filter_is_followed_down_to_the_end_of_the_ranking(both: Both, monkeyp
     assert len(ours) == 8
 
 
-@settings(max_examples=MANY // 200)
+@settings(max_examples=ENGINE_EXAMPLES // 200)
 @given(queries)
 @example(parse('tea NOT "tea at the end"'))
 @example(parse('tea NOT "green tea at the end"'))
@@ -143,7 +143,7 @@ def test_what_is_excluded_is_what_sqlite_excludes(both: Both, query: Query) -> N
     assert ours == theirs
 
 
-@settings(max_examples=MANY // 200)
+@settings(max_examples=ENGINE_EXAMPLES // 200)
 @given(st.lists(queries, max_size=4))
 @example([parse("tea"), parse("teas"), parse("?!"), parse("nothing"), parse('"green tea"'), parse("te*")])
 def test_words_are_counted_as_in_sqlite(both: Both, asked: list[Query]) -> None:
@@ -171,7 +171,7 @@ _word = st.one_of(
 )
 
 
-@settings(max_examples=MANY // 80)
+@settings(max_examples=ENGINE_EXAMPLES // 80)
 @given(st.lists(_word, min_size=1, max_size=3), st.booleans(), st.sampled_from([{}, {"path_prefix": "named/"}]))
 @example(["ёжъёжъ"], True, {})
 @example(["very"], True, {})
@@ -189,7 +189,7 @@ def test_names_are_as_alike_as_in_sqlite(both: Both, words: list[str], titles: b
     assert ours == theirs
 
 
-@settings(max_examples=MANY // 20)
+@settings(max_examples=ENGINE_EXAMPLES // 20)
 @given(st.text("abé", min_size=1, max_size=80))
 def test_a_long_word_is_sought_by_a_short_one_of_the_same_trigrams(word: str) -> None:
     short = stored_names._shortened(word)
@@ -230,7 +230,7 @@ def test_names_that_are_not_those_of_a_note_are_noticed_and_rebuilt(postgres: Se
     postgres.drop(name)
 
 
-@settings(max_examples=MANY // 800)
+@settings(max_examples=ENGINE_EXAMPLES // 800)
 @given(
     st.lists(st.sampled_from("graen teaa brewng brewinng cafes kubernetse tied wxyz knoots numbre".split()), max_size=3)
 )

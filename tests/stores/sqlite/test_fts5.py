@@ -20,8 +20,8 @@ from recollect.query import (
 )
 from recollect.query.expressions import Reading
 from recollect.stores.sqlite.fts5 import render_fts5
-from tests.generated import MANY, query_text
 from tests.stores.sqlite.fts5_table import Fts5Table
+from tests.strategies import ENGINE_EXAMPLES, query_text
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def table() -> Fts5Table:
     return Fts5Table(["foo bar", "Kubernetes, foo", "node.js 2026-04-18", "日本語 🥑 😀", "straße ﬁ ΣΣ", ""])
 
 
-@settings(max_examples=MANY)
+@settings(max_examples=ENGINE_EXAMPLES)
 @given(query_text)
 def test_any_text_renders_a_valid_query(table: Fts5Table, text: str) -> None:
     query = parse(text)

@@ -11,7 +11,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match
 
-from recollect.characters import well_formed
 from recollect.errors import (
     ArgumentError,
     EmbedderError,
@@ -26,6 +25,7 @@ from recollect.errors import (
     StoreReadOnlyError,
     StoreUnavailableError,
 )
+from recollect.text import well_formed
 
 __all__ = [
     "MEDIA_TYPE",

@@ -20,12 +20,12 @@ from fastapi import APIRouter, Response
 from fastapi import Path as PathParameter
 from pydantic import Field
 
-from recollect.characters import well_formed
 from recollect.server.auth import Right
 from recollect.server.http.problems import ProblemError
 from recollect.server.http.routing import StrictRoute, json_response, to_json
 from recollect.server.http.schemas import ResponseModel
 from recollect.server.http.service import CurrentCaller, CurrentService, ReadNamespace
+from recollect.text import well_formed
 
 __all__ = ["MAX_REPORT_BYTES", "list_report_files", "read_report", "router"]
 
