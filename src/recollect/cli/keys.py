@@ -10,7 +10,7 @@ import click
 from recollect.cli import options, terminal
 
 if TYPE_CHECKING:
-    from recollect.server.keys import Key, KeyRing
+    from recollect.server.auth import Key, KeyRing
 
 __all__ = ["command", "file_of_keys"]
 
@@ -113,7 +113,7 @@ def revoke(*, id: str, keys: str, quiet: bool) -> None:  # noqa: A002, ARG001 (t
 
 
 def _ring(path: str) -> KeyRing:
-    from recollect.server.keys import KeyRing  # noqa: PLC0415 (brings regex, which help does not need)
+    from recollect.server.auth import KeyRing  # noqa: PLC0415 (brings regex, which help does not need)
 
     return KeyRing(path)
 

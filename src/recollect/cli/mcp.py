@@ -15,7 +15,7 @@ from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.server.rights import Caller
+    from recollect.server.auth import Caller
 
 __all__ = ["command"]
 
@@ -92,7 +92,7 @@ def _refuse_what_belongs_to_the_other(context: click.Context, *, over_http: bool
 
 
 def _serve_stdio(db: str, parts: dict[str, Any], namespace: str | None, *, read_only: bool) -> None:
-    from recollect.server.mcp.over_stdio import serve_stdio  # noqa: PLC0415 (an extra, and heavy)
+    from recollect.server.mcp.stdio_transport import serve_stdio  # noqa: PLC0415 (an extra, and heavy)
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     with opening.open_or_create(db, **parts) as memory:
@@ -110,28 +110,28 @@ def _load_model(memory: Memory) -> None:
 
 
 def _caller(namespace: str | None, *, read_only: bool) -> Caller:
-    from recollect.server.rights import Caller, Grant, Right  # noqa: PLC0415 (brings regex)
+    from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (brings regex)
 
     grant = Grant.of(None if namespace is None else [namespace], Right.READ if read_only else Right.ADMIN)
     return Caller("this client", grant)
 
 
 def _serve_http(db: str, parts: dict[str, Any], *, host: str, port: int, keys: str | None, quiet: bool) -> None:
-    from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra, as all that follows)
-    from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
+    from recollect.server.auth import KeyRing  # noqa: PLC0415 (an extra)
+    from recollect.server.http.request_log import Log  # noqa: PLC0415 (an extra, as all that follows)
+    from recollect.server.http.server import check_keys, serve  # noqa: PLC0415 (an extra)
     from recollect.server.http.settings import Settings  # noqa: PLC0415 (an extra)
-    from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)
-    from recollect.server.mcp.over_http import ADDRESS, mcp_extension  # noqa: PLC0415 (an extra)
+    from recollect.server.mcp.http_transport import MCP_PATH, mcp_extension  # noqa: PLC0415 (an extra)
 
     ring = None if keys is None else KeyRing(keys)
-    settings = Settings(host=host, port=port, keyed=ring is not None)
+    settings = Settings(host=host, port=port, require_keys=ring is not None)
     check_keys(settings, ring)  # before a memory is made or a model looked for
     log = Log(sys.stderr, as_json=not sys.stderr.isatty(), requests=not quiet)
 
-    def listening(address: str) -> None:
-        terminal.say(f"serving {redact_secrets(db)} at {address}{ADDRESS}; ready, Ctrl-C stops")
+    def on_ready(address: str) -> None:
+        terminal.say(f"serving {redact_secrets(db)} at {address}{MCP_PATH}; ready, Ctrl-C stops")
         sys.stdout.flush()
 
     with opening.open_or_create(db, **parts) as memory:
         mcp = mcp_extension(memory, settings)
-        serve(memory, settings, log=log, ring=ring, extensions=[mcp], api=False, listening=listening)
+        serve(memory, settings, log=log, ring=ring, extensions=[mcp], api=False, on_ready=on_ready)

@@ -91,23 +91,23 @@ def command(
         # once, that costs as much again as the searches do.
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
-        from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
+        from recollect.server.http.server import check_keys, serve  # noqa: PLC0415 (an extra)
     except ImportError:
         raise click.ClickException("serving needs more packages; pip install 'recollectdb[server]'") from None
-    from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra)
+    from recollect.server.auth import KeyRing  # noqa: PLC0415 (an extra)
+    from recollect.server.http.request_log import Log  # noqa: PLC0415 (an extra)
     from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415 (an extra)
-    from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)
     from recollect.server.mcp import mcp_extension  # noqa: PLC0415 (an extra)
 
     ring = None if keys is None else KeyRing(keys)
-    more = {} if searches is None else {"searches": searches}
+    more = {} if searches is None else {"read_threads": searches}
     settings = Settings(
         host=host,
         port=port,
-        keyed=ring is not None,
+        require_keys=ring is not None,
         rate=rate,
-        body_bytes=round(max_body * MEGABYTE),
-        seconds=timeout,
+        max_body_bytes=round(max_body * MEGABYTE),
+        timeout=timeout,
         reports=reports,
         **more,
     )
@@ -115,7 +115,7 @@ def command(
     in_words = sys.stderr.isatty() and not as_json
     log = Log(sys.stderr, as_json=not in_words, requests=not quiet)
 
-    def listening(address: str) -> None:
+    def on_ready(address: str) -> None:
         if not in_words:
             log.write("ready", address=address)
         if not as_json:
@@ -126,13 +126,13 @@ def command(
     with ExitStack() as stack:
         observers = []
         if telemetry:
-            from recollect.server.http.telemetry import exporting  # noqa: PLC0415 (an extra)
+            from recollect.server.http.telemetry import otlp_spans  # noqa: PLC0415 (an extra)
 
-            spans = exporting()
+            spans = otlp_spans()
             stack.callback(spans.close)
-            observers.append(spans.finished)
+            observers.append(spans.record_request)
         memory = stack.enter_context(opening.open_or_create(db, embedder, secrets, reranker=reranker, preset=preset))
         is_default = click.get_current_context().get_parameter_source("secrets") is ParameterSource.DEFAULT
         mcp = mcp_extension(memory.with_secrets("refuse") if is_default else memory, settings)
-        serve(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], listening=listening)
+        serve(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], on_ready=on_ready)
     log.write("stopped")

@@ -14,7 +14,7 @@ import apsw
 from recollect import clock
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
+from recollect.query.expressions import Reading
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import to_microseconds
@@ -26,12 +26,11 @@ from recollect.stores.sql.health import count_rows
 from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import remove_expired
-from recollect.stores.sqlite import checking, names, searching, vocabulary
+from recollect.stores.sqlite import checking, names, search, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
-from recollect.stores.sqlite.indexes import Indexes
-from recollect.stores.sqlite.postings.moment import AnyWord, any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hide_expired
 from recollect.stores.units import unit_query
 
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 __all__ = ["SQLiteStore"]
-
-SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)
-"""What a snapshot raises whose numbers are not those that were written."""
 
 R = TypeVar("R")
 
@@ -65,7 +61,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         """Open the file; without ``read_only`` it is created where it is missing."""
         super().__init__(max_filters=1)
         self._connections = Connections(path, read_only=read_only)
-        self._indexes = Indexes(self._connections)
+        self._indexes = SearchIndexes(self._connections)
         self._names: dict[bool, RevisionCache[SqliteTransaction, NameIndex]] = {
             titles: RevisionCache(partial(names.index_names, titles=titles)) for titles in (False, True)
         }
@@ -127,32 +123,14 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
-        node = expression(query, reading)
-        if node is None or limit <= 0:
-            return []
-        any_of, limit = any_word(node), min(limit, MAX_INTEGER)
-
-        def work(transaction: SqliteTransaction, namespace_id: int) -> list[Candidate]:
-            connection = transaction.connection
-            if any_of:
-                candidates = self._search_postings(connection, namespace_id, any_of, limit, filters)
-                if candidates is not None:
-                    return candidates
-            return searching.search_words(connection, namespace_id, render_fts5(query, reading), limit, filters)
-
-        return self._read_namespace(namespace, [], work)
-
-    def _search_postings(
-        self, connection: apsw.Connection, namespace_id: int, query: AnyWord, limit: int, filters: Filters
-    ) -> list[Candidate] | None:
-        """Return the best notes for any of several terms, if there are posting lists."""
-        try:
-            moment = self._indexes.moment(connection, namespace_id)
-            return searching.search_postings(connection, moment, query, limit, filters) if moment else None
-        except SNAPSHOT_ERRORS:
-            if not self._indexes.postings(namespace_id).is_to_blame():
-                raise
-            return None
+        limit = min(limit, MAX_INTEGER)
+        return self._read_namespace(
+            namespace,
+            [],
+            lambda transaction, namespace_id: search.search_text(
+                transaction.connection, self._indexes, namespace_id, query, reading, limit, filters
+            ),
+        )
 
     def search_vectors(
         self,
@@ -176,15 +154,11 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
                 return []
             unit = unit_query(vector, active[1])
             index = self._indexes.vectors(namespace_id, *active)
-            params = connection, index, namespace_id, active[1], unit, min(limit, MAX_INTEGER), filters, excluded
-            try:
-                candidates = searching.search_vectors(*params)
-            except SNAPSHOT_ERRORS:
-                if not index.is_to_blame():
-                    raise
-                candidates = searching.search_vectors(*params)  # now from the table
-            if index.is_due():
-                self._indexes.renewals.begin(index.renew)
+            candidates = search.search_vectors(
+                connection, index, namespace_id, active[1], unit, min(limit, MAX_INTEGER), filters, excluded
+            )
+            if index.needs_snapshot():
+                self._indexes.worker.start(index.write_snapshot)
             return candidates if active_model(transaction) == active else None
 
         # None: another model took over meanwhile, and its predecessor's vectors are gone.
@@ -200,19 +174,18 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._read_namespace(
             namespace,
             [],
-            lambda transaction, namespace_id: searching.candidates(
+            lambda transaction, namespace_id: search.select_candidates(
                 transaction.connection, namespace_id, ids, filters, excluded
             ),
         )
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return how many notes the namespace has, and how many of them each query matches."""
-        words = [_single_word(query) for query in queries]
 
         def work(transaction: SqliteTransaction, namespace_id: int) -> tuple[int, list[int]]:
-            moment = self._indexes.moment(transaction.connection, namespace_id) if None not in words else None
-            if moment is not None:
-                return moment.notes, [moment.holding(word or "") for word in words]
+            indexed = search.document_frequencies(transaction.connection, self._indexes, namespace_id, queries)
+            if indexed is not None:
+                return indexed
             counts = self._counts.get(transaction, namespace_id)
             matches = [render_fts5(query) or None for query in queries]
             return counts.total, counts.get(matches, partial(vocabulary.count_matches, transaction, namespace_id))
@@ -229,7 +202,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             if active is None or (model is not None and active[1] != model):
                 return {}
             unit = unit_query(vector, active[1])
-            return searching.similarities(transaction.connection, namespace_id, active, unit, ids)
+            return search.similarities(transaction.connection, namespace_id, active, unit, ids)
 
         return self._read_namespace(namespace, {}, work)
 
@@ -237,24 +210,13 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
-        node = expression(query, reading)
-        if node is None or not notes:
-            return {}
-        any_of = any_word(node)
-
-        def work(transaction: SqliteTransaction, namespace_id: int) -> dict[str, float]:
-            connection = transaction.connection
-            if any_of is not None:
-                try:
-                    moment = self._indexes.moment(connection, namespace_id)
-                    if moment is not None:
-                        return searching.postings_scores(connection, namespace_id, moment, any_of, notes)
-                except SNAPSHOT_ERRORS:
-                    if not self._indexes.postings(namespace_id).is_to_blame():
-                        raise
-            return searching.fts5_scores(connection, namespace_id, render_fts5(query, reading), notes)
-
-        return self._read_namespace(namespace, {}, work)
+        return self._read_namespace(
+            namespace,
+            {},
+            lambda transaction, namespace_id: search.text_scores(
+                transaction.connection, self._indexes, namespace_id, query, reading, notes
+            ),
+        )
 
     def search_names(
         self,
@@ -292,7 +254,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             if activated:
                 transaction.execute("DELETE FROM snapshots WHERE model <> 0 AND model NOT IN (SELECT key FROM models)")
             outdated = before - snapshots.tokens(transaction.connection)
-        snapshots.forget(outdated)
+        snapshots.delete(outdated)
         return activated
 
     def stats(self) -> StoreStats:
@@ -323,10 +285,10 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         with self._connections.writing() as connection:
             tokens = self._indexes.snapshots.tokens(connection)
             checking.rebuild(SqliteTransaction(connection), unreadable)
-        self._indexes.snapshots.drop_all(tokens)
+        self._indexes.snapshots.delete_all(tokens)
         if unreadable:
             self._connections.vacuum()
-        self._indexes.let_go()
+        self._indexes.clear()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
@@ -337,11 +299,11 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
     def close(self) -> None:
         """Close the file."""
         try:
-            self._indexes.renew()
+            self._indexes.write_snapshots()
         finally:
-            self._indexes.renewals.stop()
+            self._indexes.worker.stop()
             self._connections.close()
-            self._indexes.let_go()
+            self._indexes.clear()
         for cache in self._names.values():
             cache.clear()
         self._vocabularies.clear()
@@ -360,12 +322,3 @@ def _size(path: Path) -> int:
     with suppress(OSError):  # a snapshot may just have been replaced
         return path.stat().st_size
     return 0
-
-
-def _single_word(query: Query) -> str | None:
-    """Return the word that a query consists of, empty if it matches nothing; ``None`` for any other query."""
-    node = expression(query)
-    if node is None:
-        return ""
-    any_of = any_word(node)
-    return any_of.words[0] if any_of and len(any_of.words) == 1 else None
