@@ -17,7 +17,7 @@ _HEAD = """\
 # Commands
 
 Every command of `recollect` with its options, as `recollect COMMAND --help` prints them.
-`python -m scripts.command_reference` writes this page from the code. Examples are in [The command line](command-line.md).
+`python -m scripts.command_reference` writes this page from the code. Examples: [The command line](command-line.md).
 
 `recollect --version` prints the version. An environment variable sets an option for all commands.
 

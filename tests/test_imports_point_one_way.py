@@ -31,7 +31,7 @@ LAYERS = [
     {"query"},
     {"model"},
     {"arguments"},
-    {"characters", "clock", "nesting", "progress", "sample"},
+    {"text", "clock", "nesting", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

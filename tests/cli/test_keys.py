@@ -47,6 +47,6 @@ def test_wrong_use(run: Run) -> None:
         assert told.startswith("the key needs namespaces; pass --namespace or --all-namespaces")
     assert "--keys" in error_of(run("keys", "list"), 2)
     assert error_of(run("keys", "list", "--keys", "k"), 1) == (
-        "there is no file of keys at k; recollect keys add makes one"
+        "the key file k does not exist; create it with recollect keys add"
     )
     assert error_of(run("keys", "add", " ", "--all-namespaces", "--keys", "k"), 2) == "name: must not be empty"

@@ -15,7 +15,7 @@ from recollect import Memory
 from recollect.errors import EmbedderError
 from recollect.stores.base import Finding
 from tests.cli.conftest import NOTES, Run, error_of
-from tests.embedders.test_selection import without
+from tests.embedders.test_registry import without
 
 STATIC = ("--embedder", "static")
 PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "supersessions")
@@ -29,7 +29,7 @@ def test_stats_for_a_person(run: Run) -> None:
         "notes      3",
         "links      1",
         "documents  0",
-        "embedder   no embedder: no embedder was asked for",
+        "embedder   no embedder: none requested",
     ]
 
 
@@ -105,7 +105,7 @@ def test_a_healthy_memory(run: Run) -> None:
         ["!", "embedder"],
         ["vector", "search"],
     ]
-    assert "no embedder was asked for" in result.stdout
+    assert "none requested" in result.stdout
     advice = "vector search is off: to use it, open the memory with an embedder"
     assert result.stdout.splitlines()[-1].strip() == advice
     assert run("doctor", "-q").output == ""

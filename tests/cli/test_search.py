@@ -267,7 +267,7 @@ def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
         (["tea", "--mode", "fast"], "'fast' is not one of"),
         (["tea", "-k", "-1"], "-1 is not in the range"),
         (["tea", "-k", "many"], "'many' is not a valid integer"),
-        (["tea", "--min-confidence", "2"], "2.-1 is not in the range"),
+        (["tea", "--min-confidence", "2"], "2.0 is not in the range"),
         (["tea", "--question-date", "some day"], "a time in ISO 8601 or RFC 2822, got 'some day'"),
         (["tea", "--now", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
         (["tea", "--preset", "best"], "preset: must be one of default, "),

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import ArgumentTypeError
-from recollect.characters import WHITESPACE
 from recollect.query import normalise
+from recollect.text import WHITESPACE
 from tests.strategies import any_text, query_text
 
 

@@ -33,7 +33,7 @@ def test_bars(start: float, end: float, drawn: str) -> None:
 
 @given(st.floats(-1, 2), st.floats(-1, 2), st.integers(1, 40))
 def test_no_bar_is_longer_than_its_scale(one: float, other: float, cells: int) -> None:
-    assert len(score_bar(one, other, cells)) <= cells
+    assert len(bar(one, other, cells)) <= cells
     assert len(change_bar(one, other, cells)) <= cells
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.characters import split_words
 from recollect.model import Filters
 from recollect.query import jaccard, slug_text, trigram_search, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
+from recollect.text import split_words
 from tests.stores.engines import ENGINES
 from tests.strategies import any_text
 

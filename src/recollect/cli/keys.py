@@ -9,7 +9,7 @@ import click
 from recollect.cli import options, terminal
 
 if TYPE_CHECKING:
-    from recollect.server.keys import Key, KeyRing
+    from recollect.server.auth import Key, KeyRing
 
 __all__ = ["keys"]
 
@@ -85,7 +85,7 @@ def revoke_key(*, id: str, keys: str) -> None:  # noqa: A002 (the argument's nam
 
 
 def _key_ring(path: str) -> KeyRing:
-    from recollect.server.keys import KeyRing  # noqa: PLC0415 (imports regex, which help does not need)
+    from recollect.server.auth import KeyRing  # noqa: PLC0415 (imports regex, which help does not need)
 
     return KeyRing(path)
 

@@ -81,8 +81,8 @@ def mcp(
 
 
 def _serve_stdio(db: str, arguments: dict[str, Any], namespace: str | None, *, read_only: bool) -> None:
-    from recollect.server.mcp.over_stdio import serve_stdio  # noqa: PLC0415 (an extra)
-    from recollect.server.rights import Caller, Grant, Right  # noqa: PLC0415 (imports regex)
+    from recollect.server.auth import Caller, Grant, Right  # noqa: PLC0415 (imports regex)
+    from recollect.server.mcp.stdio_transport import serve_stdio  # noqa: PLC0415 (an extra)
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     grant = Grant.of(None if namespace is None else [namespace], Right.READ if read_only else Right.ADMIN)
@@ -101,21 +101,21 @@ def _load_model(memory: Memory) -> None:
 
 
 def _serve_http(db: str, arguments: dict[str, Any], *, host: str, port: int, keys: str | None) -> None:
-    from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra)
-    from recollect.server.http.serving import check_keys, serve  # noqa: PLC0415 (an extra)
+    from recollect.server.auth import KeyRing  # noqa: PLC0415 (an extra)
+    from recollect.server.http.request_log import Log  # noqa: PLC0415 (an extra)
+    from recollect.server.http.server import check_keys, serve  # noqa: PLC0415 (an extra)
     from recollect.server.http.settings import Settings  # noqa: PLC0415 (an extra)
-    from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)
-    from recollect.server.mcp.over_http import ADDRESS, mcp_extension  # noqa: PLC0415 (an extra)
+    from recollect.server.mcp.http_transport import MCP_PATH, mcp_extension  # noqa: PLC0415 (an extra)
 
     ring = None if keys is None else KeyRing(keys)
-    settings = Settings(host=host, port=port, keyed=ring is not None)
+    settings = Settings(host=host, port=port, require_keys=ring is not None)
     check_keys(settings, ring)  # before the memory and the model are opened
     log = Log(sys.stderr, as_json=not sys.stderr.isatty(), requests=not terminal.is_quiet())
 
-    def listening(address: str) -> None:
-        terminal.print_message(f"serving {redact_secrets(db)} at {address}{ADDRESS}; ready, Ctrl-C stops")
+    def on_ready(address: str) -> None:
+        terminal.print_message(f"serving {redact_secrets(db)} at {address}{MCP_PATH}; ready, Ctrl-C stops")
         sys.stdout.flush()
 
     with memories.open_or_create(db, **arguments) as memory:
         extension = mcp_extension(memory, settings)
-        serve(memory, settings, log=log, ring=ring, extensions=[extension], api=False, listening=listening)
+        serve(memory, settings, log=log, ring=ring, extensions=[extension], api=False, on_ready=on_ready)

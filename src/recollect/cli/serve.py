@@ -85,29 +85,29 @@ def serve(
         # Set before numpy is imported: its threads wait in busy loops, which doubles the cost of concurrent searches.
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
-        from recollect.server.http.logs import Log  # noqa: PLC0415 (an extra)
-        from recollect.server.http.serving import check_keys  # noqa: PLC0415 (an extra)
-        from recollect.server.http.serving import serve as serve_http  # noqa: PLC0415 (an extra)
+        from recollect.server.auth import KeyRing  # noqa: PLC0415 (an extra)
+        from recollect.server.http.request_log import Log  # noqa: PLC0415 (an extra)
+        from recollect.server.http.server import check_keys  # noqa: PLC0415 (an extra)
+        from recollect.server.http.server import serve as serve_http  # noqa: PLC0415 (an extra)
         from recollect.server.http.settings import MEGABYTE, Settings  # noqa: PLC0415 (an extra)
-        from recollect.server.keys import KeyRing  # noqa: PLC0415 (an extra)
         from recollect.server.mcp import mcp_extension  # noqa: PLC0415 (an extra)
     except ImportError:
         raise click.ClickException("serving needs more packages; pip install 'recollectdb[server]'") from None
 
     ring = None if keys is None else KeyRing(keys)
     settings = Settings(
-        keyed=ring is not None,
-        body_bytes=round(max_body * MEGABYTE),
-        seconds=timeout,
+        require_keys=ring is not None,
+        max_body_bytes=round(max_body * MEGABYTE),
+        timeout=timeout,
         **{name: params.pop(name) for name in ("host", "port", "rate", "reports")},
     )
     if searches is not None:
-        settings = replace(settings, searches=searches)
+        settings = replace(settings, read_threads=searches)
     check_keys(settings, ring)  # before the memory and the model are opened
     logs_json = as_json or not sys.stderr.isatty()
     log = Log(sys.stderr, as_json=logs_json, requests=not terminal.is_quiet())
 
-    def listening(address: str) -> None:
+    def on_ready(address: str) -> None:
         if logs_json:
             log.write("ready", address=address)
         if not as_json:
@@ -118,14 +118,14 @@ def serve(
     with ExitStack() as stack:
         observers = []
         if telemetry:
-            from recollect.server.http.telemetry import exporting  # noqa: PLC0415 (an extra)
+            from recollect.server.http.telemetry import otlp_spans  # noqa: PLC0415 (an extra)
 
-            spans = exporting()
+            spans = otlp_spans()
             stack.callback(spans.close)
-            observers.append(spans.finished)
+            observers.append(spans.record_request)
         memory = stack.enter_context(memories.open_or_create(db, **params))
         # Language models write notes through MCP: it refuses secrets unless --secrets is given.
         by_default = context.get_parameter_source("secrets") is ParameterSource.DEFAULT
         mcp = mcp_extension(memory.with_secrets("refuse") if by_default else memory, settings)
-        serve_http(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], listening=listening)
+        serve_http(memory, settings, log=log, ring=ring, observers=observers, extensions=[mcp], on_ready=on_ready)
     log.write("stopped")

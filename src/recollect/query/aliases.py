@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from recollect import arguments
-from recollect.characters import split_words
 from recollect.errors import ArgumentTypeError
 from recollect.query.normalisation import normalise
 from recollect.query.parser import clean_word
 from recollect.query.tree import Kind, Query, Token, require_query
+from recollect.text import split_words
 
 __all__ = ["AliasTable", "expand_aliases"]
 

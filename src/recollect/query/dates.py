@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-from recollect.characters import collapse_whitespace, javascript_pattern
 from recollect.errors import ArgumentTypeError
+from recollect.text import collapse_whitespace, javascript_pattern
 
 __all__ = ["MONTHS", "WEEKDAYS", "QuestionDate", "date_search_tokens", "parse_question_date"]
 

@@ -23,10 +23,10 @@ from typing import Literal, Protocol, TypeVar
 import regex
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace, has_new_capitals
 from recollect.errors import ArgumentTypeError
 from recollect.query.parser import PUNCTUATION, clean_word, strip_punctuation
 from recollect.query.tree import Kind, Operator, Query, Token, require_query
+from recollect.text import collapse_whitespace, has_new_capitals
 
 __all__ = [
     "AllOf",

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, pairwise, product
 from typing import NamedTuple
 
-from recollect.characters import fold_accents
 from recollect.query.parser import PUNCTUATION, clean_word
 from recollect.query.stopwords import STOPWORDS
 from recollect.query.tree import Kind, Query, Token
+from recollect.text import fold_accents
 
 __all__ = ["Joined", "any_form", "joined_forms", "letter_forms", "number_forms"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace, compose, well_formed
+from recollect.text import collapse_whitespace, compose, well_formed
 
 __all__ = ["normalise"]
 

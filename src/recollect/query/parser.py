@@ -10,10 +10,10 @@ import re
 from typing import cast
 
 from recollect import arguments
-from recollect.characters import WHITESPACE
 from recollect.query.normalisation import normalise
 from recollect.query.stopwords import STOPWORDS
 from recollect.query.tree import Kind, Operator, Query, Token
+from recollect.text import WHITESPACE
 
 __all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "is_short_name", "parse", "strip_punctuation", "symbolic_name"]
 

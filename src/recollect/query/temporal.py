@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace, javascript_pattern
 from recollect.query.dates import WEEKDAYS, QuestionDate, read_date, rolled
 from recollect.query.tree import Query, Token, require_query
+from recollect.text import collapse_whitespace, javascript_pattern
 
 __all__ = ["TemporalExpansion", "augment_with_temporal", "expand_temporal", "with_dates"]
 

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from recollect import arguments
-from recollect.characters import split_words
 from recollect.errors import ArgumentTypeError
+from recollect.text import split_words
 
 __all__ = ["TRIGRAM_THRESHOLD", "TrigramIndex", "TrigramMatch", "jaccard", "slug_text", "trigram_search", "trigrams"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import regex
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace, well_formed
 from recollect.query.stopwords import LADDER
+from recollect.text import collapse_whitespace, well_formed
 
 __all__ = ["query_tokens", "sanitise", "strongest_term"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from recollect.characters import collapse_whitespace
 from recollect.nesting import with_room
+from recollect.text import collapse_whitespace
 
 __all__ = ["LISTED_AS", "MOST_SHARING", "entities_in"]
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.characters import split_words
 from recollect.query import slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
+from recollect.text import split_words
 
 __all__ = ["SHORTEST_WORD", "WORD_THRESHOLD", "NameIndex", "index_names", "standing_words"]
 

@@ -15,7 +15,7 @@ from recollect import clock
 from recollect.errors import NoteNotFoundError
 from recollect.model import Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
+from recollect.query.expressions import Reading
 from recollect.stores.backups import appearing
 from recollect.stores.base import (
     DocumentRecord,
@@ -43,7 +43,7 @@ from recollect.stores.sqlite import (
     names,
     neighbourhood,
     revisions,
-    searching,
+    search,
     supersession,
     vocabulary,
 )
@@ -54,9 +54,8 @@ from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
 from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
-from recollect.stores.sqlite.indexes import Indexes
-from recollect.stores.sqlite.postings.moment import AnyWord, any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.shelving import SHELVES_AT_ONCE, shelves_behind, write_shelves
 from recollect.stores.sqlite.tables import (
     delete_notes,
@@ -80,8 +79,6 @@ __all__ = ["SQLiteStore"]
 WALK_ROWS = 512
 TOUCH_PATIENCE = 1.0
 """Seconds to wait for other writers where that is all there is to write."""
-ASTRAY = (ArithmeticError, LookupError, MemoryError, ValueError)
-"""What comes of a snapshot whose numbers are not what was written."""
 LARGEST = 2**62
 """More than any store can hold, and still a number that SQLite can."""
 
@@ -104,7 +101,7 @@ class SQLiteStore:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; without ``read_only`` it is created where it is missing."""
         self._connections = Connections(path, read_only=read_only)
-        self._indexes = Indexes(self._connections)
+        self._indexes = SearchIndexes(self._connections)
         self._names: dict[bool, Kept[apsw.Connection, NameIndex]] = {
             titles: Kept(partial(names.index_names, titles=titles), revisions) for titles in (False, True)
         }
@@ -240,30 +237,12 @@ class SQLiteStore:
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
-        node = expression(query, reading)
-        if node is None or limit <= 0:
-            return []
         with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None:
+            namespace_id = namespace_key(connection, namespace)
+            if namespace_id is None:
                 return []
-            any_of, deepest = any_word(node), min(limit, LARGEST)
-            found = self._search_postings(connection, home, any_of, deepest, filters) if any_of else None
-            if found is not None:
-                return found
-            return searching.search_words(connection, home, render_fts5(query, reading), deepest, filters)
-
-    def _search_postings(
-        self, connection: apsw.Connection, home: int, query: AnyWord, limit: int, filters: Filters
-    ) -> list[Candidate] | None:
-        """Return the best notes for any of several words, if there are posting lists that can tell."""
-        try:
-            moment = self._indexes.moment(connection, home)
-            return searching.search_postings(connection, moment, query, limit, filters) if moment else None
-        except ASTRAY:
-            if not self._indexes.postings(home).is_to_blame():
-                raise
-            return None
+            depth = min(limit, LARGEST)
+            return search.search_text(connection, self._indexes, namespace_id, query, reading, depth, filters)
 
     def search_vectors(
         self,
@@ -285,15 +264,9 @@ class SQLiteStore:
             unit = unit_query(vector, active[1])
             index, deepest = self._indexes.vectors(home, *active), min(limit, LARGEST)
             excluded = render_fts5_exclusion(without) if without else ""
-            asked = connection, index, home, active[1], unit, deepest, filters, excluded
-            try:
-                found = searching.search_vectors(*asked)
-            except ASTRAY:
-                if not index.is_to_blame():
-                    raise
-                found = searching.search_vectors(*asked)  # now by the table
-            if index.is_due():
-                self._indexes.renewals.begin(index.renew)
+            found = search.search_vectors(connection, index, home, active[1], unit, deepest, filters, excluded)
+            if index.needs_snapshot():
+                self._indexes.worker.start(index.write_snapshot)
             if active_model(connection) == active:
                 return found
         # Another model took over just now, and took the vectors of the one before with it.
@@ -324,7 +297,7 @@ class SQLiteStore:
         excluded = render_fts5_exclusion(without) if without else ""
         with self._reading() as connection:
             home = namespace_key(connection, namespace)
-            return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
+            return [] if home is None else search.select_candidates(connection, home, ids, filters, excluded)
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return how many notes the namespace has, and how many of them each query finds by its words."""
@@ -332,10 +305,9 @@ class SQLiteStore:
             home = namespace_key(connection, namespace)
             if home is None:
                 return 0, [0] * len(queries)
-            asked = [_single_word(query) for query in queries]
-            moment = self._indexes.moment(connection, home) if None not in asked else None
-            if moment is not None:
-                return moment.notes, [moment.holding(word or "") for word in asked]
+            frequencies = search.document_frequencies(connection, self._indexes, home, queries)
+            if frequencies is not None:
+                return frequencies
             counts = self._counts.at(connection, home)
             return counts.notes, [counts.of(connection, render_fts5(query)) for query in queries]
 
@@ -347,29 +319,17 @@ class SQLiteStore:
             home, active = namespace_key(connection, namespace), active_model(connection)
             if home is None or active is None or (model is not None and active[1] != model):
                 return {}  # nobody can tell
-            return searching.similarities(connection, home, active, unit_query(vector, active[1]), ids)
+            return search.similarities(connection, home, active, unit_query(vector, active[1]), ids)
 
     def text_scores(
         self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
-        node = expression(query, reading)
-        if node is None or not notes:
-            return {}
         with self._reading() as connection:
             namespace_id = namespace_key(connection, namespace)
             if namespace_id is None:
                 return {}
-            any_of = any_word(node)
-            if any_of is not None:
-                try:
-                    moment = self._indexes.moment(connection, namespace_id)
-                    if moment is not None:
-                        return searching.postings_scores(connection, namespace_id, moment, any_of, notes)
-                except ASTRAY:
-                    if not self._indexes.postings(namespace_id).is_to_blame():
-                        raise
-            return searching.fts5_scores(connection, namespace_id, render_fts5(query, reading), notes)
+            return search.text_scores(connection, self._indexes, namespace_id, query, reading, notes)
 
     def search_names(
         self,
@@ -493,7 +453,7 @@ class SQLiteStore:
             before = self._indexes.snapshots.tokens(connection)
             activated = embedding.activate(connection, model)
             needless = before - self._indexes.snapshots.tokens(connection)
-        self._indexes.snapshots.forget(needless)
+        self._indexes.snapshots.delete(needless)
         return activated
 
     def stats(self) -> StoreStats:
@@ -521,10 +481,10 @@ class SQLiteStore:
         with self._connections.writing() as connection:
             named = self._indexes.snapshots.tokens(connection)
             checking.rebuild(connection, unreadable)
-        self._indexes.snapshots.drop_all(named)
+        self._indexes.snapshots.delete_all(named)
         if unreadable:
             self._connections.vacuum()
-        self._indexes.let_go()
+        self._indexes.clear()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
@@ -535,11 +495,11 @@ class SQLiteStore:
     def close(self) -> None:
         """Let go of the file."""
         try:
-            self._indexes.renew()
+            self._indexes.write_snapshots()
         finally:
-            self._indexes.renewals.stop()
+            self._indexes.worker.stop()
             self._connections.close()
-            self._indexes.let_go()
+            self._indexes.clear()
         for kept in self._names.values():
             kept.clear()
         self._vocabularies.clear()
@@ -579,12 +539,3 @@ def _size(path: Path) -> int:
     with suppress(OSError):  # a snapshot may just have been replaced
         return path.stat().st_size
     return 0
-
-
-def _single_word(query: Query) -> str | None:
-    """Return the word that a query asks for, nothing for one that asks for none; ``None`` for any other."""
-    node = expression(query)
-    if node is None:
-        return ""
-    asked = any_word(node)
-    return asked.words[0] if asked and len(asked.words) == 1 else None
