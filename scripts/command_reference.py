@@ -1,10 +1,10 @@
-"""The reference of all commands, from the code: ``python -m recollect.cli.reference > docs/commands.md``."""
+"""Write docs/commands.md, the reference of all commands: ``python -m scripts.command_reference``."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -16,11 +16,10 @@ __all__ = ["reference"]
 _HEAD = """\
 # Commands
 
-Every command of `recollect` with its options, written from the code by `python -m recollect.cli.reference`; it is what
-`recollect COMMAND --help` says. How the commands work together, with examples: [The command line](command-line.md).
+Every command of `recollect` with its options, as `recollect COMMAND --help` prints them.
+`python -m scripts.command_reference` writes this page from the code. Examples: [The command line](command-line.md).
 
-`-h` or `--help` shows the options of a command, `recollect --version` the version. Where an environment variable is
-named, it says for all commands what the option says for one.
+`recollect --version` prints the version. An environment variable sets an option for all commands.
 
 | command | |
 |---|---|
@@ -28,11 +27,7 @@ named, it says for all commands what the option says for one.
 
 
 def reference() -> str:
-    """Return the page.
-
-    >>> reference().splitlines()[0]
-    '# Commands'
-    """
+    """Return the page."""
     return "".join(_page())
 
 
@@ -45,25 +40,25 @@ def _page() -> Iterator[str]:
     for name, command in commands.items():
         inside = click.Context(command, parent=context, info_name=name)
         yield f"\n## {name}\n"
-        yield from _told(command, inside)
+        yield from _command(command, inside)
         if isinstance(command, click.Group):
             for part, inner in command.commands.items():
                 yield f"\n### {name} {part}\n"
-                yield from _told(inner, click.Context(inner, parent=inside, info_name=part))
+                yield from _command(inner, click.Context(inner, parent=inside, info_name=part))
         yield f"\n[Examples and more](command-line.md#{name})\n"
 
 
-def _told(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield how a command is called, what it does and what may be said to it."""
+def _command(command: click.Command, context: click.Context) -> Iterator[str]:
+    """Yield the usage, the description and the options of a command."""
     usage = command.get_usage(context).removeprefix("Usage: ")
     yield f"\n```text\n{' '.join(usage.split())}\n```\n"
     for paragraph in (command.help or "").split("\n\n"):
         yield f"\n{_markdown(paragraph)}\n"
-    options = [each for each in command.params if isinstance(each, click.Option)]
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     if options:
         yield "\n| option | |\n|---|---|\n"
         for option in options:
-            yield f"| {_names(option)} | {' '.join(_meaning(option))} |\n"
+            yield f"| {_names(option)} | {' '.join(_description(option))} |\n"
 
 
 def _names(option: click.Option) -> str:
@@ -73,14 +68,14 @@ def _names(option: click.Option) -> str:
 
 
 def _value(option: click.Option) -> str:
-    """Return the word that stands for the value: its own, N for a number, or else the option's name."""
+    """Return the placeholder of the value: the metavar, N for a number, or else the option's name."""
     if option.metavar:
         return option.metavar
     number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
     return "N" if number else option.opts[-1].lstrip("-").upper()
 
 
-def _meaning(option: click.Option) -> Iterator[str]:
+def _description(option: click.Option) -> Iterator[str]:
     yield _markdown(option.help or "").replace("|", r"\|")
     if option.required:
         yield "Required."
@@ -90,17 +85,17 @@ def _meaning(option: click.Option) -> Iterator[str]:
     if isinstance(kind, click.IntRange | click.FloatRange):
         yield f"At least {kind.min:g}." if kind.max is None else f"From {kind.min:g} to {kind.max:,g}."
     if option.show_default:
-        told = option.default if isinstance(option.default, tuple) else (option.default,)
-        yield f"By default {', '.join(f'`{each}`' for each in told)}."
+        defaults = option.default if isinstance(option.default, tuple) else (option.default,)
+        yield f"Default: {', '.join(f'`{default}`' for default in defaults)}."
     if option.envvar:
         yield f"Environment: `{option.envvar}`."
 
 
 def _markdown(text: str) -> str:
-    """Return the words of help as Markdown: flags as code, and no sign that Markdown would take for its own."""
+    """Return help as Markdown: flags as code, special characters escaped."""
     escaped = re.sub(r"([*<])", r"\\\1", " ".join(text.split()))
     return re.sub(r"(?<![\w`-])(--?[a-z][a-z-]*)", r"`\1`", escaped)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(reference())
+    Path("docs/commands.md").write_text(reference(), encoding="utf-8")

@@ -42,7 +42,7 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
     assert "vectors    2 of " in shown
     assert "not searched" not in shown
     other = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
-    assert "           2 notes have no vector of it; recollect reindex makes them\n" in other.stdout
+    assert "           2 notes without a vector of it; run recollect reindex\n" in other.stdout
     assert other.stderr.startswith("warning: the vectors of this memory are of ")
 
 
@@ -146,7 +146,7 @@ def test_vectors_that_are_missing_are_made_by_reindex(run: Run) -> None:
     assert "3 notes have no vector" in sick.stdout
     assert "recollect reindex embeds them" in sick.stdout
     assert run("reindex", *STATIC).stdout == "embedded 3 notes\n"
-    assert run("reindex", *STATIC).stdout == "every note has its vector already\n"
+    assert run("reindex", *STATIC).stdout == "every note already has a vector\n"
     run("add", "Rooibos.")
     assert run("reindex", *STATIC, "-q").output == ""
     run("add", "Mate.")
@@ -163,7 +163,7 @@ def test_half_a_reindex_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Memory, "reindex", interrupted)
     said = error_of(run("reindex", *STATIC), 130)
-    assert said == "interrupted; what is embedded stays, and reindex goes on from there"
+    assert said == "interrupted; embedded notes stay embedded, and reindex continues from there"
 
 
 def test_vectors_that_are_not_searched_yet(run: Run) -> None:
@@ -171,7 +171,7 @@ def test_vectors_that_are_not_searched_yet(run: Run) -> None:
     with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
         memory.add("tea")
     assert run("add", "Rooibos.", *STATIC, "-q").exit_code == 0
-    assert ", not searched yet\n" in run("stats").stdout
+    assert ", not in use yet\n" in run("stats").stdout
 
 
 @pytest.mark.usefixtures("filled")
