@@ -223,5 +223,5 @@ def test_included_terms_match_unless_excluded(notes: list[str], text: str) -> No
 def test_render_rejects_wrong_arguments() -> None:
     with pytest.raises(ArgumentTypeError, match=r"^query: must be a Query as parse\(\) returns it, got str"):
         render_fts5("foo")  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"^reading: must be one of strict, literal, got 'loose' \(str\)"):
+    with pytest.raises(ArgumentError, match=r"^semantics: must be one of strict, literal, got 'loose' \(str\)"):
         render_fts5(parse("foo"), "loose")  # type: ignore[arg-type]
