@@ -98,7 +98,7 @@ def test_some_presets_and_ones_own_as_json(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_what_cannot_be_compared(run: Run) -> None:
     said = error_of(run("compare", "tea", "--preset", "memini", "--preset", "memini"), 2)
-    assert said == "presets: two of them are called 'memini'; give one another name"
+    assert said == "presets: contains two presets called 'memini'; rename one"
     assert "preset: must be one of default, " in error_of(run("compare", "tea", "--preset", "best"), 2)
 
 

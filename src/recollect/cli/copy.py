@@ -84,7 +84,7 @@ def command(
     goes on where it was, and catches up with what changed since. A TARGET that holds what SOURCE has not is refused
     unless --merge or --mirror says what to do. The exit code is 1 if the two differ in the end.
     """
-    from recollect.copying import copy  # noqa: PLC0415 (brings SQLite and numpy)
+    from recollect.opening import copy  # noqa: PLC0415 (brings SQLite and numpy)
 
     if merge and mirror:
         raise click.UsageError("--merge keeps what --mirror deletes; give one of them")

@@ -142,7 +142,7 @@ def parsed_end(context: click.Context, param: click.Parameter, value: str | None
 
 def parsed_question_date(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return a date in any of the forms in which a question's date may be written."""
-    from recollect.question_dates import check_question_date  # noqa: PLC0415 (as above)
+    from recollect.query.dates import check_question_date  # noqa: PLC0415 (as above)
 
     try:
         check_question_date(value)

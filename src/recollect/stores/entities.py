@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from recollect.nesting import with_room
+from recollect.arguments import with_deep_stack
 from recollect.text import collapse_whitespace
 
 __all__ = ["LISTED_AS", "MOST_SHARING", "entities_in"]
@@ -24,7 +24,7 @@ def entities_in(metadata: str) -> set[str]:
     """
     if f'"{LISTED_AS}"' not in metadata:
         return set()
-    listed = with_room(lambda: json.loads(metadata)).get(LISTED_AS)
+    listed = with_deep_stack(lambda: json.loads(metadata)).get(LISTED_AS)
     if not isinstance(listed, list):
         return set()
     return {collapse_whitespace(name).casefold() for name in listed if isinstance(name, str)} - {""}

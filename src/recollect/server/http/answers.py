@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import Response
 
-from recollect.nesting import with_room
+from recollect.arguments import with_deep_stack
 
 __all__ = ["json_response", "written"]
 
@@ -19,7 +19,9 @@ def written(data: Any) -> bytes:
     >>> written({"tea": "茶"}).decode()
     '{"tea":"茶"}'
     """
-    return with_room(lambda: json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))).encode()
+    return with_deep_stack(
+        lambda: json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    ).encode()
 
 
 def json_response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

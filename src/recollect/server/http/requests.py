@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from recollect.nesting import DEEPEST, is_deep
+from recollect.arguments import MAX_DEPTH, exceeds_max_depth
 from recollect.server.http.problems import ProblemError
 
 __all__ = ["StrictRoute", "parsed"]
@@ -78,8 +78,8 @@ def parsed(body: bytes) -> Any:
         raise ProblemError("malformed", f"the body is not JSON: {error}") from None
     if _SURROGATE.search(body) and not _is_text(value):
         raise ProblemError("malformed", "the body holds half a character: a surrogate that stands alone")
-    if body.count(b"[") + body.count(b"{") > DEEPEST and is_deep(value):
-        raise ProblemError("malformed", f"the body is nested deeper than {DEEPEST} levels")
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and exceeds_max_depth(value):
+        raise ProblemError("malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
     return value
 
 

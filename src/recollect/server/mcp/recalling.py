@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from recollect.arguments import exceeds_max_depth
 from recollect.model import Hit
-from recollect.nesting import is_deep
 from recollect.query import parse
 from recollect.retrieval import SearchResult
 from recollect.retrieval.snippets import snippet
@@ -182,7 +182,7 @@ def _found(hit: Hit, result: SearchResult, *, weak: bool) -> Found:
 
 def _short(metadata: dict[str, Any]) -> dict[str, Any] | None:
     """Return metadata of at most ``MAX_METADATA`` characters; ``None`` if there is none or too much."""
-    if not metadata or is_deep(metadata):
+    if not metadata or exceeds_max_depth(metadata):
         return None
     return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA else None
 
