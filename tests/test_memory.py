@@ -625,7 +625,7 @@ class TestPieces:
     def test_reindexing_cuts_again(self, memory: Memory, path: Path) -> None:
         memory.add(self.LONG, path="long.md", title="Diary")
         other = Topics("other")
-        with pytest.warns(RecollectWarning, match="until reindex"):
+        with pytest.warns(RecollectWarning, match="call reindex"):
             reopened = recollect.open(path, embedder=other)
         with reopened:
             reopened.reindex()
@@ -787,7 +787,7 @@ def test_auto_stays_with_the_model_of_the_vectors(path: Path, monkeypatch: pytes
         return choose_embedder(spec)
 
     monkeypatch.setattr("recollect.opening.choose_embedder", choose)
-    with pytest.warns(RecollectWarning, match="are of wordllama.*, not of all-MiniLM"):
+    with pytest.warns(RecollectWarning, match="are of wordllama.*, the embedder is all-MiniLM"):
         recollect.open(path).close()
 
 

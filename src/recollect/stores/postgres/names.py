@@ -20,7 +20,7 @@ from psycopg.rows import TupleRow
 from recollect.model import Candidate, Filters
 from recollect.query import Query, jaccard, slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
-from recollect.stores.names import index_names, standing_words
+from recollect.stores.name_index import index_names, standing_words
 from recollect.stores.postgres.filtering import passing
 from recollect.stores.postgres.searching import OF_NOTES
 from recollect.stores.rows import candidate_of

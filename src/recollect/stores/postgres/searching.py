@@ -11,7 +11,7 @@ from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
+from recollect.query.expressions import Semantics, expression
 from recollect.stores.postgres.filtering import condition, passing
 from recollect.stores.postgres.score_cache import ScoreCache
 from recollect.stores.postgres.scoring import Scores
@@ -32,7 +32,7 @@ def search_words(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     limit: int,
     filters: Filters,
     cache: ScoreCache,
@@ -77,7 +77,7 @@ def text_scores(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     ids: Sequence[str],
     cache: ScoreCache,
 ) -> dict[str, float]:
