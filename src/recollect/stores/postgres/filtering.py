@@ -15,8 +15,8 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from recollect.arguments import with_deep_stack
 from recollect.model import Filters
-from recollect.nesting import with_room
 from recollect.query import Query
 from recollect.query.expressions import exclusion
 from recollect.stores.postgres.scoring import matching_notes
@@ -94,7 +94,7 @@ def facts_of(metadata: str) -> str:
     """
     if metadata == "{}":
         return metadata
-    held: Mapping[str, Any] = with_room(lambda: json.loads(metadata))
+    held: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
     return json.dumps({escaped(key): _fact(value) for key, value in held.items()})
 
 
@@ -104,7 +104,7 @@ def _fact(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         value = _as_float(value)  # that is how SQLite holds it, and so two that are as near are equal
-    fact = with_room(lambda: _written(value))
+    fact = with_deep_stack(lambda: _written(value))
     if len(fact) <= _LONGEST_FACT:
         return fact
     return f"#{blake2b(fact.encode(), digest_size=16).hexdigest()}"
