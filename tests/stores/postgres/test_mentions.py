@@ -202,7 +202,7 @@ def test_the_words_of_the_last_few_namespaces_are_remembered() -> None:
     assert remembered.take(7, 1) is None
 
 
-@pytest.mark.filterwarnings("ignore:.*row level security does not count")
+@pytest.mark.filterwarnings("ignore:.*who bypasses row-level security")
 @pytest.mark.parametrize("role", ["recollect", "postgres"])
 def test_a_title_is_not_sought_in_the_long_notes_of_another_namespace(database: str, role: str) -> None:
     """Such a note is looked at for what its words do not tell; for the superuser no policy stands before it."""

@@ -11,10 +11,9 @@ from psycopg.rows import TupleRow
 from recollect.model import embedding_text
 from recollect.stores.base import Finding, digest
 from recollect.stores.postgres import entities, mentions, names
-from recollect.stores.postgres.definitions import TABLES
-from recollect.stores.postgres.indexing import TextChange, index_notes
-from recollect.stores.postgres.postings import Postings
-from recollect.stores.postgres.words import read_words
+from recollect.stores.postgres.postings import Postings, TextChange, index_notes
+from recollect.stores.postgres.schema import TABLES
+from recollect.stores.postgres.text import read_terms as read_words
 
 __all__ = ["check", "rebuild", "rebuild_vectors"]
 

@@ -11,8 +11,8 @@ from psycopg.rows import TupleRow
 from recollect.query import Query
 from recollect.query.expressions import Expression, Match, expression
 from recollect.stores.postgres.scoring import matching_notes
+from recollect.stores.postgres.text import query_terms as query_words
 from recollect.stores.postgres.text import term
-from recollect.stores.postgres.tsquery import query_words
 
 __all__ = ["NoteCounts"]
 

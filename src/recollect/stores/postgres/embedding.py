@@ -13,9 +13,9 @@ from recollect.errors import ArgumentError
 from recollect.model import embedding_text
 from recollect.stores.base import Model, Pending, digest
 from recollect.stores.batches import NewVector, StoredText
-from recollect.stores.postgres.adapters import Numbers
 from recollect.stores.postgres.tables import columns
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import FloatArray as Numbers
+from recollect.stores.postgres.text import lookup_hash as mark
 from recollect.stores.units import unit_rows
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 
 from recollect.stores.entities import LISTED_AS, entities_in
 from recollect.stores.postgres.tables import columns
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import lookup_hash as mark
 
 __all__ = ["problems", "rebuild", "write_entities"]
 

@@ -10,11 +10,11 @@ from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Reading
 from recollect.stores.base import Edge, Model, ModelChangedError
-from recollect.stores.postgres import names, nearest, neighbourhood, revisions, searching, supersession, vocabulary
+from recollect.stores.postgres import names, neighbourhood, revisions, search, supersession, vocabulary
 from recollect.stores.postgres.connections import Connections, Transaction
 from recollect.stores.postgres.counting import NoteCounts
 from recollect.stores.postgres.embedding import active_model
-from recollect.stores.postgres.score_cache import ScoreCache
+from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.revisions import Kept
 from recollect.stores.spelling import similar_words, unknown_words
@@ -56,7 +56,7 @@ class PostgresIndex:
             if home is None:
                 return []
             deepest = min(limit, LARGEST)
-            return searching.search_words(at.connection, home, query, reading, deepest, filters, self._scores)
+            return search.search_text(at.connection, home, query, reading, deepest, filters, self._scores)
 
         return [] if limit <= 0 else self._connections.read(work, namespace=namespace)
 
@@ -79,7 +79,7 @@ class PostgresIndex:
             if home is None or active is None or limit <= 0:
                 return []
             unit, deepest = unit_query(vector, active[1]), min(limit, LARGEST)
-            return nearest.search_vectors(
+            return search.search_vectors(
                 at.connection, home, active, unit, deepest, filters, without, self._vector_indexes
             )
 
@@ -116,7 +116,7 @@ class PostgresIndex:
 
         def work(at: Transaction) -> list[Candidate]:
             home = at.namespaces.get(namespace)
-            return [] if home is None else searching.candidates(at.connection, home, ids, filters, without)
+            return [] if home is None else search.select_candidates(at.connection, home, ids, filters, without)
 
         return self._connections.read(work, namespace=namespace)
 
@@ -141,7 +141,7 @@ class PostgresIndex:
             home, active = at.namespaces.get(namespace), active_model(at.connection)
             if home is None or active is None or (model is not None and active[1] != model):
                 return {}  # nobody can tell
-            return nearest.similarities(at.connection, home, active, unit_query(vector, active[1]), ids)
+            return search.similarities(at.connection, home, active, unit_query(vector, active[1]), ids)
 
         return self._connections.read(work, namespace=namespace)
 
@@ -154,7 +154,7 @@ class PostgresIndex:
             namespace_id = at.namespaces.get(namespace)
             if namespace_id is None:
                 return {}
-            return searching.text_scores(at.connection, namespace_id, query, reading, notes, self._scores)
+            return search.text_scores(at.connection, namespace_id, query, reading, notes, self._scores)
 
         return self._connections.read(work, namespace=namespace)
 

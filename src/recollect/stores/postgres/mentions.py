@@ -17,7 +17,8 @@ from psycopg.rows import TupleRow
 from recollect.stores.known_words import WORTH_READING, KnownWords
 from recollect.stores.mentions import MOST_NAMERS, Mention, Parts, Text, given_titles, named_titles, spelled, stands_in
 from recollect.stores.postgres.tables import columns
-from recollect.stores.postgres.text import LONGEST_TERM, lexeme, term
+from recollect.stores.postgres.text import MAX_TERM_BYTES as LONGEST_TERM
+from recollect.stores.postgres.text import lexeme, term
 from recollect.stores.titles import Title
 from recollect.stores.tokens import stems
 

@@ -21,8 +21,8 @@ from recollect.model import Candidate, Filters
 from recollect.query import Query, jaccard, slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
 from recollect.stores.names import index_names, standing_words
-from recollect.stores.postgres.filtering import passing
-from recollect.stores.postgres.searching import OF_NOTES
+from recollect.stores.postgres.filters import candidate_conditions as passing
+from recollect.stores.postgres.search import NOTE_COLUMNS as OF_NOTES
 from recollect.stores.rows import candidate_of
 from recollect.text import split_words
 

@@ -16,7 +16,7 @@ from psycopg.rows import TupleRow
 from recollect.stores.base import Edge
 from recollect.stores.entities import MOST_SHARING
 from recollect.stores.mentions import MOST_BEARERS
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import lookup_hash as mark
 from recollect.stores.rows import folded_name
 from recollect.stores.steps import BESIDE, DERIVED, FEW_LINKS, Step, gathered, links_among
 

@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 
 from recollect.stores.base import DocumentRecord
 from recollect.stores.postgres.tables import columns
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import lookup_hash as mark
 
 __all__ = ["SHELVES_AT_ONCE", "Place", "shelves_behind", "write_documents", "write_shelves"]
 

@@ -30,8 +30,8 @@ from recollect.stores.postgres import (
     checking,
     embedding,
     expiry,
-    nearest,
     neighbourhood,
+    search,
     shelving,
 )
 from recollect.stores.postgres.connections import (
@@ -39,15 +39,15 @@ from recollect.stores.postgres.connections import (
     POOL_TIMEOUT,
     STATEMENT_TIMEOUT,
     Connections,
-    Moment,
+    SnapshotConnections,
     Transaction,
 )
 from recollect.stores.postgres.embedding import active_model
 from recollect.stores.postgres.figures import count_all
-from recollect.stores.postgres.filtering import condition
+from recollect.stores.postgres.filters import filter_conditions as condition
 from recollect.stores.postgres.index import LARGEST, PostgresIndex
 from recollect.stores.postgres.mentions import RememberedWords
-from recollect.stores.postgres.options import split_options
+from recollect.stores.postgres.pool import split_options
 from recollect.stores.postgres.schema import SCHEMA_VERSION
 from recollect.stores.postgres.tables import (
     delete_notes,
@@ -57,7 +57,7 @@ from recollect.stores.postgres.tables import (
     touch_notes,
     write_links,
 )
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import lookup_hash as mark
 from recollect.stores.postgres.writing import BatchTables, write_plan
 from recollect.stores.rows import to_microseconds
 from recollect.stores.sqlite.store import SQLiteStore
@@ -113,7 +113,7 @@ class PostgresStore(PostgresIndex):
         return cls(place, read_only=read_only, **options)
 
     @classmethod
-    def _as_of(cls, moment: Moment) -> Self:
+    def _as_of(cls, moment: SnapshotConnections) -> Self:
         """Return the store as it is at one moment, for reading."""
         store = cls.__new__(cls)
         PostgresIndex.__init__(store, moment)
@@ -206,13 +206,13 @@ class PostgresStore(PostgresIndex):
             lambda at: expiry.is_due(at.connection, moment), namespace=None
         ):
             return 0
-        with self._connections.write(None, patience=0) as at:
+        with self._connections.write(None, timeout=0) as at:
             homes = expiry.lock_due(at.connection, moment, most)
             return expiry.remove(at.connection, homes, moment, most)
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
         """Set when notes were last accessed, where that is later than what is known."""
-        with self._connections.write([namespace], lock=False, patience=TOUCH_PATIENCE) as at:
+        with self._connections.write([namespace], lock=False, timeout=TOUCH_PATIENCE) as at:
             home = at.namespaces.get(namespace)
             return 0 if home is None else touch_notes(at.connection, home, accessed)
 
@@ -253,7 +253,7 @@ class PostgresStore(PostgresIndex):
             active = active_model(at.connection)
             if active is None:
                 return None, [None] * len(notes)
-            return active[1], nearest.vectors_of(at.connection, active, notes)
+            return active[1], search.vectors_of(at.connection, active, notes)
 
         return self._connections.read(work, namespace=None)
 
@@ -396,12 +396,12 @@ class PostgresStore(PostgresIndex):
         """Write all that there is at this moment to an SQLite file, while others go on reading and writing."""
         with appearing(target, overwrite=overwrite) as unfinished:
 
-            def write(moment: Moment) -> None:
+            def write(moment: SnapshotConnections) -> None:
                 unfinished.unlink(missing_ok=True)  # of an attempt that was cut
                 with closing(SQLiteStore(unfinished)) as copy:
                     copy_store(self._as_of(moment), copy)
 
-            self._connections.at_one_moment(write)
+            self._connections.read_snapshot(write)
 
     def close(self) -> None:
         """Let go of the server."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import lookup_hash as mark
 from recollect.stores.rows import to_microseconds
 from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS, without_cycles
 

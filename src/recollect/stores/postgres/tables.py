@@ -12,8 +12,8 @@ from psycopg.rows import TupleRow
 from recollect.errors import NoteNotFoundError
 from recollect.model import Link, Note
 from recollect.stores.changes import words_of
-from recollect.stores.postgres.indexing import TextChange, index_notes
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.postings import TextChange, index_notes
+from recollect.stores.postgres.text import lookup_hash as mark
 from recollect.stores.rows import COLUMNS, NoteRow, folded_name, note_of, to_microseconds
 
 __all__ = [

@@ -21,13 +21,13 @@ from recollect.stores.mentions import Text
 from recollect.stores.postgres.connections import Transaction
 from recollect.stores.postgres.embedding import active_model, write_vectors
 from recollect.stores.postgres.entities import write_entities
-from recollect.stores.postgres.filtering import facts_of
-from recollect.stores.postgres.indexing import TextChange, index_notes
+from recollect.stores.postgres.filters import metadata_facts as facts_of
 from recollect.stores.postgres.mentions import RememberedWords, write_mentions
 from recollect.stores.postgres.names import write_names
+from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.shelving import Place, write_documents
 from recollect.stores.postgres.tables import columns, delete_notes, links_of, write_links
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import lookup_hash as mark
 from recollect.stores.rows import COLUMNS, NoteRow
 
 __all__ = ["BatchTables", "write_plan"]

@@ -18,7 +18,7 @@ from recollect.query.tree import Kind
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions
 
 __all__ = ["fts5_scores", "render_fts5", "render_fts5_exclusion", "search_fts5"]
 
@@ -78,7 +78,7 @@ def search_fts5(
 
     The rows of notes are only read for those that score no worse than the last that counts.
     """
-    conditions, values = condition(filters)
+    conditions, values = filter_conditions(filters)
     restricted = conditions or expiry.hidden(connection)
     table = f"words_{namespace}"
     joined = f"JOIN notes AS n ON n.key = {table}.rowid" if restricted else ""

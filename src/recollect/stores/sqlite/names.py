@@ -15,7 +15,7 @@ from recollect.stores.names import NameIndex
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite import expiry
 from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions as condition
 
 __all__ = ["Passing", "index_names", "search_names"]
 

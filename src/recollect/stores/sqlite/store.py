@@ -52,7 +52,7 @@ from recollect.stores.sqlite.counting import NoteCounts
 from recollect.stores.sqlite.embedding import active_model
 from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.figures import count_all
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions as condition
 from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.search_indexes import SearchIndexes
@@ -189,12 +189,12 @@ class SQLiteStore:
         with self._connections.reading() as connection:
             if not expiry.is_due(connection, moment):
                 return 0
-        with self._connections.writing(patience=0) as connection:
+        with self._connections.writing(timeout=0) as connection:
             return self._removed(connection, expiry.remove(connection, moment, -1 if most is None else most))
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
         """Set when notes were last accessed, where that is later than what is known."""
-        with self._connections.writing(patience=TOUCH_PATIENCE) as connection:
+        with self._connections.writing(timeout=TOUCH_PATIENCE) as connection:
             return touch_notes(connection, namespace_key(connection, namespace), accessed)
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
@@ -471,12 +471,12 @@ class SQLiteStore:
 
     def check(self) -> list[Finding]:
         """Look at every part and return what was found, the good news too."""
-        with self._connections.checking() as connection:
+        with self._connections.maintaining() as connection:
             return checking.check(connection, self._indexes.snapshots)
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
-        with self._connections.checking() as connection:
+        with self._connections.maintaining() as connection:
             unreadable = checking.unreadable_indexes(connection)
         with self._connections.writing() as connection:
             named = self._indexes.snapshots.tokens(connection)
