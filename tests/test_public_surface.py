@@ -25,9 +25,8 @@ SURFACE = {
         StaticEmbedder choose_embedder embedder_from
     """,
     "recollect.ingest": """
-        CHUNK_SIZE Chunk Contents IngestReport Library NoteNames Problem SUFFIXES WriteCounts chunk_text ingest
-        ingest_texts
-        read_file_text read_json read_json_lines read_markdown read_text split_sentences
+        CHUNK_SIZE Chunk Contents DocumentStore IngestReport Problem READERS Reader Source UnreadableError chunk_text
+        ingest ingest_texts read_file split_sentences text_reader
     """,
     "recollect.stores": "open_store",
     "recollect.query": """
