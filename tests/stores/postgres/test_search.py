@@ -15,8 +15,8 @@ from recollect.model import Candidate, Filters, draft_of
 from recollect.query import Query, expression, parse, trigrams
 from recollect.query.expressions import Reading
 from recollect.stores.base import Store
-from recollect.stores.postgres import counting, search
 from recollect.stores.postgres import names as stored_names
+from recollect.stores.postgres import search
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores.postgres.beside import NOTES, queries
@@ -152,7 +152,7 @@ def test_words_are_counted_as_in_sqlite(both: Both, asked: list[Query]) -> None:
 
 
 def test_no_more_counts_are_kept_than_are_of_use(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST", 3)
+    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 3)
     asked = [parse(word) for word in ("tea", "green", "cafe", "brew")]
     ours, theirs = ([store.note_counts(asked[:end], namespace=HOME) for end in (2, 4, 4)] for store in both)
     assert ours == theirs

@@ -18,7 +18,6 @@ from recollect.query.expressions import Expression, Match
 from recollect.stores import bm25
 from recollect.stores.bm25 import Occurrences, Scores
 from recollect.stores.postgres.postings import Postings, union
-from recollect.stores.postgres.revisions import revision
 from recollect.stores.postgres.text import phrase_weight, query_terms, render_tsquery, term, term_prefix
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ class ScoreCache:
 
     def scores(self, connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
         """Return all notes that match ``node``, with their BM25 scores, as the transaction sees them."""
-        key = namespace, revision(connection, namespace), node
+        ((revision,),) = connection.execute("SELECT revision FROM namespaces WHERE key = %s", [namespace]).fetchall()
+        key = namespace, revision, node
         with self._lock:
             cached = self._queries.get(key)
             if cached is not None:

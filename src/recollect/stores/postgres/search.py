@@ -14,21 +14,18 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.model import Candidate, Filters, Note, embedding_text
+from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Reading, expression
-from recollect.stores.base import Model, digest
-from recollect.stores.postgres.embedding import WIDEST
+from recollect.stores.base import Model
 from recollect.stores.postgres.filters import candidate_conditions, filter_conditions
 from recollect.stores.postgres.scoring import ScoreCache, Scores
 from recollect.stores.postgres.text import lookup_hash
-from recollect.stores.postgres.vector_index import VectorIndexes, halfvec
+from recollect.stores.postgres.vector_index import MAX_DIMENSION, VectorIndexes, halfvec
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.units import nearness, rows_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from recollect.stores.base import Vector
 
 __all__ = [
@@ -38,7 +35,6 @@ __all__ = [
     "select_candidates",
     "similarities",
     "text_scores",
-    "vectors_of",
 ]
 
 NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
@@ -49,7 +45,6 @@ _DEPTH_FACTOR = 4
 HALF_PRECISION_ERROR = 0.0025
 """An upper bound of the difference of two half-precision dot products of unit vectors: four roundings by 2**-11."""
 MAX_INDEX_RESULTS = 1000
-READ_VECTORS = 1024
 
 
 def search_text(
@@ -152,7 +147,7 @@ def search_vectors(
     if ef_search := indexes.ef_search(connection, namespace, active):
         results = search.by_index(limit, ef_search)
     if results is None:
-        results = search.by_scan(limit) if active[1].dimension <= WIDEST else search.by_reading()
+        results = search.by_scan(limit) if active[1].dimension <= MAX_DIMENSION else search.by_reading()
     best = sorted(results)[:limit]
     candidates = {
         key: candidate_of(row)
@@ -289,34 +284,3 @@ def similarities(
     )
     query = vector.astype(np.float64)
     return {note: nearness(rows_of(blob, active[1]), query) for note, blob in rows}
-
-
-def vectors_of(
-    connection: Connection[TupleRow], active: tuple[int, Model], notes: Sequence[Note]
-) -> list[Vector | None]:
-    """Return the vectors of notes, of any namespace, that were computed from their present texts."""
-    vectors: list[Vector | None] = []
-    for start in range(0, len(notes), READ_VECTORS):
-        batch = notes[start : start + READ_VECTORS]
-        texts = [digest(embedding_text(note.title, note.summary, note.content)) for note in batch]
-        namespaces = [lookup_hash(note.namespace) for note in batch]
-        ids = [lookup_hash(note.id) for note in batch]
-        rows = connection.execute(_STORED, [namespaces, ids, texts, active[0]], binary=True)
-        blobs: dict[int, bytes] = dict(rows.fetchall())
-        vectors += [_decode(blobs[row], active[1]) if row in blobs else None for row in range(1, len(batch) + 1)]
-    return vectors
-
-
-_STORED = """
-SELECT asked.place, string_agg(v.vector, ''::bytea ORDER BY v.piece)
-FROM unnest(%s::bytea[], %s::bytea[], %s::bytea[]) WITH ORDINALITY AS asked (namespace, id, digest, place)
-JOIN namespaces AS s ON s.mark = asked.namespace
-JOIN living AS n ON n.namespace = s.key AND n.id_mark = asked.id
-JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = asked.digest
-GROUP BY asked.place
-"""
-
-
-def _decode(blob: bytes, model: Model) -> NDArray[np.float32]:
-    rows = rows_of(blob, model).astype(np.float32)
-    return rows[0] if len(rows) == 1 else rows

@@ -24,13 +24,15 @@ from recollect.stores.base import Model
 if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
 
-__all__ = ["MAX_EXACT_NOTES", "RecallTest", "VectorIndexes", "halfvec"]
+__all__ = ["MAX_DIMENSION", "MAX_EXACT_NOTES", "RecallTest", "VectorIndexes", "halfvec"]
 
 MAX_EXACT_NOTES = 20_000
 """Up to this many notes, all vectors of a namespace are compared."""
 MIN_SHARE = 0.2
 """The share of all notes that a namespace must have: the index is of all namespaces, and finds few of a small one."""
-MAX_DIMENSION = 4000
+MAX_DIMENSION = 16_000
+"""The limit of pgvector; wider vectors are stored, but the server cannot compare them."""
+MAX_INDEX_DIMENSION = 4000
 """The limit of an index of ``halfvec``."""
 RETEST_GROWTH = 2
 """An index is tested again when there are this many times as many notes."""
@@ -102,7 +104,7 @@ class VectorIndexes:
         A missing index is built in the background, and one that has grown much is tested again.
         """
         key, model = active
-        if model.dimension > MAX_DIMENSION:
+        if model.dimension > MAX_INDEX_DIMENSION:
             return 0
         ((notes, all_notes, comment),) = connection.execute(_STATE, [f"recollect.{_NAME}{key}", namespace]).fetchall()
         if notes <= MAX_EXACT_NOTES:
@@ -169,7 +171,7 @@ class VectorIndexes:
                 if key not in active or not (valid or building):
                     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_NAME}{int(key):d}")
             for key, dimension in active.items() if (largest or 0) > MAX_EXACT_NOTES else ():
-                if dimension <= MAX_DIMENSION:
+                if dimension <= MAX_INDEX_DIMENSION:
                     self._build(connection, int(key), Model("", dimension))
 
     def _build(self, connection: Connection[TupleRow], key: int, model: Model) -> None:

@@ -18,13 +18,12 @@ from recollect.query import Query
 from recollect.query.expressions import Reading, expression
 from recollect.stores.bm25 import Scores
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, search_fts5
 from recollect.stores.sqlite.posting_view import PostingsView, TermQuery, term_query
 from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.snapshots import SNAPSHOT_ERRORS
+from recollect.stores.sqlite.transaction import fetch, hides_notes
 from recollect.stores.sqlite.vector_index import VectorIndex
 from recollect.stores.units import nearnesses
 
@@ -130,7 +129,7 @@ def search_postings(
     is ``None``: FTS5 is faster then.
     """
     conditions, values = filter_conditions(filters)
-    restricted = bool(conditions) or expiry.hidden(connection)
+    restricted = bool(conditions) or hides_notes(connection)
     for factor in OVERFETCH if restricted else (1,):
         best = view.search(query, factor * limit)
         scores = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))

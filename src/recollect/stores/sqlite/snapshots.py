@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError, StoreError
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.sqlite.revisions import revision
+from recollect.stores.sqlite.transaction import fetch, revision
 
 __all__ = [
     "LEXICAL",
