@@ -16,7 +16,7 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH, ENGLISH
 from recollect.stores import tokens
 from recollect.stores.tokens import BREAK
 

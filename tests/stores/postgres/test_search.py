@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.model import Candidate, Filters, draft_of
 from recollect.query import Query, expression, parse, trigrams
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.base import Store
 from recollect.stores.postgres import names as stored_names
 from recollect.stores.postgres import search
@@ -107,7 +107,7 @@ _FILTERS = [
 @example(parse("tea"), 5, _FILTERS[-2], "strict")
 @example(parse("tea"), 5, _FILTERS[-1], "literal")
 def test_words_find_what_they_find_in_sqlite(
-    both: Both, query: Query, limit: int, filters: dict[str, Any], reading: Reading
+    both: Both, query: Query, limit: int, filters: dict[str, Any], reading: Semantics
 ) -> None:
     ours, theirs = (
         ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), reading=reading))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from recollect.query import Query, expression, parse, render
-from recollect.query.expressions import AnyOf, Expression, Match, Reading
+from recollect.query.expressions import AnyOf, Expression, Match, Semantics
 from recollect.stores.postgres.text import read_terms, render_tsquery
 from recollect.stores.sqlite.fts5 import _Fts5, render_fts5
 from tests.stores.postgres.beside import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
@@ -59,7 +59,7 @@ def test_any_tree_finds_the_same_notes_as_fts5(server_side: Search, beside: Sear
 @example(parse("tea AND ?!"), "literal")
 @example(parse("\x00"), "strict")
 def test_any_query_finds_the_same_notes_as_fts5(
-    server_side: Search, beside: Search, query: Query, reading: Reading
+    server_side: Search, beside: Search, query: Query, reading: Semantics
 ) -> None:
     node = expression(query, reading)
     found = set() if node is None else server_side(render_tsquery(node, NAMESPACE))

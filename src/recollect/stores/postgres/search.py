@@ -16,7 +16,7 @@ from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
+from recollect.query.expressions import Semantics, expression
 from recollect.stores.base import Model
 from recollect.stores.postgres.filters import candidate_conditions, filter_conditions
 from recollect.stores.postgres.scoring import ScoreCache, Scores
@@ -51,7 +51,7 @@ def search_text(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     limit: int,
     filters: Filters,
     cache: ScoreCache,
@@ -96,7 +96,7 @@ def text_scores(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     ids: Sequence[str],
     cache: ScoreCache,
 ) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from recollect import clock
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Expression, Reading, expression
+from recollect.query.expressions import Expression, Semantics, expression
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
 from recollect.stores.postgres import checking, names, search, vocabulary
@@ -157,7 +157,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
 
@@ -230,7 +230,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read_namespace(namespace, {}, work)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
         return self._read_namespace(

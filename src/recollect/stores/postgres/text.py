@@ -21,7 +21,7 @@ from psycopg.rows import TupleRow
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown, TextBinaryLoader, TextLoader
 
 from recollect.query.expressions import Expression, render
-from recollect.query.tree import Kind
+from recollect.query.parser import Kind
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.tokens import stems_of
 

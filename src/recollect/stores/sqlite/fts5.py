@@ -13,8 +13,8 @@ import apsw
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query, exclusion, expression, render
-from recollect.query.expressions import Reading
-from recollect.query.tree import Kind
+from recollect.query.expressions import Semantics
+from recollect.query.parser import Kind
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite.filters import filter_conditions
@@ -25,7 +25,7 @@ __all__ = ["fts5_scores", "render_fts5", "render_fts5_exclusion", "search_fts5"]
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 
 
-def render_fts5(query: Query, reading: Reading = "strict") -> str:
+def render_fts5(query: Query, reading: Semantics = "strict") -> str:
     """Return the FTS5 expression of ``query``: valid for any text, empty if nothing can match.
 
     >>> from recollect.query import expand_aliases, parse

@@ -15,7 +15,7 @@ import numpy as np
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
+from recollect.query.expressions import Semantics, expression
 from recollect.stores.bm25 import Scores
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite.filters import filter_conditions
@@ -44,7 +44,7 @@ def search_text(
     indexes: SearchIndexes,
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     limit: int,
     filters: Filters,
 ) -> list[Candidate]:
@@ -67,7 +67,7 @@ def text_scores(
     indexes: SearchIndexes,
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     ids: Sequence[str],
 ) -> dict[str, float]:
     """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""

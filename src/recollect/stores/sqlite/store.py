@@ -14,7 +14,7 @@ import apsw
 from recollect import clock
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import to_microseconds
@@ -120,7 +120,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             return self._note_removed(transaction, remove_expired(transaction, moment, limit=most))
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
         limit = min(limit, MAX_INTEGER)
@@ -207,7 +207,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._read_namespace(namespace, {}, work)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
         return self._read_namespace(

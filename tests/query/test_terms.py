@@ -24,7 +24,7 @@ def test_sanitise(text: str, expected: str) -> None:
 
 
 @given(any_text | query_text)
-def test_sanitising_twice_changes_nothing_more(text: str) -> None:
+def test_sanitise_is_idempotent(text: str) -> None:
     assert sanitise(sanitise(text)) == sanitise(text)
 
 
@@ -40,13 +40,13 @@ def test_sanitising_twice_changes_nothing_more(text: str) -> None:
         ("to do list", ["list"], "list"),
     ],
 )
-def test_tokens_and_the_strongest_of_them(text: str, tokens: list[str], strongest: str | None) -> None:
+def test_query_tokens_and_strongest_term(text: str, tokens: list[str], strongest: str | None) -> None:
     assert query_tokens(text) == tokens
     assert strongest_term(text) == strongest
 
 
 @pytest.mark.parametrize("function", [sanitise, query_tokens, strongest_term])
-def test_wrong_type_is_named(function: object) -> None:
+def test_term_functions_reject_wrong_types(function: object) -> None:
     assert callable(function)
     with pytest.raises(ArgumentTypeError, match="^text: must be a string"):
         function(b"bytes")

@@ -1,8 +1,13 @@
-"""The words that say nothing of what is sought: two lists for the query language, one for the retry ladder."""
+"""Stopwords, and the terms of a query that the retry ladder searches for."""
 
 from __future__ import annotations
 
-__all__ = ["DUTCH", "ENGLISH", "LADDER", "STOPWORDS"]
+import regex
+
+from recollect import arguments
+from recollect.text import collapse_whitespace, well_formed
+
+__all__ = ["DUTCH", "ENGLISH", "LADDER", "STOPWORDS", "query_tokens", "sanitise", "strongest_term"]
 
 ENGLISH = frozenset(
     """
@@ -18,7 +23,6 @@ ENGLISH = frozenset(
     when where which who whom whose why will with within without would yet you your yours
     """.split()
 )
-"""Dropped from bare-word queries."""
 
 DUTCH = frozenset(
     """
@@ -28,10 +32,8 @@ DUTCH = frozenset(
     waarom wanneer want waren wat weinig welk welke wie wij word worden wordt zal zich zij zijn zou
     """.split()
 )
-"""Dropped from bare-word queries."""
-
 STOPWORDS = ENGLISH | DUTCH | {"and", "or", "not"}
-"""All that is dropped from bare-word queries."""
+"""The words that are dropped from queries without operators."""
 
 LADDER = frozenset(
     """
@@ -43,4 +45,37 @@ LADDER = frozenset(
     weekend what when where who why with would you
     """.split()
 )
-"""Never a retry rung's strongest term."""
+"""The stopwords of the retry ladder."""
+_PUNCTUATION_AND_SYMBOLS = regex.compile(r"[\p{P}\p{S}]+")
+_MIN_TOKEN_CHARS = 3
+
+
+def sanitise(text: str) -> str:
+    """Return ``text`` with punctuation and symbols replaced by spaces, and white space collapsed; case is kept.
+
+    >>> sanitise("What's C++ (in short)?")
+    'What s C in short'
+    """
+    arguments.text("text", text)
+    return collapse_whitespace(_PUNCTUATION_AND_SYMBOLS.sub(" ", well_formed(text)))
+
+
+def query_tokens(text: str) -> list[str]:
+    """Return the distinct lower-cased words of ``text`` with at least three letters that are not ladder stopwords.
+
+    >>> query_tokens("how do I deploy kubernetes clusters, and deploy again?")
+    ['deploy', 'kubernetes', 'clusters']
+    """
+    words = sanitise(text).lower().split(" ")
+    return list(dict.fromkeys(word for word in words if len(word) >= _MIN_TOKEN_CHARS and word not in LADDER))
+
+
+def strongest_term(text: str) -> str | None:
+    """Return the longest of :func:`query_tokens`, the first one of equal length, or ``None``.
+
+    >>> strongest_term("how do I deploy kubernetes clusters")
+    'kubernetes'
+    >>> strongest_term("the and or") is None
+    True
+    """
+    return max(query_tokens(text), key=len, default=None)
