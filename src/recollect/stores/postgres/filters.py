@@ -15,8 +15,8 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from recollect.arguments import with_deep_stack
 from recollect.model import Filters
-from recollect.nesting import with_room
 from recollect.query import Query
 from recollect.query.expressions import exclusion
 from recollect.stores.postgres.scoring import matching_notes
@@ -93,7 +93,7 @@ def metadata_facts(metadata: str) -> str:
     """
     if metadata == "{}":
         return metadata
-    values: Mapping[str, Any] = with_room(lambda: json.loads(metadata))
+    values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
     return json.dumps({escape(key): _fact(value) for key, value in values.items()})
 
 
@@ -103,7 +103,7 @@ def _fact(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         value = _as_float(value)  # as SQLite stores it
-    fact = with_room(lambda: _canonical(value))
+    fact = with_deep_stack(lambda: _canonical(value))
     if len(fact) <= _MAX_FACT_LENGTH:
         return fact
     return f"#{blake2b(fact.encode(), digest_size=16).hexdigest()}"

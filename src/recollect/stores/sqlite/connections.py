@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 import apsw
 
+from recollect.arguments import with_deep_stack
 from recollect.errors import (
     StoreBusyError,
     StoreDamagedError,
@@ -26,7 +27,6 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
-from recollect.nesting import with_room
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.transaction import reveal_expired
 from recollect.stores.tokens import indexed
@@ -306,7 +306,7 @@ class Connections:
 
 
 def _same_json(*values: Any) -> bool:
-    return with_room(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
+    return with_deep_stack(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
 
 
 def _uri(path: Path, options: str = "") -> str:
