@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from recollect.nesting import with_room
+from recollect.arguments import with_deep_stack
 from recollect.stores.sql.dialect import SqlTransaction
 from recollect.text import collapse_whitespace
 
@@ -22,7 +22,7 @@ def entities_in(metadata: str) -> set[str]:
     """
     if f'"{METADATA_KEY}"' not in metadata:
         return set()
-    names = with_room(lambda: json.loads(metadata)).get(METADATA_KEY)
+    names = with_deep_stack(lambda: json.loads(metadata)).get(METADATA_KEY)
     if not isinstance(names, list):
         return set()
     return {collapse_whitespace(name).casefold() for name in names if isinstance(name, str)} - {""}

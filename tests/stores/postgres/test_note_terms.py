@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from recollect.stores.postgres.words import Words, read_words
+from recollect.stores.postgres.text import NoteTerms, read_terms
 from tests.stores.postgres.server import Server
 
-Matches = Callable[[Words, str], bool]
+Matches = Callable[[NoteTerms, str], bool]
 
 
 @pytest.fixture(scope="module")
 def matches(postgres: Server) -> Iterator[Matches]:
     with psycopg.connect(postgres.address("empty"), autocommit=True) as connection:
 
-        def match(words: Words, query: str) -> bool:
+        def match(words: NoteTerms, query: str) -> bool:
             ((found,),) = connection.execute(
                 "SELECT %s::tsvector @@ %s::tsquery", [words.vector(7)[0], query.replace("~", "7\x1f")]
             ).fetchall()
@@ -26,19 +26,19 @@ def matches(postgres: Server) -> Iterator[Matches]:
         yield match
 
 
-def of_content(text: str) -> Words:
-    return read_words(["", "", "", "", text])
+def of_content(text: str) -> NoteTerms:
+    return read_terms(["", "", "", "", text])
 
 
 def test_words_count_by_the_field_they_stand_in() -> None:
-    words = read_words(["notes/tea.md", "Tea", "On teas", "tea\ngreen", "Tea, and tea."])
+    words = read_terms(["notes/tea.md", "Tea", "On teas", "tea\ngreen", "Tea, and tea."])
     assert words.tokens == 3 + 1 + 2 + 2 + 3
     assert words.weights["tea"] == 3 + 10 + 5 + 4 + 2
     assert words.weights["md"] == 3
 
 
 def test_a_phrase_does_not_cross_from_one_field_to_the_next(matches: Matches) -> None:
-    words = read_words(["", "green", None, "", "tea pot"])
+    words = read_terms(["", "green", None, "", "tea pot"])
     assert matches(words, "'~tea' <-> '~pot'")
     assert matches(words, "'~green' & '~tea'")
     assert not matches(words, "'~green' <-> '~tea'")
@@ -46,7 +46,7 @@ def test_a_phrase_does_not_cross_from_one_field_to_the_next(matches: Matches) ->
 
 
 def test_titles_are_named_in_the_summary_and_the_content_alone(matches: Matches) -> None:
-    words = read_words(["green tea.md", "a tea pot", "two mugs", "green tea\nlid", "no sugar"])
+    words = read_terms(["green tea.md", "a tea pot", "two mugs", "green tea\nlid", "no sugar"])
     for found in ("'~green' <-> '~tea'", "'~tea' <-> '~pot'"):
         assert matches(words, found)
     for named in ("'~two':A <-> '~mug':A", "'~no':A <-> '~sugar':A"):
@@ -56,8 +56,8 @@ def test_titles_are_named_in_the_summary_and_the_content_alone(matches: Matches)
 
 
 def test_an_empty_note_has_no_words() -> None:
-    assert read_words([None, "", "", "", "?!"])[:3] == (0, {}, {})
-    assert read_words([None, "", "", "", "?!"]).vector(7) == ("", True)
+    assert read_terms([None, "", "", "", "?!"])[:3] == (0, {}, {})
+    assert read_terms([None, "", "", "", "?!"]).vector(7) == ("", True)
 
 
 def test_words_are_read_in_the_spelling_of_queries() -> None:

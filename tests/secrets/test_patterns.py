@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import secrets
-from recollect.secrets import Secret, find_secrets, redacted
-from recollect.secrets.assignments import kind_of_value
-from recollect.secrets.cards import luhn
-from recollect.secrets.tokens import TOKENS
+from recollect.secrets import Secret, find_secrets, redact
+from recollect.secrets.patterns import TOKENS, kind_of_value, luhn
 from tests.secrets.samples import HARMLESS, SECRETS, thrown
 from tests.strategies import any_text
 
@@ -30,7 +28,7 @@ def test_a_secret_is_found_and_nothing_of_it_is_left(kind: str, around: str, sec
     text = around.format(secret)
     start = text.index(secret)
     assert find_secrets(text) == [Secret(start, start + len(secret), kind)]
-    assert redacted(text)[0] == around.format(f"«redacted: {kind}»")
+    assert redact(text)[0] == around.format(f"«redacted: {kind}»")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -50,7 +48,7 @@ def test_whoever_knows_best_names_what_several_find() -> None:
     for text in (f"password = {token}", f"https://x:{token}@github.com", f"token: {token}/{thrown(20)}"):
         (found,) = find_secrets(text)
         assert found.kind == "GitHub token"
-        assert token not in redacted(text)[0]
+        assert token not in redact(text)[0]
 
 
 def test_the_value_of_a_field() -> None:
@@ -81,11 +79,11 @@ _pieces = st.sampled_from(
 
 
 @given(st.lists(_pieces | any_text, max_size=6).map("".join))
-def test_what_is_redacted_is_clean(text: str) -> None:
+def test_what_is_redact_is_clean(text: str) -> None:
     found = find_secrets(text)
     assert all(0 <= secret.start < secret.end <= len(text) for secret in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
-    clean, kinds = redacted(text)
+    clean, kinds = redact(text)
     assert find_secrets(clean) == []
     assert len(kinds) >= len(found)
     assert bool(found) == bool(kinds) == (clean != text)

@@ -12,7 +12,7 @@ import pytest
 
 import recollect
 from recollect import ArgumentError, Memory
-from recollect.nesting import DEEPEST, is_deep, with_room
+from recollect.arguments import MAX_DEPTH, exceeds_max_depth, with_deep_stack
 from recollect.stores import open_store
 from tests.strategies import nested
 
@@ -42,36 +42,42 @@ def old(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
-@pytest.mark.parametrize("value", [1, "[[[", {}, nested(DEEPEST), {"a": nested(DEEPEST - 1)}, [nested(9)] * 9])
+@pytest.mark.parametrize("value", [1, "[[[", {}, nested(MAX_DEPTH), {"a": nested(MAX_DEPTH - 1)}, [nested(9)] * 9])
 def test_what_people_mean_is_not_deep(value: Any) -> None:
-    assert not is_deep(value)
+    assert not exceeds_max_depth(value)
 
 
 def test_what_is_deep() -> None:
     itself: dict[str, Any] = {}
     itself["a"] = (itself,)
-    for value in (nested(DEEPEST + 1), {"a": nested(DEEPEST)}, [1, (nested(DEEPEST - 1),)], nested(100_000), itself):
-        assert is_deep(value)
+    for value in (
+        nested(MAX_DEPTH + 1),
+        {"a": nested(MAX_DEPTH)},
+        [1, (nested(MAX_DEPTH - 1),)],
+        nested(100_000),
+        itself,
+    ):
+        assert exceeds_max_depth(value)
 
 
 def test_what_is_held_twice_is_looked_at_once() -> None:
     value: list[Any] = []
-    for _ in range(DEEPEST - 1):
+    for _ in range(MAX_DEPTH - 1):
         value = [value, value]
-    assert not is_deep(value)
-    assert is_deep([value])
+    assert not exceeds_max_depth(value)
+    assert exceeds_max_depth([value])
 
 
 def test_a_full_stack() -> None:
     text = "[" * 500 + "]" * 500
     with pytest.raises(RecursionError):
         far_down(lambda: json.loads(text))
-    assert far_down(lambda: with_room(lambda: len(json.loads(text)))) == 1
+    assert far_down(lambda: with_deep_stack(lambda: len(json.loads(text)))) == 1
 
 
 def test_an_error_is_the_works_own() -> None:
     with pytest.raises(ZeroDivisionError):
-        with_room(lambda: 1 / 0)
+        with_deep_stack(lambda: 1 / 0)
 
 
 @pytest.mark.parametrize("mode", [None, "refuse", "redact"])
@@ -82,7 +88,7 @@ def test_metadata_is_refused_by_its_name(tmp_path: Path, mode: Any, depth: int) 
             ArgumentError, match="^metadata: must not be nested deeper than 64 levels; make it flatter$"
         ):
             memory.add("Tea.", metadata={"a": nested(depth)})
-        assert memory.add("Tea.", metadata={"a": nested(DEEPEST - 1)}).metadata == {"a": nested(DEEPEST - 1)}
+        assert memory.add("Tea.", metadata={"a": nested(MAX_DEPTH - 1)}).metadata == {"a": nested(MAX_DEPTH - 1)}
 
 
 @pytest.mark.parametrize("mode", [None, "refuse", "redact"])

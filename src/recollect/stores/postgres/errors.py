@@ -1,4 +1,4 @@
-"""PostgreSQL's errors as ours: one line that names the database and says what to do."""
+"""Translate PostgreSQL's errors into ours: one line that names the database and says what to do."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from recollect.errors import (
     StoreUnavailableError,
 )
 
-__all__ = ["failure", "is_cut"]
+__all__ = ["is_disconnect", "translate_error"]
 
 _ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
     (
         (errors.LockNotAvailable,),
         StoreBusyError,
-        "is kept busy by others; nothing was written; try again",
+        "is locked by other writers; nothing was written; try again",
     ),
     (
         (errors.DeadlockDetected, errors.SerializationFailure),
         StoreBusyError,
-        "has others who stood in the way; nothing was written; try again",
+        "has conflicting writers; nothing was written; try again",
     ),
     (
         (errors.TooManyConnections,),
@@ -37,7 +37,7 @@ _ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
         StoreError,
         "took too long and was stopped; ask for less, or raise statement_timeout",
     ),
-    ((errors.DiskFull,), StoreFullError, "has no room left on its disk; nothing was written"),
+    ((errors.DiskFull,), StoreFullError, "has no space left on its disk; nothing was written"),
     (
         (errors.ReadOnlySqlTransaction, errors.FeatureNotSupported),  # the second: "… during recovery"
         StoreReadOnlyError,
@@ -47,7 +47,7 @@ _ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
     (
         (errors.InsufficientPrivilege,),
         StoreError,
-        "does not let this role do that; ask its owner to grant it",
+        "denies this to the role; ask its owner to grant it",
     ),
     (
         (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName),
@@ -66,20 +66,25 @@ _ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
     ),
 )
 
-_CUT = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.IdleInTransactionSessionTimeout)
+_DISCONNECTS = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.IdleInTransactionSessionTimeout,
+)
 _CONNECTION_EXCEPTION = "08"
 
-# Who is not let in is told so in words alone, libpq hands on no code: in other languages the advice is a general one.
+# libpq reports a refused login without a code, only in words; in other languages the advice is a general one.
 _REFUSALS = (
     (
         ("password authentication failed", "no password supplied", "no pg_hba.conf entry", "authentication failed for"),
         StoreError,
-        "does not let this role in; check the user and the password",
+        "refused the login; check the user and the password",
     ),
     (
         ("does not exist", "permission denied for database", "is not permitted to log in"),
         StoreError,
-        "does not let this role in; check the names of the database and of the user",
+        "refused the login; check the names of the database and of the user",
     ),
     (
         ("too many clients", "too many connections", "remaining connection slots are reserved"),
@@ -89,38 +94,38 @@ _REFUSALS = (
 )
 
 
-def is_cut(error: psycopg.Error) -> bool:
-    """Return whether an error says that the connection is gone, and nothing of what was asked.
+def is_disconnect(error: psycopg.Error) -> bool:
+    """Return whether an error means that the connection is broken, not that a statement failed.
 
-    >>> is_cut(psycopg.OperationalError("server closed the connection unexpectedly"))
+    >>> is_disconnect(psycopg.OperationalError("server closed the connection unexpectedly"))
     True
-    >>> is_cut(errors.QueryCanceled("canceling statement due to statement timeout"))
+    >>> is_disconnect(errors.QueryCanceled("canceling statement due to statement timeout"))
     False
     """
-    if isinstance(error, _CUT):
+    if isinstance(error, _DISCONNECTS):
         return True
     if not isinstance(error, psycopg.OperationalError):
         return False
     return error.sqlstate is None or error.sqlstate.startswith(_CONNECTION_EXCEPTION)
 
 
-def failure(location: str, error: psycopg.Error, secret: str | None = None) -> StoreError:
-    """Return what to raise for an error of PostgreSQL. ``secret`` is the password, which no message shows.
+def translate_error(location: str, error: psycopg.Error, secret: str | None = None) -> StoreError:
+    """Return the error to raise for one of PostgreSQL. ``secret`` is the password, which no message shows.
 
-    >>> print(failure("postgresql://db/notes", errors.DiskFull("could not extend file")))
-    postgresql://db/notes has no room left on its disk; nothing was written (could not extend file)
+    >>> print(translate_error("postgresql://db/notes", errors.DiskFull("could not extend file")))
+    postgresql://db/notes has no space left on its disk; nothing was written (could not extend file)
     """
-    said = " ".join(str(error).split()) or type(error).__name__
+    detail = " ".join(str(error).split()) or type(error).__name__
     if secret:
-        said = said.replace(secret, "…")
+        detail = detail.replace(secret, "…")
     for kinds, ours, advice in _ERRORS:
         if isinstance(error, kinds):
-            return ours(f"{location} {advice} ({said})")
-    if is_cut(error):
-        for words, ours, advice in _REFUSALS:
-            if any(each in said for each in words):
-                return ours(f"{location} {advice} ({said})")
+            return ours(f"{location} {advice} ({detail})")
+    if is_disconnect(error):
+        for phrases, ours, advice in _REFUSALS:
+            if any(phrase in detail for phrase in phrases):
+                return ours(f"{location} {advice} ({detail})")
         return StoreUnavailableError(
-            f"{location} cannot be reached; check that the server runs, and try again ({said})"
+            f"{location} cannot be reached; check that the server runs, and try again ({detail})"
         )
-    return StoreError(f"{location}: {said}")
+    return StoreError(f"{location}: {detail}")

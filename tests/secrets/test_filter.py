@@ -12,12 +12,11 @@ import pytest
 
 import recollect
 from recollect import ArgumentError, Memory, RecollectWarning, SecretFoundError
-from recollect.secrets import Screen
 from tests.secrets.samples import card, key_block, thrown
 
 TOKEN = "gh" + "p_" + thrown(36)
 MARK = "«redacted: GitHub token»"
-ADVICE = 'take it out, or have the memory opened with secrets="redact"'
+ADVICE = 'remove it, or open the memory with secrets="redact"'
 
 FIELDS: dict[str, tuple[dict[str, Any], Callable[[recollect.Note], Any], Any]] = {
     "content": ({"content": f"Use {TOKEN}."}, lambda note: note.content, f"Use {MARK}."),
@@ -65,7 +64,7 @@ class TestRefusing:
         fields = {"content": "Tea.", **FIELDS[name][0]}
         with pytest.raises(SecretFoundError) as caught:
             strict.add(**fields)
-        assert str(caught.value) == f"{name}: holds a secret (GitHub token); {ADVICE}"
+        assert str(caught.value) == f"{name}: contains a secret (GitHub token); {ADVICE}"
         assert TOKEN not in repr(caught.value)
         assert list(strict.notes()) == []
         assert TOKEN not in stored(strict)
@@ -76,17 +75,17 @@ class TestRefusing:
         fields: dict[str, Any] = {name: f"a/{TOKEN}"}
         with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
             with pytest.raises(
-                SecretFoundError, match=rf"^{name}: holds a secret \(GitHub token\); choose another name$"
+                SecretFoundError, match=rf"^{name}: contains a secret \(GitHub token\); choose another name$"
             ):
                 memory.add("Tea.", **fields)
             for link in (("a", TOKEN, "related"), ("a", "b", TOKEN)):
-                with pytest.raises(SecretFoundError, match=r"^(target|kind): holds a secret"):
+                with pytest.raises(SecretFoundError, match=r"^(target|kind): contains a secret"):
                     memory.link(link[0], link[1], kind=link[2])
 
     @pytest.mark.parametrize("mode", ["refuse", "redact"])
     def test_names_of_others_are_refused_and_not_repeated(self, tmp_path: Path, mode: Any) -> None:
         (tmp_path / "tea.md").write_text("Tea.")
-        told = r"^(line 1: )?(notes\[0\]\.)?{}: holds a secret \(GitHub token\); choose another name$"
+        told = r"^(line 1: )?(notes\[0\]\.)?{}: contains a secret \(GitHub token\); choose another name$"
         with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
             for key in (TOKEN, ["tea.md", TOKEN]):
                 with pytest.raises(SecretFoundError, match=told.format("supersedes")):
@@ -105,22 +104,22 @@ class TestRefusing:
             assert TOKEN not in stored(memory)
 
     def test_a_batch_is_refused_as_a_whole_with_the_place(self, strict: Memory) -> None:
-        with pytest.raises(SecretFoundError, match=r"^notes\[2\]\.title: holds a secret"):
+        with pytest.raises(SecretFoundError, match=r"^notes\[2\]\.title: contains a secret"):
             strict.add_many(["one", "two", {"content": "three", "title": TOKEN}, "four"])
         assert list(strict.notes()) == []
-        with pytest.raises(SecretFoundError, match=r"^notes\[70\]\.content: holds a secret"):
+        with pytest.raises(SecretFoundError, match=r"^notes\[70\]\.content: contains a secret"):
             strict.add_many(["tea"] * 70 + [TOKEN])
         assert len(list(strict.notes())) == 64
 
     def test_an_update(self, strict: Memory) -> None:
         note = strict.add("Tea.", title="Tea")
-        with pytest.raises(SecretFoundError, match="^content: holds a secret"):
+        with pytest.raises(SecretFoundError, match="^content: contains a secret"):
             strict.update(note, content=TOKEN)
         assert strict.update(note, title="x").content == "Tea."
 
     def test_a_line(self, strict: Memory) -> None:
         lines = [json.dumps({"content": "tea"}), json.dumps({"content": "tea", "summary": TOKEN})]
-        with pytest.raises(SecretFoundError, match=r"^line 2: summary: holds a secret \(GitHub token\)"):
+        with pytest.raises(SecretFoundError, match=r"^line 2: summary: contains a secret \(GitHub token\)"):
             strict.load(lines)
         assert list(strict.notes()) == []
 
@@ -135,26 +134,26 @@ class TestRefusing:
         assert (report.files_read, report.notes_added) == (1, 1)
         told = [(problem.name, problem.message, problem.skipped) for problem in report.problems]
         assert told == [
-            ("key.txt", f"text: holds a secret (private key); {ADVICE}", True),
-            (f"{TOKEN}.md", "file name: holds a secret (GitHub token); choose another name", True),
-            ("token.md", f"note 1: content: holds a secret (GitHub token); {ADVICE}", True),
+            ("key.txt", f"text: contains a secret (private key); {ADVICE}", True),
+            (f"{TOKEN}.md", "file name: contains a secret (GitHub token); choose another name", True),
+            ("token.md", f"note 1: content: contains a secret (GitHub token); {ADVICE}", True),
         ]
         assert TOKEN not in stored(strict)
 
     def test_the_error_is_of_the_callers_argument_and_survives_pickling(self) -> None:
-        error = pickle.loads(pickle.dumps(SecretFoundError("content", "holds a secret")))  # noqa: S301 (our own)
+        error = pickle.loads(pickle.dumps(SecretFoundError("content", "contains a secret")))  # noqa: S301 (our own)
         assert isinstance(error, ArgumentError)
-        assert str(error) == "content: holds a secret"
+        assert str(error) == "content: contains a secret"
 
 
 class TestRedacting:
     @pytest.mark.parametrize("name", FIELDS)
     def test_every_field(self, careful: Memory, name: str) -> None:
         given, read, expected = FIELDS[name]
-        told = r"^a secret was redacted before anything was stored: 1 × GitHub token$"
+        told = r"^one secret was redacted before the notes were stored: 1 × GitHub token$"
         with pytest.warns(RecollectWarning, match=told) as caught:
             note = careful.add(**{"content": "Tea.", **given})
-        assert [Path(each.filename).name for each in caught] == ["test_screening.py"]
+        assert [Path(each.filename).name for each in caught] == ["test_filter.py"]
         assert read(note) == expected
         assert careful.get(note.id) == note
         assert TOKEN not in stored(careful)
@@ -162,7 +161,7 @@ class TestRedacting:
     def test_one_warning_counts_all(self, careful: Memory) -> None:
         number = card("4", 16)
         texts = [f"{TOKEN} and {TOKEN}", "tea", *["tea"] * 80, f"card {number}"]
-        told = r"^3 secrets were redacted before anything was stored: 2 × GitHub token, 1 × card number$"
+        told = r"^3 secrets were redacted before the notes were stored: 2 × GitHub token, 1 × card number$"
         with pytest.warns(RecollectWarning, match=told) as caught:
             notes = careful.add_many(texts)
         assert len(caught) == 1
@@ -250,7 +249,7 @@ class TestRedacting:
         (vault / "a.md").write_text(TOKEN)
         (vault / "b.md").write_text("Tea.")
         with pytest.warns(
-            RecollectWarning, match="^a secret was redacted before anything was stored: 1 × GitHub token$"
+            RecollectWarning, match="^one secret was redacted before the notes were stored: 1 × GitHub token$"
         ):
             report = careful.ingest(vault)
         assert [problem.name for problem in report.problems] == ["b.md"]
@@ -270,10 +269,6 @@ class TestOff:
             assert memory.load([json.dumps({"content": TOKEN})]) == 1
             assert memory.ingest(vault).notes_added == 1
             assert memory.link(TOKEN, TOKEN)
-
-    def test_a_screen_without_a_mode_lets_all_through(self) -> None:
-        with Screen(None) as screen:
-            assert screen.drafts([{"content": TOKEN}]) == [{"content": TOKEN}]
 
     def test_another_mode_is_refused_before_a_file_is_made(self, tmp_path: Path) -> None:
         with pytest.raises(ArgumentError, match="^secrets: must be one of refuse, redact, got 'hide'"):

@@ -24,7 +24,8 @@ from recollect.model import Candidate, Filters
 from recollect.query import parse
 from recollect.stores.base import Model
 from recollect.stores.batches import NewVector
-from recollect.stores.postgres import index_trial, nearest, vector_index
+from recollect.stores.postgres import search as search_module
+from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.connections import Connections, Transaction
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
@@ -87,7 +88,7 @@ class Searches:
             active = active_model(PostgresTransaction(connection, {}))
             assert active
             excluded = parse(without) if without else None
-            return nearest.search_vectors(
+            return search_module.search_vectors(
                 connection, namespace, active, vector, limit, filters or Filters(), excluded, self.indexes
             )
 
@@ -134,7 +135,7 @@ def test_a_search_that_finds_no_index_answers_exactly_and_has_one_built(
 ) -> None:
     query = topics(1)[0]
     asked: list[bool] = []
-    monkeypatch.setattr(VectorIndexes, "look", lambda _: asked.append(True))
+    monkeypatch.setattr(VectorIndexes, "start", lambda _: asked.append(True))
     hits = big.nearest(query, 10)
     assert found(hits) == best(vectors, query, 10)
     assert [hit.vector_rank for hit in hits] == list(range(1, 11))
@@ -145,7 +146,7 @@ def test_a_search_that_finds_no_index_answers_exactly_and_has_one_built(
 @pytest.fixture
 def only_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no search look at all vectors."""
-    monkeypatch.delattr(nearest._Search, "by_all")
+    monkeypatch.delattr(search_module._VectorSearch, "by_scan")
 
 
 @pytest.mark.usefixtures("only_the_index")
@@ -163,9 +164,9 @@ def test_the_planner_learns_what_the_tables_hold(indexed: Searches) -> None:
 
 def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -> None:
     def plan(connection: Connection[TupleRow], namespace: int) -> str:
-        connection.execute(nearest._BREADTH, ["200"])
-        asked = [namespace, nearest._literal(topics(1)[0]), 200]
-        rows = connection.execute(f"EXPLAIN {nearest.leading(1, MODEL)}", asked).fetchall()
+        connection.execute(search_module._SEARCH_SETTINGS, ["200"])
+        asked = [namespace, search_module.vector_literal(topics(1)[0]), 200]
+        rows = connection.execute(f"EXPLAIN {search_module.index_query(1, MODEL)}", asked).fetchall()
         return "\n".join(line for (line,) in rows)
 
     told = indexed.read(plan)
@@ -177,7 +178,7 @@ def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -
 def test_what_the_index_finds_is_scored_as_everywhere(indexed: Searches) -> None:
     query = topics(3)[2]
     hits = indexed.nearest(query, 20)
-    same = indexed.read(lambda c, n: nearest.similarities(c, n, (1, MODEL), query, found(hits)))
+    same = indexed.read(lambda c, n: search_module.similarities(c, n, (1, MODEL), query, found(hits)))
     assert {hit.id: hit.score for hit in hits} == same
     assert [hit.score for hit in hits] == sorted(same.values(), reverse=True)
 
@@ -214,16 +215,16 @@ def test_what_few_notes_pass_or_many_are_wanted_of_is_searched_exactly(indexed: 
 def test_no_index_is_asked_about_a_small_part_of_the_store(
     indexed: Searches, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_index, "SMALLEST_SHARE", 1.1)
-    monkeypatch.delattr(nearest._Search, "by_index")
+    monkeypatch.setattr(vector_index, "MIN_SHARE", 1.1)
+    monkeypatch.delattr(search_module._VectorSearch, "by_index")
     assert found(indexed.nearest(vectors[7], 1)) == ["n8"]
 
 
 @pytest.fixture
 def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARow:
     """Give a search of vectors, each a bit farther than the one before, that also says what the index was asked for."""
-    monkeypatch.setattr(vector_index, "LARGEST_EXACT", 20)
-    monkeypatch.setattr(index_trial, "BREADTHS", (20,))
+    monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
+    monkeypatch.setattr(vector_index, "EF_SEARCH", (20,))
     angles = np.arange(100) / 100
     rows = np.zeros((100, DIMENSION), np.float32)
     rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
@@ -231,17 +232,17 @@ def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARo
         store_vectors(transaction, rows)
     searches = Searches(connections)
     searches.indexes.ensure()
-    led_to = nearest._Search._led_to
+    led_to = search_module._VectorSearch._search_index
 
     def search(limit: int, filters: Filters) -> tuple[list[str], list[int]]:
         asked: list[int] = []
 
-        def told(search: nearest._Search, wanted: int) -> Any:
+        def told(search: search_module._VectorSearch, wanted: int) -> Any:
             asked.append(wanted)
             return led_to(search, wanted)
 
         with monkeypatch.context() as patch:
-            patch.setattr(nearest._Search, "_led_to", told)
+            patch.setattr(search_module._VectorSearch, "_search_index", told)
             return found(searches.nearest(rows[0], limit, filters)), asked
 
     return search
@@ -281,7 +282,7 @@ class TestUpkeep:
     @pytest.fixture
     def small(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> Searches:
         """Give a namespace of thirty vectors, and let that be many."""
-        monkeypatch.setattr(vector_index, "LARGEST_EXACT", 20)
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(30))
         return Searches(connections)
@@ -294,7 +295,7 @@ class TestUpkeep:
     def test_processes_that_miss_it_at_once_do_not_stand_in_each_others_way(
         self, connections: Connections, opened: Callable[..., Connections], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(vector_index, "LARGEST_EXACT", 20)
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(3000))
         others = [VectorIndexes(opened()) for _ in range(3)]
@@ -302,15 +303,15 @@ class TestUpkeep:
             for done in [crew.submit(each.ensure) for each in others]:
                 done.result(60)
         searches = Searches(connections)
-        assert searches.read(lambda c, n: searches.indexes.serve(c, n, (1, MODEL)))
+        assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, (1, MODEL)))
 
     def test_what_another_process_sees_to_is_left_to_it(self, small: Searches) -> None:
         with small.connections.outside() as connection:
             connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._LOCK)
-            small.indexes.look()
+            small.indexes.start()
             small.indexes.wait()
         assert index_names(small) == []
-        small.indexes.look()
+        small.indexes.start()
         small.indexes.wait()
         assert index_names(small) == ["vectors_near_1"]
 
@@ -327,7 +328,7 @@ class TestUpkeep:
     def test_none_is_built_of_vectors_that_are_too_wide(
         self, connections: Connections, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(vector_index, "LARGEST_EXACT", 5)
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 5)
         wide = topics(6, 4001)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, wide, Model("wide", 4001))
@@ -344,7 +345,7 @@ class TestUpkeep:
                 connection.execute("CREATE UNIQUE INDEX CONCURRENTLY vectors_near_1 ON vectors (model)")
         small.indexes.ensure()
         small.nearest(topics(1)[0], 1)
-        assert small.read(lambda c, n: small.indexes.serve(c, n, (1, MODEL)))
+        assert small.read(lambda c, n: small.indexes.ef_search(c, n, (1, MODEL)))
 
     def test_those_of_models_that_are_gone_are_dropped(self, small: Searches) -> None:
         small.indexes.ensure()
@@ -355,7 +356,7 @@ class TestUpkeep:
         assert index_names(small) == []
 
     def test_an_older_pgvector_is_searched_without(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vector_index, "_OLDEST_VECTOR", (99, 0))
+        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR", (99, 0))
         small.indexes.ensure()
         assert index_names(small) == []
 
@@ -372,7 +373,7 @@ class TestUpkeep:
         search()
         search()
         assert len(looks) == 1
-        monkeypatch.setattr(vector_index, "LOOKED", 0.0)
+        monkeypatch.setattr(vector_index, "RETRY_SECONDS", 0.0)
         search()
         assert len(looks) == 2
 
@@ -386,13 +387,13 @@ class TestUpkeep:
             raise StoreError("the database is gone")
 
         monkeypatch.setattr(VectorIndexes, "ensure", fail)
-        small.indexes.look()
+        small.indexes.start()
         small.indexes.close()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             go_on.set()
             small.indexes.wait()
-            small.indexes.look()
+            small.indexes.start()
             small.indexes.wait()
         assert told == []
 
@@ -405,7 +406,7 @@ class TestUpkeep:
         assert index_names(small) == []
 
     def test_what_cannot_be_built_is_said_once(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vector_index, "_NEEDED", "SELECT %s, %s, 1 / 0")
+        monkeypatch.setattr(vector_index, "_PLAN", "SELECT %s, %s, 1 / 0")
 
         def search() -> None:
             small.nearest(topics(1)[0], 1)
@@ -425,7 +426,7 @@ import psycopg
 from recollect.model import Filters
 from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.store import PostgresStore
-vector_index.LARGEST_EXACT = 20
+vector_index.MAX_EXACT_NOTES = 20
 store = PostgresStore(sys.argv[1])
 found, = store.search_vectors(np.eye(64, dtype=np.float32)[0], 1, namespace="big", filters=Filters())
 assert store._vector_indexes._thread.is_alive()
@@ -477,8 +478,8 @@ class TestTrials:
     @pytest.fixture
     def scattered(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> tuple[Searches, Vectors]:
         """Give vectors that lie anywhere, of which a graph can lead to few."""
-        monkeypatch.setattr(vector_index, "LARGEST_EXACT", 20)
-        monkeypatch.setattr(index_trial, "BREADTHS", (2, 4))
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
+        monkeypatch.setattr(vector_index, "EF_SEARCH", (2, 4))
         rows = np.random.default_rng(3).standard_normal((3000, 64))
         vectors: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
         with connections.write(["big"], create=True) as transaction:
@@ -504,10 +505,10 @@ class TestTrials:
         self, scattered: tuple[Searches, Vectors], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         searches, vectors = scattered
-        monkeypatch.setattr(index_trial, "BREADTHS", (2, 1000))
+        monkeypatch.setattr(vector_index, "EF_SEARCH", (2, 1000))
         searches.indexes.ensure()
         assert self.told(searches) == "breadth 1000 for 3000 notes"
-        monkeypatch.delattr(nearest._Search, "by_all")
+        monkeypatch.delattr(search_module._VectorSearch, "by_scan")
         query = topics(1, 64)[0]
         assert len(set(found(searches.nearest(query, 10))) & set(best(vectors, query, 10))) >= 9
 
@@ -519,7 +520,7 @@ class TestTrials:
         searches.indexes.ensure()  # nothing has changed
         with searches.connections.write(["big"]) as transaction:
             store_vectors(transaction, topics(3001, 64), Model("anywhere", 64), first=3001)
-        monkeypatch.setattr(index_trial, "ENOUGH", 0.0)
+        monkeypatch.setattr(vector_index, "MIN_RECALL", 0.0)
         searches.nearest(topics(1, 64)[0], 1)
         searches.indexes.wait()
         assert self.told(searches) == "breadth 2 for 6001 notes"

@@ -14,7 +14,7 @@ from recollect.errors import (
     StoreReadOnlyError,
     StoreUnavailableError,
 )
-from recollect.stores.postgres.failures import failure, is_cut
+from recollect.stores.postgres.errors import is_disconnect, translate_error
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from recollect.stores.postgres.failures import failure, is_cut
     ],
 )
 def test_each_says_which_database_and_what_to_do(error: psycopg.Error, ours: type[StoreError], advice: str) -> None:
-    told = failure("postgresql://db/notes", error)
+    told = translate_error("postgresql://db/notes", error)
     assert type(told) is ours
     assert str(told).startswith("postgresql://db/notes")
     assert advice in str(told)
@@ -53,18 +53,20 @@ def test_each_says_which_database_and_what_to_do(error: psycopg.Error, ours: typ
     ],
 )
 def test_who_is_not_let_in_is_told_why(said: str, ours: type[StoreError], advice: str) -> None:
-    told = failure("postgresql://db/notes", psycopg.OperationalError(f"connection failed: {said}"))
+    told = translate_error("postgresql://db/notes", psycopg.OperationalError(f"connection failed: {said}"))
     assert type(told) is ours
     assert advice in str(told)
 
 
 def test_a_message_is_one_line_without_the_password() -> None:
-    told = failure("postgresql://db/notes", psycopg.OperationalError('no role "x"\n  hush, it is hush\n'), "hush")
+    told = translate_error(
+        "postgresql://db/notes", psycopg.OperationalError('no role "x"\n  hush, it is hush\n'), "hush"
+    )
     assert str(told).endswith('(no role "x" …, it is …)')
 
 
 def test_an_error_without_words_has_its_name() -> None:
-    assert str(failure("here", errors.UniqueViolation())) == "here: UniqueViolation"
+    assert str(translate_error("here", errors.UniqueViolation())) == "here: UniqueViolation"
 
 
 @pytest.mark.parametrize(
@@ -79,4 +81,4 @@ def test_an_error_without_words_has_its_name() -> None:
     ],
 )
 def test_a_cut_connection_is_told_from_a_refusal(error: psycopg.Error, cut: bool) -> None:
-    assert is_cut(error) is cut
+    assert is_disconnect(error) is cut

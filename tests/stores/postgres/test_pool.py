@@ -12,9 +12,9 @@ import pytest
 from psycopg_pool import ConnectionPool
 
 from recollect.errors import StoreBusyError, StoreError
-from recollect.stores.postgres import pooling
+from recollect.stores.postgres import pool
 from recollect.stores.postgres.connections import Connections, Transaction
-from recollect.stores.postgres.pooling import Trust
+from recollect.stores.postgres.pool import ConnectionCheck
 from tests.stores.postgres.conftest import Opener
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
@@ -31,7 +31,7 @@ def names(transaction: Transaction) -> list[str]:
 
 @pytest.fixture
 def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooling, "TRUSTED", 1_000.0)
+    monkeypatch.setattr(pool, "TRUST_SECONDS", 1_000.0)
 
 
 @pytest.mark.usefixtures("trusting")
@@ -44,7 +44,7 @@ class TestTrust:
         for _ in range(3):
             connections.read(names, namespace=None)
         assert len(asked) <= 1
-        connections._trust.doubt()
+        connections._check.distrust_idle()
         connections.read(names, namespace=None)
         assert len(asked) in (1, 2)
 
@@ -88,7 +88,7 @@ class TestTrust:
 def test_trust_ends(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(ConnectionPool, "check_connection", asked.append)
-    monkeypatch.setattr(pooling, "TRUSTED", 0.0)
+    monkeypatch.setattr(pool, "TRUST_SECONDS", 0.0)
     for _ in range(3):
         connections.read(names, namespace=None)
     assert len(asked) >= 2
@@ -106,7 +106,7 @@ class TestLogs:
 
     def test_others_are_heard(self, caplog: pytest.LogCaptureFixture) -> None:
         logging.getLogger("psycopg").warning("error ignored terminating somebody's pipeline")
-        with pooling.quietly():
+        with pool.silence_psycopg():
             logging.getLogger("psycopg.pool").warning("discarding closed connection")
         logging.getLogger("psycopg.pool").warning("error connecting in 'recollect-pool-7'")
         logging.getLogger("psycopg.pool").warning("error connecting in 'pool-1'")
@@ -117,7 +117,7 @@ class TestLogs:
 
 
 def _enter(connections: Connections) -> None:
-    with connections.write(["tea"], patience=0):
+    with connections.write(["tea"], timeout=0):
         raise AssertionError
 
 
@@ -125,5 +125,5 @@ def test_nothing_is_trusted_that_was_never_here(monkeypatch: pytest.MonkeyPatch,
     asked: list[object] = []
     monkeypatch.setattr(ConnectionPool, "check_connection", asked.append)
     with psycopg.connect(database) as connection:
-        Trust().check(connection)
+        ConnectionCheck().check(connection)
     assert len(asked) == 1

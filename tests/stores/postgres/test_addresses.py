@@ -12,7 +12,7 @@ import recollect
 from recollect.cli import recollect as commands
 from recollect.errors import ArgumentError, StoreError
 from recollect.stores import open_store
-from recollect.stores.postgres.options import split_options
+from recollect.stores.postgres.pool import split_options
 from recollect.stores.postgres.store import PostgresStore
 
 
@@ -90,5 +90,5 @@ def test_an_empty_database_is_left_as_it_is_by_who_reads(database: str) -> None:
         told = CliRunner().invoke(commands, ["search", "--db", database, "--embedder", "none", "tea"])
         assert told.exit_code == 1
         assert told.stderr == (
-            f"error: there is no memory at {database}; add a note to create one, or name another database\n"
+            f"error: there is no memory at {database}; add a note to create one, or choose another database\n"
         )

@@ -16,7 +16,7 @@ from recollect.query import Query, expression, parse, trigrams
 from recollect.query.expressions import Semantics
 from recollect.stores.base import Store
 from recollect.stores.postgres import names as stored_names
-from recollect.stores.postgres import searching
+from recollect.stores.postgres import search
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores.postgres.beside import NOTES, queries
@@ -121,7 +121,7 @@ def test_words_find_what_they_find_in_sqlite(
 
 
 def test_a_filter_is_followed_down_to_the_end_of_the_ranking(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "FILTERED_NOTES", 2)
+    monkeypatch.setattr(search, "FILTERED_NOTES", 2)
     query, filters = parse("tea OR green OR cafe"), Filters(session="s3")
     ours, theirs = (ranked(store.search_text(query, 8, namespace=HOME, filters=filters)) for store in both)
     assert ours == theirs

@@ -14,7 +14,7 @@ import pytest
 from recollect.embedders import EmbedderChoice
 from recollect.model import Document, Draft, draft_of, embedding_text
 from recollect.stores.base import Store
-from recollect.writing import NoteWriter
+from recollect.writer import NoteWriter
 from tests.stores.engines import ENGINES, release
 
 

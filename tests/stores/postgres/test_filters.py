@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.model import Filters
-from recollect.stores.postgres.filtering import condition, facts_of
-from recollect.stores.sqlite import filtering as sqlite
+from recollect.stores.postgres.filters import filter_conditions, metadata_facts
+from recollect.stores.sqlite import filters as sqlite
 from tests.strategies import nested
 
 _number = st.one_of(
@@ -39,8 +39,8 @@ def connection() -> apsw.Connection:
 
 def holds(held: dict[str, Any], asked: dict[str, Any]) -> bool:
     """Return whether metadata passes a filter, as the server compares what it is given."""
-    facts = json.loads(facts_of(json.dumps(held)))
-    conditions, values = condition(Filters(metadata=asked))
+    facts = json.loads(metadata_facts(json.dumps(held)))
+    conditions, values = filter_conditions(Filters(metadata=asked))
     assert conditions == " AND n.facts ->> %s::text = %s" * len(asked)
     return all(
         facts.get(key.replace("\x1a", "\x1aS").replace("\0", "\x1aN")) == fact
@@ -55,7 +55,7 @@ def holds(held: dict[str, Any], asked: dict[str, Any]) -> bool:
 @example(2**64, 2**64 + 1)
 @example(10**400, 10**401)
 def test_a_value_equals_another_where_it_does_in_sqlite(connection: apsw.Connection, held: Any, asked: Any) -> None:
-    conditions, values = sqlite.condition(Filters(metadata={"key": asked}))
+    conditions, values = sqlite.filter_conditions(Filters(metadata={"key": asked}))
     statement = f"SELECT 1 FROM (SELECT ? AS metadata) AS n WHERE true {conditions}"  # noqa: S608 (our own)
     for value in (held, asked):
         expected = connection.execute(statement, (json.dumps({"key": value}), *values)).get is not None
@@ -69,7 +69,7 @@ def test_what_is_deep_or_long_is_compared_as_well() -> None:
     long = "a" * 10_000
     assert holds({"key": long}, {"key": long})
     assert not holds({"key": long}, {"key": long + "b"})
-    assert max(map(len, json.loads(facts_of(json.dumps({"key": long}))).values())) < 100
+    assert max(map(len, json.loads(metadata_facts(json.dumps({"key": long}))).values())) < 100
 
 
 def test_a_key_may_hold_anything() -> None:
@@ -78,5 +78,5 @@ def test_a_key_may_hold_anything() -> None:
 
 
 def test_a_note_without_metadata_passes_no_filter_of_it() -> None:
-    assert facts_of("{}") == "{}"
+    assert metadata_facts("{}") == "{}"
     assert not holds({}, {"key": None})
