@@ -1,7 +1,7 @@
 """Run the commands of a page in one bash from top to bottom, and compare their output.
 
-A block ``console`` has commands after ``$`` and their output below, with ``...`` for what varies. A block ``bash`` is run
-as a whole and its output is not compared. Blocks of other languages are ignored.
+A block ``console`` has commands after ``$`` and their output below, with ``...`` for what varies. A block ``bash`` is
+run as a whole and its output is not compared. Blocks of other languages are ignored.
 
 A command, and every part of a pipe, must succeed, unless the page shows that it fails: with ``error:``, ``no answer``,
 ``nothing was found`` or ``not significant``. In a block ``bash`` every command must succeed.
