@@ -39,10 +39,10 @@ def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_options_that_mean_nothing_are_refused(run: Run) -> None:
-    assert error_of(run("mcp", "--port", "1"), 2) == "--port needs --http; see recollect mcp --help"
-    assert error_of(run("mcp", "--host", "::1"), 2) == "--host needs --http; see recollect mcp --help"
-    assert error_of(run("mcp", "--keys", "keys.json"), 2) == "--keys needs --http; see recollect mcp --help"
-    said = "is not for --http, where keys say who may do what; see recollect mcp --help"
+    assert error_of(run("mcp", "--port", "1"), 2) == "--port requires --http; see recollect mcp --help"
+    assert error_of(run("mcp", "--host", "::1"), 2) == "--host requires --http; see recollect mcp --help"
+    assert error_of(run("mcp", "--keys", "keys.json"), 2) == "--keys requires --http; see recollect mcp --help"
+    said = "cannot be used with --http, where keys define the rights; see recollect mcp --help"
     assert error_of(run("mcp", "--http", "--namespace", "tea"), 2) == f"--namespace {said}"
     assert error_of(run("mcp", "--http", "--read-only"), 2) == f"--read-only {said}"
     assert not Path("recollect.db").exists()
@@ -86,7 +86,7 @@ class TestStandardInput:
 
     @pytest.mark.parametrize(
         ("options", "stored"),
-        [([], "content: holds a secret"), (["--secrets", "none"], KEY), (["--secrets", "redact"], "«redacted: ")],
+        [([], "content: contains a secret"), (["--secrets", "none"], KEY), (["--secrets", "redact"], "«redacted: ")],
     )
     def test_secrets_are_refused_unless_allowed(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], stored: str
@@ -117,7 +117,7 @@ class TestStandardInput:
         calls = self.served(monkeypatch)
         result = run("mcp")
         assert (result.exit_code, len(calls)) == (0, 1)
-        assert result.stderr == "warning: searches are by words alone: cannot be loaded for 1 text\n"
+        assert result.stderr == "warning: searches are lexical only: cannot be loaded for 1 text\n"
         assert result.stdout == ""
 
     def embedder(self, monkeypatch: pytest.MonkeyPatch, function: Callable[[Any], Any]) -> list[Any]:

@@ -14,9 +14,9 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from recollect import arguments
+from recollect.arguments import with_deep_stack
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.model.note import DEFAULT_IMPORTANCE
-from recollect.nesting import with_room
 
 __all__ = ["Candidate", "Contribution", "Step", "as_candidate", "as_candidates", "stored_metadata"]
 
@@ -98,7 +98,7 @@ class StoredMetadata(Mapping[str, Any]):
 
     def _decoded(self) -> dict[str, Any]:
         if self._values is None:
-            self._values = with_room(lambda: json.loads(self._json))
+            self._values = with_deep_stack(lambda: json.loads(self._json))
         return self._values
 
     def __getitem__(self, key: str) -> Any:

@@ -297,7 +297,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
     {'content': 'Prefers green tea.', 'importance': 1.0}
     """
     if isinstance(value, Note):
-        arguments.flat_enough("metadata", value.metadata)  # notes of older versions had no limit
+        arguments.check_depth("metadata", value.metadata)  # notes of older versions had no limit
         values = {name: getattr(value, name) for name in NOTE_FIELDS}
         return {name: item for name, item in values.items() if item or name not in UNCHANGED_IF_EMPTY}
     if isinstance(value, str):

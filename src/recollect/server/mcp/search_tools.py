@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from recollect.arguments import exceeds_max_depth
 from recollect.model import Hit
-from recollect.nesting import is_deep
 from recollect.query import parse
 from recollect.retrieval import SearchResult
 from recollect.retrieval.snippets import snippet
@@ -163,7 +163,7 @@ def _recalled_note(hit: Hit, result: SearchResult, *, weak: bool) -> RecalledNot
 
 
 def _short_metadata(metadata: dict[str, Any]) -> dict[str, Any] | None:
-    if not metadata or is_deep(metadata):
+    if not metadata or exceeds_max_depth(metadata):
         return None
     return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA_LENGTH else None
 
