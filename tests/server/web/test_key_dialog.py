@@ -11,8 +11,8 @@ from playwright.sync_api import Page, Route, expect
 from recollect import Memory
 from recollect.server import KeyRing
 from tests.server.http.running import running
+from tests.server.web.browsing import search
 from tests.server.web.conftest import Opening
-from tests.server.web.showing import search
 
 
 class Keyed(NamedTuple):
@@ -38,14 +38,14 @@ def keyed(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def give(page: Page, key: str) -> None:
     page.get_by_label("A key of this server").fill(key)
-    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("button", name="Use key").click()
 
 
 def test_key_is_requested_and_stored_in_the_tab(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
     addresses: list[str] = []
     page.on("request", lambda request: addresses.append(request.url))
-    expect(page.get_by_role("dialog", name="Which key?")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Key required")).to_be_visible()
     expect(page.get_by_label("A key of this server")).to_be_focused()
     give(page, keyed.everything)
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -58,15 +58,15 @@ def test_key_is_requested_and_stored_in_the_tab(visit: Opening, keyed: Keyed) ->
     assert not [address for address in addresses if keyed.everything in address]
     other = page.context.new_page()
     other.goto(keyed.url)
-    expect(other.get_by_role("dialog", name="Which key?")).to_be_visible()
+    expect(other.get_by_role("dialog", name="Key required")).to_be_visible()
 
 
 def test_wrong_key_is_rejected_in_the_dialog(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
-    expect(page.locator("dialog .refused")).to_have_count(0)
+    expect(page.locator("dialog .rejected")).to_have_count(0)
     give(page, "rk_0_wrong")
-    expect(page.locator("dialog .refused")).to_be_visible()
-    assert "\n" not in page.locator("dialog .refused").inner_text()
+    expect(page.locator("dialog .rejected")).to_be_visible()
+    assert "\n" not in page.locator("dialog .rejected").inner_text()
     give(page, keyed.reader)
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
@@ -75,7 +75,7 @@ def test_wrong_key_is_rejected_in_the_dialog(visit: Opening, keyed: Keyed) -> No
 
 def test_late_401_of_an_old_key_is_ignored(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
-    expect(page.locator(".problem h2")).to_have_text("A key is needed")  # nothing is under way any more
+    expect(page.locator(".problem h2")).to_have_text("A key is required")  # nothing is under way any more
     asked: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -110,9 +110,9 @@ def test_malformed_key_is_not_sent(visit: Opening, keyed: Keyed) -> None:
 def test_cancelled_key_dialog_can_be_reopened(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
     page.get_by_role("button", name="Cancel").click()
-    expect(page.locator(".problem h2")).to_have_text("A key is needed")
+    expect(page.locator(".problem h2")).to_have_text("A key is required")
     page.get_by_role("button", name="Key", exact=True).click()
-    expect(page.get_by_role("dialog", name="Which key?")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Key required")).to_be_visible()
 
 
 def test_read_key_sees_no_write_actions(visit: Opening, keyed: Keyed) -> None:
@@ -135,7 +135,7 @@ def test_read_key_sees_no_write_actions(visit: Opening, keyed: Keyed) -> None:
         page.goto(f"{keyed.url}/{view}")
         expect(page.locator(".problem")).to_contain_text("This key may read notes, but not write them.")
     page.goto(f"{keyed.url}/#/reports")
-    expect(page.locator(".problem h1")).to_have_text("Not with this key")
+    expect(page.locator(".problem h1")).to_have_text("Not allowed with this key")
 
 
 def test_namespace_can_be_selected(visit: Opening, keyed: Keyed) -> None:
@@ -151,14 +151,14 @@ def test_namespace_can_be_selected(visit: Opening, keyed: Keyed) -> None:
     chooser.select_option("trips")
     expect(page.locator(".hit h2")).to_have_text(["Tent"])
     page.locator(".hit h2 a").click()
-    expect(page.locator(".known")).to_contain_text("trips")
+    expect(page.locator(".properties")).to_contain_text("trips")
     page.reload()
     expect(chooser).to_have_value("trips")
     expect(page.get_by_role("heading", level=1)).to_have_text("Tent")
     page.goto(f"{keyed.url}/#/new")
     page.get_by_label("Text").fill("A stove.")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator(".known")).to_contain_text("trips")
+    expect(page.locator(".properties")).to_contain_text("trips")
 
 
 def test_key_can_be_removed(visit: Opening, keyed: Keyed) -> None:
@@ -166,12 +166,12 @@ def test_key_can_be_removed(visit: Opening, keyed: Keyed) -> None:
     give(page, keyed.everything)
     expect(page.locator(".hit").first).to_be_visible()
     page.get_by_role("button", name="Key", exact=True).click()
-    page.get_by_role("button", name="Forget it").click()
-    expect(page.get_by_role("dialog", name="Which key?")).to_be_visible()
+    page.get_by_role("button", name="Remove key").click()
+    expect(page.get_by_role("dialog", name="Key required")).to_be_visible()
     expect(page.locator(".hit")).to_have_count(0)
     assert page.evaluate("sessionStorage.getItem('recollect.key')") is None
     expect(page.get_by_label("A key of this server")).to_have_value("")
-    expect(page.get_by_role("button", name="Forget it")).to_have_count(0)
+    expect(page.get_by_role("button", name="Remove key")).to_have_count(0)
 
 
 def test_server_without_keys_requests_none(visit: Opening, memory: Memory) -> None:

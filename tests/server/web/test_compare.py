@@ -9,13 +9,13 @@ from tests.server.web.conftest import Opening
 
 QUERY = "tea or coffee cups"
 ORDERS = {
-    "trovella": ["coffee", "sencha", "asked", "guide"],
-    "default": ["sencha", "coffee", "guide", "asked", "told", "shop"],
-    "memini": ["coffee", "sencha", "asked", "guide"],
+    "trovella": ["coffee", "sencha", "question", "guide"],
+    "default": ["sencha", "coffee", "guide", "question", "reply", "shop"],
+    "memini": ["coffee", "sencha", "question", "guide"],
 }
-PROBLEM_TYPES = [
-    {"coffee": "falls", "sencha": "rises", "asked": "falls", "guide": "rises", "told": "comes", "shop": "comes"},
-    {"sencha": "falls", "coffee": "rises", "guide": "falls", "asked": "rises", "told": "gone", "shop": "gone"},
+LINE_KINDS = [
+    {"coffee": "falls", "sencha": "rises", "question": "falls", "guide": "rises", "reply": "enters", "shop": "enters"},
+    {"sencha": "falls", "coffee": "rises", "guide": "falls", "question": "rises", "reply": "leaves", "shop": "leaves"},
 ]
 
 
@@ -30,11 +30,13 @@ def test_comparison_shows_changes_of_rank(visit: Opening, server: Running) -> No
         "all => all.map(one => Object.fromEntries([...one.querySelectorAll('path')]"
         ".map(each => [each.dataset.note, each.getAttribute('class')])))"
     )
-    assert lines == PROBLEM_TYPES
+    assert lines == LINE_KINDS
     moves = page.locator(".changes").first.locator("text").all_text_contents()
     assert sorted(moves) == ["▲1", "▲1", "▼1", "▼1"]
-    page.locator(".column").first.locator("[data-note=asked]").hover()
-    assert set(page.locator(".board .lit").evaluate_all("all => all.map(each => each.dataset.note)")) == {"asked"}
+    page.locator(".column").first.locator("[data-note=question]").hover()
+    assert set(page.locator(".board .highlighted").evaluate_all("all => all.map(each => each.dataset.note)")) == {
+        "question"
+    }
 
 
 def test_comparison_columns_share_the_width(visit: Opening, server: Running) -> None:
@@ -48,7 +50,7 @@ def test_comparison_columns_share_the_width(visit: Opening, server: Running) -> 
 def test_comparison_lines_meet_their_notes(visit: Opening, server: Running) -> None:
     page = visit(server.url, f"#/compare?q={QUERY}&mode=bm25&presets=trovella,default")
     expect(page.locator(".column")).to_have_count(2)
-    for note in ("coffee", "asked"):
+    for note in ("coffee", "question"):
         line = page.locator(f".changes path[data-note={note}]").bounding_box()
         boxes = [box for one in page.locator(f".column [data-note={note}]").all() if (box := one.bounding_box())]
         assert line
@@ -60,15 +62,15 @@ def test_comparison_lines_meet_their_notes(visit: Opening, server: Running) -> N
 
 def test_comparison_explains_the_chosen_note(visit: Opening, server: Running) -> None:
     page = visit(server.url, f"#/compare?q={QUERY}&mode=bm25&presets=trovella,default")
-    told = page.locator(".column").nth(1).locator("[data-note=told]")
-    told.click()
-    expect(told).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".reasons h2")).to_have_text("Why “chat/april/2” stands there")
-    expect(page.locator(".by-preset h3")).to_have_text(["trovella", "default: number 5"])
-    expect(page.locator(".by-preset").first).to_contain_text("Not among its first 4.")
+    note = page.locator(".column").nth(1).locator("[data-note=reply]")
+    note.click()
+    expect(note).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".reasons h2")).to_have_text("Why “chat/april/2” has its rank")
+    expect(page.locator(".by-preset h3")).to_have_text(["trovella", "default: rank 5"])
+    expect(page.locator(".by-preset").first).to_contain_text("Not among the first 4.")
     expect(page.locator(".by-preset").nth(1).locator(".agrees")).to_have_text("✓ adds up")
     page.locator(".column").first.locator("[data-note=sencha]").click()
-    expect(page.locator(".by-preset h3")).to_have_text(["trovella: number 2", "default: number 1"])
+    expect(page.locator(".by-preset h3")).to_have_text(["trovella: rank 2", "default: rank 1"])
     expect(page.locator(".by-preset .agrees")).to_have_count(2)
     page.locator(".column").first.locator("[data-note=sencha]").click()
     expect(page.locator(".by-preset")).to_have_count(0)
@@ -76,7 +78,7 @@ def test_comparison_explains_the_chosen_note(visit: Opening, server: Running) ->
 
 def test_presets_of_the_comparison_can_be_chosen(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/compare")
-    expect(page.get_by_text("Type a query, and see what each preset makes of it.")).to_be_visible()
+    expect(page.get_by_text("Type a query to compare the results of the presets.")).to_be_visible()
     expect(page.locator(".presets input:checked")).to_have_count(3)
     page.locator("#query").fill("tea")
     expect(page.locator(".column h2")).to_have_text(["default", "jeffs-brain", "trovella"])
@@ -86,5 +88,5 @@ def test_presets_of_the_comparison_can_be_chosen(visit: Opening, server: Running
     expect(page.locator(".column h2")).to_have_text(["default", "trovella", "memini"])
     for name in ("default", "trovella", "memini"):
         page.get_by_role("checkbox", name=name).uncheck()
-    expect(page.get_by_text("Choose at least one preset.")).to_be_visible()
+    expect(page.get_by_text("Select at least one preset.")).to_be_visible()
     expect(page.locator(".column")).to_have_count(0)

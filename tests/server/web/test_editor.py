@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 import recollect
 from tests.server.http.running import Running, running
+from tests.server.web.browsing import search
 from tests.server.web.conftest import Opening
-from tests.server.web.showing import search
 
 
 def test_note_is_added(visit: Opening, server: Running) -> None:
@@ -90,7 +90,7 @@ def test_note_is_deleted_after_confirmation(visit: Opening, server: Running) -> 
     page = visit(server.url, "#/note/gone")
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog", name="Delete “Gone”?")
-    dialog.get_by_role("button", name="Keep it").click()
+    dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
     assert server.client.get("/v1/notes/gone").status_code == 200
     page.get_by_role("button", name="Delete").click()
@@ -107,14 +107,14 @@ def test_rejected_note_keeps_the_form(visit: Opening, server: Running) -> None:
     page.get_by_label("Tags").fill("one, two")
     page.locator("summary").click()
     page.get_by_label("Importance").fill("0.25")
-    page.get_by_label("Forget it from").fill("some day")
+    page.get_by_label("Expires").fill("some day")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".problem")).to_have_count(1)
     expect(page.locator(".problem p")).to_contain_text("expires_at")
-    page.get_by_label("Forget it from").fill("")
+    page.get_by_label("Expires").fill("")
     page.get_by_label("Path").fill("wiki/shop.md")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator(".problem p")).to_contain_text("There is a note at wiki/shop.md already.")
+    expect(page.locator(".problem p")).to_contain_text("There is already a note at wiki/shop.md.")
     assert server.client.get("/v1/notes/shop").json()["title"] == "The corner shop"
     said = page.locator(".problem p").inner_text()
     assert said.strip()

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.server.http.running import Running
+from tests.server.web.browsing import is_search, search, sent, show_weak
 from tests.server.web.conftest import Opening
-from tests.server.web.showing import is_search, search, sent, show_weak
 
 
 def test_search_as_you_type(visit: Opening, server: Running) -> None:
@@ -20,7 +20,7 @@ def test_search_as_you_type(visit: Opening, server: Running) -> None:
         page.locator("#query").press_sequentially("green tea")
     told = answer.value.json()
     strong = [hit for hit in told["hits"] if not hit["weak"]]
-    expect(page.locator(".reading")).to_contain_text("green OR tea")
+    expect(page.locator(".parsed-query")).to_contain_text("green OR tea")
     expect(page.locator(".hit")).to_have_count(len(strong))
     expect(page.locator(".hit h2").first).to_have_text("Leaves, not beans")
     expect(page.locator("#announcer")).to_have_text(f"{len(strong)} notes found")
@@ -48,23 +48,23 @@ def test_highlights_after_emoji(visit: Opening, server: Running, query: str, mar
 def test_hit_shows_tags(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     search(page, "green tea")
-    assert page.locator(".hit[data-note=sencha] .chip.etag").all_inner_texts() == ["#drink", "#preference"]
-    expect(page.locator(".hit[data-note=coffee] .chip.etag")).to_have_count(0)
+    assert page.locator(".hit[data-note=sencha] .chip.tag").all_inner_texts() == ["#drink", "#preference"]
+    expect(page.locator(".hit[data-note=coffee] .chip.tag")).to_have_count(0)
 
 
 def test_fallback_steps_are_shown(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     attempts = search(page, "senhca")["trace"]["attempts"]
     assert len(attempts) > 1
-    rungs = page.locator(".ladder li")
-    expect(rungs).to_have_count(len(attempts))
-    assert rungs.locator("code").all_inner_texts() == [attempt["query"] or "–" for attempt in attempts]
-    expect(rungs.first).to_have_class("empty")
-    expect(rungs.first).to_contain_text("as it was asked")
-    expect(rungs.first).to_contain_text("nothing")
-    expect(rungs.last).to_have_class("found")
-    expect(rungs.last).to_contain_text("spelt as in the notes")
-    expect(rungs.last).to_contain_text("1 note")
+    steps = page.locator(".ladder li")
+    expect(steps).to_have_count(len(attempts))
+    assert steps.locator("code").all_inner_texts() == [attempt["query"] or "–" for attempt in attempts]
+    expect(steps.first).to_have_class("empty")
+    expect(steps.first).to_contain_text("the query")
+    expect(steps.first).to_contain_text("no notes")
+    expect(steps.last).to_have_class("success")
+    expect(steps.last).to_contain_text("spelling corrected")
+    expect(steps.last).to_contain_text("1 note")
     expect(page.locator(".notices .notice")).to_contain_text("sencha")
 
 
@@ -79,17 +79,17 @@ def test_legs_chart_shows_both_ranks(visit: Opening, server: Running) -> None:
     told = search(page, "which tea for the bike?")
     show_weak(page, told)
     hits = told["hits"]
-    for kind, name in (("lexical", "words"), ("vector", "meaning")):
-        ranks = [hit[f"{kind}_rank"] for hit in hits]
-        chips = page.locator(f".hit .chip.{kind}").all_text_contents()
-        assert chips == [f"{name} #{rank}" if rank else f"{name} –" for rank in ranks]
-        assert page.locator(f".legs .hit-lines .{kind} text").all_text_contents() == [
+    for leg in ("lexical", "vector"):
+        ranks = [hit[f"{leg}_rank"] for hit in hits]
+        chips = page.locator(f".hit .chip.{leg}").all_text_contents()
+        assert chips == [f"{leg} #{rank}" if rank else f"{leg} –" for rank in ranks]
+        assert page.locator(f".legs .hit-lines .{leg} text").all_text_contents() == [
             str(rank) for rank in ranks if rank
         ]
-    assert page.locator(".legs text.place").all_text_contents() == [str(hit["rank"]) for hit in hits]
+    assert page.locator(".legs text.rank").all_text_contents() == [str(hit["rank"]) for hit in hits]
     assert any(not hit["lexical_rank"] for hit in hits)
     page.locator(".hit[data-note=bike]").hover()
-    expect(page.locator(".legs .lit")).to_have_attribute("data-note", "bike")
+    expect(page.locator(".legs .highlighted")).to_have_attribute("data-note", "bike")
 
 
 def test_server_time_is_shown(visit: Opening, server: Running) -> None:
@@ -97,9 +97,9 @@ def test_server_time_is_shown(visit: Opening, server: Running) -> None:
     with page.expect_response(is_search("tea")) as answer:
         page.locator("#query").fill("tea")
     times = dict(re.findall(r"(\w+);dur=([\d.]+)", answer.value.headers["server-timing"]))
-    told = re.compile(r"^[\d.,]+ ms from key to screen · ([\d.]+) ms in the server, ([\d.]+) ms of it the search")
-    expect(page.locator(".speed")).to_have_text(told)
-    found = told.match(page.locator(".speed").inner_text())
+    told = re.compile(r"^[\d.,]+ ms from keystroke to screen · ([\d.]+) ms in the server, ([\d.]+) ms of it the search")
+    expect(page.locator(".timing")).to_have_text(told)
+    found = told.match(page.locator(".timing").inner_text())
     assert found
     assert float(found[1]) == pytest.approx(float(times["total"]), abs=0.51)
     assert float(found[2]) == pytest.approx(float(times["search"]), abs=0.51)
@@ -108,10 +108,11 @@ def test_server_time_is_shown(visit: Opening, server: Running) -> None:
 def test_timeline_has_every_part(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     told = search(page, "tea")
-    parts = [part["name"] for part in told["account"]["timeline"]]
+    names = {"words": "lexical", "meaning": "vector", "connections": "graph"}
+    parts = [names.get(part["name"], part["name"]) for part in told["account"]["timeline"]]
     stages = [run["stage"].replace("_", " ") for run in told["trace"]["stages"]]
-    place = parts.index("fusion") + 1
-    assert page.locator(".timeline tbody th").all_inner_texts() == [*parts[:place], *stages, *parts[place:]]
+    fusion = parts.index("fusion") + 1
+    assert page.locator(".timeline tbody th").all_inner_texts() == [*parts[:fusion], *stages, *parts[fusion:]]
 
 
 def test_options_are_sent_and_part_of_the_url(visit: Opening, server: Running) -> None:
@@ -132,7 +133,7 @@ def test_options_are_sent_and_part_of_the_url(visit: Opening, server: Running) -
     page.reload()
     expect(page.locator("#query")).to_have_value("tea")
     expect(page.get_by_label("Preset")).to_have_value("trovella")
-    expect(page.locator(".reading")).to_contain_text("trovella")
+    expect(page.locator(".parsed-query")).to_contain_text("trovella")
     assert page.locator(".hit").count() == 3
 
 
@@ -152,8 +153,8 @@ def test_missing_server_timing(visit: Opening, server: Running) -> None:
 
     page.route("**/v1/search*", untimed)
     search(page, "tea")
-    expect(page.locator(".speed")).to_contain_text("from key to screen")
-    expect(page.locator(".speed")).not_to_contain_text("server")
+    expect(page.locator(".timing")).to_contain_text("from keystroke to screen")
+    expect(page.locator(".timing")).not_to_contain_text("server")
 
 
 def test_back_button_restores_the_query(visit: Opening, server: Running) -> None:

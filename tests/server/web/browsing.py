@@ -24,11 +24,11 @@ def is_search(query: str) -> Any:
 
 def search(page: Page, query: str) -> dict[str, Any]:
     """Type a query at once, and return what the server answered when that is drawn."""
-    page.locator(".speed").evaluate("shown => shown.replaceChildren()")
+    page.locator(".timing").evaluate("shown => shown.replaceChildren()")
     with page.expect_response(is_search(query)) as answer:
         page.locator("#query").fill(query)
     told: dict[str, Any] = answer.value.json()
-    expect(page.locator(".speed strong").first).to_be_visible()
+    expect(page.locator(".timing strong").first).to_be_visible()
     return told
 
 

@@ -9,15 +9,13 @@ from playwright.sync_api import expect
 
 from recollect.retrieval import presets
 from tests.server.http.running import Running
+from tests.server.web.browsing import figure, search, show_weak
 from tests.server.web.conftest import Opening
-from tests.server.web.showing import figure, search, show_weak
-
-LEGS = {"lexical": "words", "vector": "meaning", "graph": "connections"}
 
 
 def row(told: dict[str, Any]) -> list[str]:
     """Return what a row of the waterfall should say."""
-    name = LEGS.get(told["name"], told["name"]).replace("_", " ")
+    name = told["name"].replace("_", " ")
     if told["kind"] == "leg":
         return [name, f"+ {figure(told['end'] - told['start'])}", "", told["reason"]]
     return [name, told["change"], figure(told["end"]), told["reason"]]
@@ -29,8 +27,8 @@ _CARDS = """cards => Object.fromEntries(cards.map(card => {
   const all = selector => [...card.querySelectorAll(selector)];
   return [card.dataset.note, {
     rows: all(".waterfall tbody tr").map(row => [...row.querySelectorAll("th, td:not(.lane)")].map(text)),
-    sum: all(".sum code").map(text),
-    verdict: all(".sum span").map(text),
+    formula: all(".formula code").map(text),
+    verdict: all(".formula span").map(text),
     score: all(".explain .number").map(text),
     pointers: all(".pointer").map(text),
     sentence: all(".sentence").map(text),
@@ -53,7 +51,7 @@ def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Runnin
         assert card["sentence"] == [waterfall["sentence"]]
         assert card["rows"] == [row(each) for each in waterfall["rows"]]
         assert card["verdict"] == ["✓ adds up"]
-        assert card["sum"][0].endswith(f" = {figure(hit['score'])}")
+        assert card["formula"][0].endswith(f" = {figure(hit['score'])}")
         assert card["score"] == [figure(hit["score"])]
         assert card["pointers"] == [f"↳ {line}" for line in waterfall["notes"]]
 
@@ -70,7 +68,7 @@ def test_waterfall_marks_a_wrong_score(visit: Opening, server: Running) -> None:
     page.route("**/v1/search*", altered)
     search(page, "tea")
     page.locator(".explain").first.click()
-    expect(page.locator(".hit .differs")).to_contain_text("✗ the record comes to")
+    expect(page.locator(".hit .differs")).to_contain_text("✗ the steps add up to")
 
 
 def test_score_bar_is_to_scale(visit: Opening, server: Running) -> None:
@@ -79,7 +77,7 @@ def test_score_bar_is_to_scale(visit: Opening, server: Running) -> None:
     show_weak(page, told)
     scale = told["account"]["scale"]
     for hit, waterfall in zip(told["hits"], told["account"]["waterfalls"], strict=True):
-        strip = page.locator(f".hit[data-note={hit['id']}] .strip")
+        strip = page.locator(f".hit[data-note={hit['id']}] .score-bar")
         whole = strip.bounding_box()
         bars = [box for bar in strip.locator(".bar:not(.loss)").all() if (box := bar.bounding_box())]
         assert whole

@@ -7,8 +7,8 @@ from contextlib import suppress
 from playwright.sync_api import Error, Page, Route, expect
 
 from tests.server.http.running import Running
+from tests.server.web.browsing import is_search, sent
 from tests.server.web.conftest import Opening
-from tests.server.web.showing import is_search, sent
 
 
 def hold_back(page: Page, query: str, asked: str = "search") -> list[Route]:
@@ -45,7 +45,7 @@ def test_older_response_does_not_replace_a_newer_one(visit: Opening, server: Run
     let_go(page, held)
     with page.expect_response(is_search("bike frame")):
         page.locator("#query").fill("bike frame")
-    expect(page.locator(".reading")).to_contain_text("frame")
+    expect(page.locator(".parsed-query")).to_contain_text("frame")
     expect(page.locator(".hit h2").first).to_have_text("The bike")
 
 
@@ -62,10 +62,10 @@ def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None
           }
         }"""
     )
-    expect(page.locator(".reading")).to_contain_text("tea OR bike")
+    expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
     assert asked == ["t", "tea or bike"]
     let_go(page, held)
-    expect(page.locator(".reading")).to_contain_text("tea OR bike")
+    expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
 
 
 def test_late_response_does_not_fill_an_empty_search(visit: Opening, server: Running) -> None:
@@ -85,32 +85,32 @@ def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Runn
     page = visit(server.url)
     told = page.evaluate(
         """async () => {
-          const { Latest } = await import("/web/latest.js");
-          const answers = {}, shown = [], failed = [];
-          const asked = question => new Promise((yes, no) => (answers[question] = { yes, no }));
-          const latest = new Latest(asked, answer => shown.push(answer), error => failed.push(error.message));
+          const { LatestRequest } = await import("/web/api.js");
+          const sent = {}, shown = [], failed = [];
+          const send = params => new Promise((resolve, reject) => (sent[params] = { resolve, reject }));
+          const latest = new LatestRequest(send, response => shown.push(response), error => failed.push(error.message));
           const settled = () => new Promise(done => setTimeout(done));
-          latest.request("a");
+          latest.submit("a");
           latest.cancel();
-          latest.request("b");
-          answers.a.yes("a");
+          latest.submit("b");
+          sent.a.resolve("a");
           await settled();
-          answers.b.yes("b");
+          sent.b.resolve("b");
           await settled();
-          latest.request("c");
-          latest.request("d");
-          latest.request("e");
-          answers.c.no(new Error("c"));
+          latest.submit("c");
+          latest.submit("d");
+          latest.submit("e");
+          sent.c.reject(new Error("c"));
           await settled();
-          answers.e.yes("e");
+          sent.e.resolve("e");
           await settled();
-          latest.request("f");
-          answers.f.no(new Error("f"));
+          latest.submit("f");
+          sent.f.reject(new Error("f"));
           await settled();
-          return { asked: Object.keys(answers), shown, failed };
+          return { sent: Object.keys(sent), shown, failed };
         }"""
     )
-    assert told == {"asked": ["a", "b", "c", "e", "f"], "shown": ["b", "e"], "failed": ["f"]}
+    assert told == {"sent": ["a", "b", "c", "e", "f"], "shown": ["b", "e"], "failed": ["f"]}
 
 
 def test_comparison_drops_older_responses(visit: Opening, server: Running) -> None:
@@ -130,9 +130,9 @@ def test_outdated_hits_are_dimmed(visit: Opening, server: Running) -> None:
     expect(page.locator(".hit h2").first).to_have_text("The bike")
     held = hold_back(page, "tea")
     page.locator("#query").fill("tea")
-    expect(page.locator(".speed")).to_have_text("searching…")
+    expect(page.locator(".timing")).to_have_text("searching…")
     expect(page.locator(".columns")).to_have_attribute("aria-busy", "true")
     let_go(page, held)
-    expect(page.locator(".reading")).to_contain_text("tea")
+    expect(page.locator(".parsed-query")).to_contain_text("tea")
     expect(page.locator(".columns")).to_have_attribute("aria-busy", "false")
-    expect(page.locator(".speed strong").first).to_be_visible()
+    expect(page.locator(".timing strong").first).to_be_visible()
