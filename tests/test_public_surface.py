@@ -21,6 +21,7 @@ SURFACE = {
     """,
     "recollect.client": "AsyncClient RemoteResult",
     "recollect.embedders": """
+        EMBEDDERS
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
         StaticEmbedder choose_embedder embedder_from
     """,
@@ -28,7 +29,7 @@ SURFACE = {
         CHUNK_SIZE Chunk Contents DocumentStore IngestReport Problem READERS Reader Source UnreadableError chunk_text
         ingest ingest_texts read_file split_sentences text_reader
     """,
-    "recollect.stores": "open_store",
+    "recollect.stores": "STORES is_url open_store redact_secrets",
     "recollect.query": """
         AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion TimeInterval Token
         TrigramIndex TrigramMatch augment_with_temporal compile_fts5 date_search_tokens dates_in_text exclusion
@@ -63,7 +64,7 @@ SURFACE = {
     "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
     "recollect.server.http": "Extension Settings create_app",
     "recollect.rerankers": """
-        ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
+        ChatReranker FunctionReranker HttpReranker OnnxReranker RERANKERS Reranker RerankerSpec reranker_from
     """,
 }
 

@@ -1,4 +1,4 @@
-"""The async twin of a memory: the same methods, each run in a thread, so that a service's loop goes on."""
+"""The async version of a memory: the same methods, each run in a thread."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AsyncMemory:
         return await _in_thread(self.memory.add, content, **fields)
 
     def with_secrets(self, secrets: SecretsMode | None) -> AsyncMemory:
-        """Return a memory over the same store with another rule for secrets; see :meth:`Memory.with_secrets`."""
+        """Return a memory over the same store with another value of ``secrets``; see :meth:`Memory.with_secrets`."""
         return AsyncMemory(self.memory.with_secrets(secrets))
 
     async def add_many(self, notes: Iterable[Note | str | Mapping[str, Any]], **options: Any) -> list[Note]:
@@ -76,7 +76,7 @@ class AsyncMemory:
         return await _in_thread(self.memory.get, key, **options)
 
     async def has(self, key: Key, **options: Any) -> bool:
-        """Return whether there is such a note; see :meth:`Memory.has`."""
+        """Return whether a note exists; see :meth:`Memory.has`."""
         return await _in_thread(self.memory.has, key, **options)
 
     async def count(self, **options: Any) -> int:
@@ -123,23 +123,23 @@ class AsyncMemory:
         return await _in_thread(self.memory.link, source, target, **options)
 
     async def unlink(self, source: Key, target: Key, **options: Any) -> bool:
-        """Take a link away; see :meth:`Memory.unlink`."""
+        """Remove a link; see :meth:`Memory.unlink`."""
         return await _in_thread(self.memory.unlink, source, target, **options)
 
     async def neighbours(self, key: Key, **options: Any) -> list[Neighbour]:
-        """Return what lies one step away; see :meth:`Memory.neighbours`."""
+        """Return connected notes; see :meth:`Memory.neighbours`."""
         return await _in_thread(self.memory.neighbours, key, **options)
 
     async def ingest(self, source: str | PathLike[str], **options: Any) -> IngestReport:
-        """Take in files; see :meth:`Memory.ingest`."""
+        """Ingest files; see :meth:`Memory.ingest`."""
         return await _in_thread(self.memory.ingest, source, **options)
 
     async def ingest_texts(self, texts: Mapping[str, str], **options: Any) -> IngestReport:
-        """Take in the texts of files; see :meth:`Memory.ingest_texts`."""
+        """Ingest the texts of files; see :meth:`Memory.ingest_texts`."""
         return await _in_thread(self.memory.ingest_texts, texts, **options)
 
     async def reindex(self, **options: Any) -> int:
-        """Embed what has no vector; see :meth:`Memory.reindex`."""
+        """Embed notes without a vector; see :meth:`Memory.reindex`."""
         return await _in_thread(self.memory.reindex, **options)
 
     async def stats(self) -> MemoryStats:
@@ -147,7 +147,7 @@ class AsyncMemory:
         return await _in_thread(self.memory.stats)
 
     async def doctor(self, **options: Any) -> list[Finding]:
-        """Look at every part; see :meth:`Memory.doctor`."""
+        """Check every part; see :meth:`Memory.doctor`."""
         return await _in_thread(self.memory.doctor, **options)
 
     async def backup(self, target: str | PathLike[str], **options: Any) -> None:
@@ -155,7 +155,7 @@ class AsyncMemory:
         return await _in_thread(self.memory.backup, target, **options)
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         await _in_thread(self.memory.close)
 
 

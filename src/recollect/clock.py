@@ -1,4 +1,4 @@
-"""What time it is: the one clock by which notes expire."""
+"""The clock that expiry uses; tests replace it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["now"]
 
 
 def now() -> datetime:
-    """Return the present in UTC.
+    """Return the current time in UTC.
 
     >>> now().tzinfo
     datetime.timezone.utc

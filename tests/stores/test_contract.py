@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
 from recollect.query import parse
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.retrieval.matching import sought
 from recollect.retrieval.rarity import Rarity
 from recollect.retrieval.substitution import substitute
@@ -612,7 +612,7 @@ class TestTextScores:
         )
 
     @pytest.mark.parametrize("reading", ["strict", "literal"])
-    def test_text_scores_are_those_of_search_text_to_the_last_bit(self, store: Store, reading: Reading) -> None:
+    def test_text_scores_are_those_of_search_text_to_the_last_bit(self, store: Store, reading: Semantics) -> None:
         self.fill(store)
         ids = [f"n{number}" for number in range(60)]
         for text in self.QUERIES:

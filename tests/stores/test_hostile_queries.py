@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Filters, draft_of
 from recollect.query import Query, expand_aliases, parse
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.base import Store
 from tests.stores.engines import ENGINES
 from tests.strategies import ENGINE_EXAMPLES, query_text
 
 HOME = "o'home; DROP"
 EVERYTHING = Filters()
-READINGS: Sequence[Reading] = ("strict", "literal")
+READINGS: Sequence[Semantics] = ("strict", "literal")
 
 _NOTES: list[dict[str, Any]] = [
     {"content": "foo bar", "path": "foo.md"},
@@ -71,7 +71,7 @@ def ids(found: Sequence[Candidate]) -> set[str]:
 @given(query_text, st.sampled_from(READINGS))
 @example("foo' | bar\\", "strict")
 @example("'; DROP TABLE notes; --", "literal")
-def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, reading: Reading) -> None:
+def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, reading: Semantics) -> None:
     query = parse(text)
     all_the_same(
         {

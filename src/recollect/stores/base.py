@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
 from recollect.query import Query
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -176,7 +176,7 @@ class SearchIndex(Protocol):
         ...
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
         ...
@@ -246,7 +246,7 @@ class SearchIndex(Protocol):
         ...
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids: exactly those of ``search_text``, whatever their rank.
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from recollect.arguments import with_deep_stack
 from recollect.model import Candidate, Link, Note
 from recollect.model.candidate import stored_metadata
-from recollect.nesting import with_room
 
 __all__ = [
     "CANDIDATE_COLUMNS",
@@ -99,7 +99,7 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
             "session": stored.session or "",
             "position": stored.position,
             "links": tuple(links),
-            "metadata": with_room(lambda: json.loads(stored.metadata)) if stored.metadata != "{}" else {},
+            "metadata": with_deep_stack(lambda: json.loads(stored.metadata)) if stored.metadata != "{}" else {},
             "namespace": namespace,
         }
     )

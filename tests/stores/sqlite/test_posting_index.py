@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from recollect.query import Query, parse
 from recollect.stores.sqlite import maxscore, posting_index, posting_lists
 from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, search_fts5
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.sqlite.transaction import SqliteTransaction
+from recollect.stores.sqlite.vocabulary import count_matches
 
 WORDS = [f"{first}{second}o" for first in "bdfgk" for second in ("a", "e", "i", "u", "al", "el")]
 FREQUENCIES = [1 / (rank + 1) for rank in range(len(WORDS))]
@@ -47,7 +50,7 @@ def write_snapshot(store: SQLiteStore) -> None:
 def both(store: SQLiteStore, query: Query, limit: int, filters: Filters = EVERYTHING) -> tuple[list[Any], list[Any]]:
     """Return the results of the store and those of FTS5."""
     ours = store.search_text(query, limit, namespace="default", filters=filters)
-    with store._reading() as connection:
+    with store._connections.reading() as connection:
         expected = search_fts5(connection, 1, render_fts5(query), limit, filters)
     return [
         [(candidate.id, candidate.score, candidate.lexical_rank) for candidate in results]
@@ -110,7 +113,7 @@ def test_any_history_gives_the_scores_of_fts5(tmp_path_factory: pytest.TempPathF
 def _check_scores(store: SQLiteStore, query: Query) -> None:
     """Check the scores of all notes, also of ids that are not stored."""
     ids = [f"n{number}" for number in range(130)]
-    with store._reading() as connection:
+    with store._connections.reading() as connection:
         keys = dict(connection.execute("SELECT key, id FROM notes"))
         by_key = fts5_scores(connection, 1, render_fts5(query), keys)
     expected = {keys[key]: score for key, score in by_key.items()}
@@ -122,6 +125,8 @@ def _check_scores(store: SQLiteStore, query: Query) -> None:
 
 
 def _fts5_counts(store: SQLiteStore, words: list[str]) -> tuple[int, list[int]]:
-    with store._reading() as connection:
-        counts = store._counts.at(connection, 1)
-        return counts.notes, [counts.of(connection, render_fts5(parse(word))) for word in words]
+    with store._connections.reading() as connection:
+        transaction = SqliteTransaction(connection)
+        counts = store._counts.get(transaction, 1)
+        expressions = [render_fts5(parse(word)) for word in words]
+        return counts.total, counts.get(expressions, partial(count_matches, transaction, 1))

@@ -363,7 +363,7 @@ def test_filtered_search_returns_the_results_of_fts5(path: Path, limit: int, pre
     with closing(SQLiteStore(path)) as store:
         search_paths(store)
         results = store.search_text(parse("tea milk"), limit, namespace="default", filters=filters)
-        with store._reading() as connection:
+        with store._connections.reading() as connection:
             expected = search_fts5(connection, 1, render_fts5(parse("tea milk")), limit, filters)
         assert [(snapshot.path, snapshot.score) for snapshot in results] == [
             (snapshot.path, snapshot.score) for snapshot in expected

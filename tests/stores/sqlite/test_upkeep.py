@@ -241,7 +241,7 @@ def test_pieces_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_counts_are_kept_until_there_are_too_many(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.counting.MOST", 2)
+    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 2)
     for query, held in (("tea", 8), ("tea", 8), ("jar", 8), ("pot", 0), ("tea", 8)):
         assert store.note_counts([parse(query)], namespace="default") == (8, [held])
 
@@ -340,7 +340,7 @@ def test_a_precision_that_nobody_knows_is_found(store: SQLiteStore, path: Path) 
 
 
 def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     other = SQLiteStore(path)
     with store._connections.writing(), pytest.raises(StoreBusyError):
         other.check()

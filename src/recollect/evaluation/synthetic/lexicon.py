@@ -10,7 +10,7 @@ import regex
 
 from recollect import arguments
 from recollect.model import Note, embedding_text
-from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH, ENGLISH
 from recollect.text import split_words
 
 __all__ = ["TOKEN_KINDS", "Lexicon", "content_words", "exact_tokens", "tokenise", "word_root"]

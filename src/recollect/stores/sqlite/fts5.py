@@ -13,19 +13,19 @@ import apsw
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query, exclusion, expression, render
-from recollect.query.expressions import Reading
-from recollect.query.tree import Kind
+from recollect.query.expressions import Semantics
+from recollect.query.parser import Kind
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions
+from recollect.stores.sqlite.transaction import hides_notes
 
 __all__ = ["fts5_scores", "render_fts5", "render_fts5_exclusion", "search_fts5"]
 
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 
 
-def render_fts5(query: Query, reading: Reading = "strict") -> str:
+def render_fts5(query: Query, reading: Semantics = "strict") -> str:
     """Return the FTS5 expression of ``query``: valid for any text, empty if nothing can match.
 
     >>> from recollect.query import expand_aliases, parse
@@ -78,8 +78,8 @@ def search_fts5(
 
     The rows of notes are only read for those that score no worse than the last that counts.
     """
-    conditions, values = condition(filters)
-    restricted = conditions or expiry.hidden(connection)
+    conditions, values = filter_conditions(filters)
+    restricted = conditions or hides_notes(connection)
     table = f"words_{namespace}"
     joined = f"JOIN notes AS n ON n.key = {table}.rowid" if restricted else ""
     rows = connection.execute(

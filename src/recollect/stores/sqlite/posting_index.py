@@ -14,10 +14,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.posting_lists import EMPTY, SCHEMA, PostingLists, PostingsBuilder
 from recollect.stores.sqlite.posting_view import DeltaPostings, KeyIndex, PostingsView
-from recollect.stores.sqlite.revisions import revision
 from recollect.stores.sqlite.snapshots import (
     LEXICAL,
     WRITE_TIMEOUT,
@@ -27,6 +25,7 @@ from recollect.stores.sqlite.snapshots import (
     changed_since,
     max_delta,
 )
+from recollect.stores.sqlite.transaction import fetch, revision
 
 __all__ = ["MIN_NOTES", "PostingsIndex"]
 

@@ -15,16 +15,15 @@ import numpy as np
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
+from recollect.query.expressions import Semantics, expression
 from recollect.stores.bm25 import Scores
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite import expiry
-from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, search_fts5
 from recollect.stores.sqlite.posting_view import PostingsView, TermQuery, term_query
 from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.snapshots import SNAPSHOT_ERRORS
+from recollect.stores.sqlite.transaction import fetch, hides_notes
 from recollect.stores.sqlite.vector_index import VectorIndex
 from recollect.stores.units import nearnesses
 
@@ -45,7 +44,7 @@ def search_text(
     indexes: SearchIndexes,
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     limit: int,
     filters: Filters,
 ) -> list[Candidate]:
@@ -68,7 +67,7 @@ def text_scores(
     indexes: SearchIndexes,
     namespace: int,
     query: Query,
-    reading: Reading,
+    reading: Semantics,
     ids: Sequence[str],
 ) -> dict[str, float]:
     """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
@@ -129,8 +128,8 @@ def search_postings(
     With filters, some of the best notes are read, and then more, until enough of them pass. If too few do, the result
     is ``None``: FTS5 is faster then.
     """
-    conditions, values = condition(filters)
-    restricted = bool(conditions) or expiry.hidden(connection)
+    conditions, values = filter_conditions(filters)
+    restricted = bool(conditions) or hides_notes(connection)
     for factor in OVERFETCH if restricted else (1,):
         best = view.search(query, factor * limit)
         scores = dict(zip(best.notes.tolist(), best.scores.tolist(), strict=True))
@@ -276,7 +275,7 @@ def _rank(candidate: Candidate) -> tuple[float, str, str]:
 
 
 def _conditions(namespace: int, filters: Filters, excluded: str) -> tuple[str, list[Any]]:
-    conditions, values = condition(filters)
+    conditions, values = filter_conditions(filters)
     if excluded:
         table = f"words_{namespace}"
         conditions += f" AND n.key NOT IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"  # noqa: S608 (as above)

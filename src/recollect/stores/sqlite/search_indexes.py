@@ -13,12 +13,12 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.stores.base import Model
+from recollect.stores.sql.embedding import active_model
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.embedding import active_model
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.posting_index import PostingsIndex
 from recollect.stores.sqlite.posting_view import PostingsView
 from recollect.stores.sqlite.snapshots import Snapshots
+from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 from recollect.stores.sqlite.vector_index import VectorIndex
 
 __all__ = ["SearchIndexes", "SnapshotWorker"]
@@ -146,7 +146,7 @@ class SearchIndexes:
                     break
 
     def _written_indexes(self, connection: apsw.Connection) -> list[PostingsIndex | VectorIndex]:
-        active = active_model(connection)
+        active = active_model(SqliteTransaction(connection))
         indexes: list[PostingsIndex | VectorIndex] = []
         sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
         for (namespace,) in fetch(connection, sql, (json.dumps(list(self._written)),)):

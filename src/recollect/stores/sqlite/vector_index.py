@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreDamagedError
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.quantization import (
     NO_ROTATION,
     SNAPSHOT_ARRAYS,
@@ -45,6 +44,7 @@ from recollect.stores.sqlite.snapshots import (
     SnapshotSchema,
     max_delta,
 )
+from recollect.stores.sqlite.transaction import fetch
 from recollect.stores.sqlite.vector_scan import ScoreBounds, VectorScan, kth_best
 
 if TYPE_CHECKING:
