@@ -24,7 +24,8 @@ from recollect.model import (
     WriteCounts,
     embedding_text,
 )
-from recollect.stores.base import Model, Pending, digest
+from recollect.model.chunks import text_digest
+from recollect.stores.base import Model, Pending
 from recollect.stores.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of
 from recollect.stores.rows import NoteRow, note_of
 
@@ -190,15 +191,15 @@ class Batch:
         for change in self._by_key.values():
             vector = change.vector
             text = text_of(change.new)
-            text_digest = digest(text)
+            digest = text_digest(text)
             if vector is None:
                 if model is None or (change.new.key in embedded and not change.text_changed):
                     continue
-                vector = vectors.get(text_digest)
+                vector = vectors.get(digest)
                 if vector is None:
                     pending.append(Pending(change.new.key, text))
                     continue
-            new.append(NewVector(change.new.key, change.new.namespace, text_digest, vector))
+            new.append(NewVector(change.new.key, change.new.namespace, digest, vector))
         return new, pending
 
     def _namespace(self, name: str) -> int:

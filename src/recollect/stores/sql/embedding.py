@@ -9,7 +9,8 @@ import numpy as np
 
 from recollect.errors import ArgumentError
 from recollect.model import Note, embedding_text
-from recollect.stores.base import Model, Pending, digest
+from recollect.model.chunks import text_digest
+from recollect.stores.base import Model, Pending
 from recollect.stores.batches import NewVector, StoredText
 from recollect.stores.sql.dialect import SqlTransaction, VectorRows
 from recollect.stores.units import rows_of, unit_rows
@@ -95,7 +96,7 @@ def vectors_of(transaction: SqlTransaction, active: tuple[int, Model], notes: Se
     """Return for each note its vector, if it was made of the note's text as it is here."""
     key, model = active
     digests = [
-        (note.namespace, note.id, digest(embedding_text(note.title, note.summary, note.content))) for note in notes
+        (note.namespace, note.id, text_digest(embedding_text(note.title, note.summary, note.content))) for note in notes
     ]
     stored = transaction.stored_vectors(key, digests)
     vectors: list[Vector | None] = [None] * len(notes)
@@ -145,7 +146,7 @@ def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[Pen
     )
     stored = {key: (namespace_id, embedding_text(*text)) for key, namespace_id, *text in rows}
     current = [
-        NewVector(key, stored[key][0], digest(note.text), vector)
+        NewVector(key, stored[key][0], text_digest(note.text), vector)
         for key, (note, vector) in latest.items()
         if key in stored and stored[key][1] == note.text
     ]
