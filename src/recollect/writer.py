@@ -28,7 +28,8 @@ from recollect.model import (
     is_expired,
 )
 from recollect.secrets import SecretFilter, SecretsMode
-from recollect.stores.base import Model, Pending, Store, digest
+from recollect.stores.base import Model, Pending, Store
+from recollect.stores.rows import digest
 from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, cycles, follow
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import Document, Draft, Link, WriteCounts, embedding_text
-from recollect.stores.base import Model, digest
+from recollect.stores.base import Model
 from recollect.stores.batches import Batch, Plan, Tables
-from recollect.stores.rows import NoteRow
+from recollect.stores.rows import NoteRow, digest
 
 TINY = Model("tiny", 2)
 VECTOR = np.array([1, 0], dtype=np.float32)

@@ -21,7 +21,8 @@ from recollect.query.expressions import Semantics
 from recollect.retrieval.matching import sought
 from recollect.retrieval.rarity import Rarity
 from recollect.retrieval.substitution import substitute
-from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store, digest
+from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store
+from recollect.stores.rows import digest
 
 HOME = "default"
 EVERYTHING = Filters()

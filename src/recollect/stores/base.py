@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -45,7 +44,6 @@ __all__ = [
     "Store",
     "StoreStats",
     "WriteResult",
-    "digest",
 ]
 
 
@@ -156,15 +154,6 @@ class ModelChangedError(Exception):
         """Keep the model."""
         super().__init__(model.name)
         self.model = model
-
-
-def digest(text: str) -> bytes:
-    """Return what stands for ``text`` where one asks whether it changed.
-
-    >>> digest("green tea").hex()
-    '04b9e0c3323cecc73eb217a3f0450aeb'
-    """
-    return blake2b(text.encode(), digest_size=16).digest()
 
 
 class SearchIndex(Protocol):

@@ -22,8 +22,7 @@ from recollect.stores.postgres.searching import OF_NOTES
 from recollect.stores.postgres.text import mark
 from recollect.stores.postgres.transaction import MAX_DIMENSION
 from recollect.stores.postgres.vector_index import VectorIndexes, cast
-from recollect.stores.rows import candidate_of
-from recollect.stores.units import nearness, rows_of
+from recollect.stores.rows import candidate_of, cosine_similarity, rows_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -155,7 +154,9 @@ class _Search:
 
     def _near(self, rows: Any) -> list[_Near]:
         query = self._vector.astype(np.float64)
-        return [(-nearness(rows_of(held, self._model), query), path, note, key) for key, path, note, held in rows]
+        return [
+            (-cosine_similarity(rows_of(held, self._model), query), path, note, key) for key, path, note, held in rows
+        ]
 
 
 def leading(key: int, model: Model) -> str:
@@ -196,7 +197,7 @@ def similarities(
         binary=True,
     )
     query = vector.astype(np.float64)
-    return {note: nearness(rows_of(held, active[1]), query) for note, held in rows}
+    return {note: cosine_similarity(rows_of(held, active[1]), query) for note, held in rows}
 
 
 def _literal(vector: Vector) -> str:
