@@ -340,7 +340,7 @@ def test_a_precision_that_nobody_knows_is_found(store: SQLiteStore, path: Path) 
 
 
 def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     other = SQLiteStore(path)
     with store._connections.writing(), pytest.raises(StoreBusyError):
         other.check()

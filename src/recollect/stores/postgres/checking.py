@@ -10,11 +10,10 @@ from psycopg.rows import TupleRow
 
 from recollect.stores.base import Finding
 from recollect.stores.postgres import names
-from recollect.stores.postgres.definitions import TABLES
-from recollect.stores.postgres.indexing import TextChange, index_notes
-from recollect.stores.postgres.postings import Postings
+from recollect.stores.postgres.postings import Postings, TextChange, index_notes
+from recollect.stores.postgres.schema import TABLES
+from recollect.stores.postgres.text import read_terms
 from recollect.stores.postgres.transaction import PostgresTransaction
-from recollect.stores.postgres.words import read_words
 from recollect.stores.sql.checking import (
     entity_problems,
     list_problems,
@@ -89,7 +88,7 @@ def _word_problems(connection: Connection[TupleRow], namespace: int) -> Iterator
     for rows in _walk(connection, namespace):
         vectors = []
         for note, *fields in rows:
-            words = read_words(fields)
+            words = read_terms(fields)
             tokens += words.tokens
             sums[note] = _sum((term, weight, words.tokens) for term, weight in words.weights.items())
             vectors.append((note, *words.vector(namespace)))

@@ -15,18 +15,18 @@ from recollect.query import Query
 from recollect.query.expressions import Expression, Semantics, expression
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
-from recollect.stores.postgres import checking, names, nearest, searching, vocabulary
+from recollect.stores.postgres import checking, names, search, vocabulary
 from recollect.stores.postgres.connections import (
-    PATIENCE,
     POOL_SIZE,
     POOL_TIMEOUT,
     STATEMENT_TIMEOUT,
+    WRITE_TIMEOUT,
     Connections,
-    Moment,
+    SnapshotConnections,
 )
-from recollect.stores.postgres.options import split_options
+from recollect.stores.postgres.pool import split_options
 from recollect.stores.postgres.schema import SCHEMA_VERSION
-from recollect.stores.postgres.score_cache import ScoreCache
+from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.rows import to_microseconds, unit_query
@@ -98,7 +98,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return cls(address, read_only=read_only, **options)
 
     @classmethod
-    def _as_of(cls, moment: Moment) -> Self:
+    def _as_of(cls, moment: SnapshotConnections) -> Self:
         """Return the store as it is at one moment, read-only."""
         store = cls.__new__(cls)
         store._use(moment)
@@ -134,7 +134,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             namespaces,
             create=create,
             lock=not accesses_only,
-            patience=TOUCH_TIMEOUT if accesses_only else PATIENCE,
+            timeout=TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT,
             statement_timeout=statement_timeout,
         ) as at:
             transaction = PostgresTransaction(at.connection, at.namespaces)
@@ -149,7 +149,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         due = "SELECT EXISTS (SELECT 1 FROM notes WHERE expires_at <= :now)"
         if self.read_only or not self._read(lambda transaction: transaction.fetch_value(due, now=moment), None):
             return 0
-        with self._connections.write(None, patience=0) as at:
+        with self._connections.write(None, timeout=0) as at:
             transaction = PostgresTransaction(at.connection, at.namespaces)
             locked = transaction.lock_expired(moment, most)
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
@@ -160,7 +160,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """Return the best notes by BM25."""
 
         def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
-            return searching.search_words(
+            return search.search_text(
                 transaction.connection, namespace_id, query, reading, min(limit, MAX_INTEGER), filters, self._scores
             )
 
@@ -185,7 +185,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             if namespace_id is None or active is None or limit <= 0:
                 return []
             unit, count = unit_query(vector, active[1]), min(limit, MAX_INTEGER)
-            return nearest.search_vectors(
+            return search.search_vectors(
                 transaction.connection, namespace_id, active, unit, count, filters, without, self._vector_indexes
             )
 
@@ -198,7 +198,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read_namespace(
             namespace,
             [],
-            lambda transaction, namespace_id: searching.candidates(
+            lambda transaction, namespace_id: search.select_candidates(
                 transaction.connection, namespace_id, ids, filters, without
             ),
         )
@@ -223,7 +223,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             if active is None or (model is not None and active[1] != model):
                 return {}
             unit = unit_query(vector, active[1])
-            return nearest.similarities(transaction.connection, namespace_id, active, unit, ids)
+            return search.similarities(transaction.connection, namespace_id, active, unit, ids)
 
         return self._read_namespace(namespace, {}, work)
 
@@ -234,7 +234,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read_namespace(
             namespace,
             {},
-            lambda transaction, namespace_id: searching.text_scores(
+            lambda transaction, namespace_id: search.text_scores(
                 transaction.connection, namespace_id, query, reading, notes, self._scores
             ),
         )
@@ -313,12 +313,12 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """Write the store as it is at this moment to an SQLite file, while others go on reading and writing."""
         with new_file(target, overwrite=overwrite) as unfinished:
 
-            def write(moment: Moment) -> None:
+            def write(moment: SnapshotConnections) -> None:
                 unfinished.unlink(missing_ok=True)  # of an attempt whose connection was cut
                 with closing(SQLiteStore(unfinished)) as copy:
                     copy_store(self._as_of(moment), copy)
 
-            self._connections.at_one_moment(write)
+            self._connections.read_snapshot(write)
 
     def close(self) -> None:
         """Close all connections."""

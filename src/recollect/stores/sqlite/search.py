@@ -18,7 +18,7 @@ from recollect.query import Query
 from recollect.query.expressions import Semantics, expression
 from recollect.stores.bm25 import Scores
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarities
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, search_fts5
 from recollect.stores.sqlite.posting_view import PostingsView, TermQuery, term_query
 from recollect.stores.sqlite.search_indexes import SearchIndexes
@@ -127,7 +127,7 @@ def search_postings(
     With filters, some of the best notes are read, and then more, until enough of them pass. If too few do, the result
     is ``None``: FTS5 is faster then.
     """
-    conditions, values = condition(filters)
+    conditions, values = filter_conditions(filters)
     restricted = bool(conditions) or hides_notes(connection)
     for factor in OVERFETCH if restricted else (1,):
         best = view.search(query, factor * limit)
@@ -274,7 +274,7 @@ def _rank(candidate: Candidate) -> tuple[float, str, str]:
 
 
 def _conditions(namespace: int, filters: Filters, excluded: str) -> tuple[str, list[Any]]:
-    conditions, values = condition(filters)
+    conditions, values = filter_conditions(filters)
     if excluded:
         table = f"words_{namespace}"
         conditions += f" AND n.key NOT IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"  # noqa: S608 (as above)

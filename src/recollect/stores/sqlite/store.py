@@ -84,7 +84,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         accesses_only: bool = False,
     ) -> Iterator[SqliteTransaction]:
         if accesses_only:
-            with self._connections.writing(patience=TOUCH_TIMEOUT) as connection:
+            with self._connections.writing(timeout=TOUCH_TIMEOUT) as connection:
                 yield SqliteTransaction(connection)
             return
         with self._connections.writing() as connection:
@@ -112,7 +112,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             due = "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?)"
             if not connection.execute(due, (moment,)).get:
                 return 0
-        with self._connections.writing(patience=0) as connection:
+        with self._connections.writing(timeout=0) as connection:
             transaction = SqliteTransaction(connection)
             return self._note_removed(transaction, remove_expired(transaction, moment, limit=most))
 
@@ -272,12 +272,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def check(self) -> list[Finding]:
         """Check every part and return the findings, good ones too."""
-        with self._connections.checking() as connection:
+        with self._connections.maintaining() as connection:
             return checking.check(SqliteTransaction(connection), self._indexes.snapshots)
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
-        with self._connections.checking() as connection:
+        with self._connections.maintaining() as connection:
             unreadable = checking.unreadable_indexes(SqliteTransaction(connection))
         with self._connections.writing() as connection:
             tokens = self._indexes.snapshots.tokens(connection)

@@ -11,7 +11,7 @@ import apsw
 
 from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.tokens import indexed
 
@@ -150,7 +150,7 @@ class SqliteTransaction(SqlTransaction):
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
         """Return the next keys of visible notes that pass the filters, in their order."""
-        conditions, values = condition(filters)
+        conditions, values = filter_conditions(filters)
         if namespace_id is not None:
             conditions += " AND n.namespace = ?"
             values.append(namespace_id)
