@@ -6,7 +6,7 @@ A namespace is a wall: notes, links, documents, vectors and word statistics of o
 method that writes is one transaction: it happens as a whole, or not at all.
 
 A note that expires is there until that instant. From then on no method returns, finds, follows or changes it, whether
-it was removed yet or not; the clock is :func:`recollect.clock.now`. Every write removes what is due, and ``expire``
+it was removed yet or not; the clock is :func:`recollect.arguments.now`. Every write removes what is due, and ``expire``
 does nothing else. Word statistics may count it until it is removed.
 """
 

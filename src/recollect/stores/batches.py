@@ -24,8 +24,9 @@ from recollect.model import (
     WriteCounts,
     embedding_text,
 )
+from recollect.model.chunks import text_digest
 from recollect.stores.base import Model, Pending
-from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, blank_row, digest, merged_row, new_id, note_of
+from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, blank_row, merged_row, new_id, note_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -189,15 +190,15 @@ class Batch:
         for change in self._by_key.values():
             vector = change.vector
             text = change.new.embedding_text
-            text_digest = digest(text)
+            digest = text_digest(text)
             if vector is None:
                 if model is None or (change.new.key in embedded and not change.text_changed):
                     continue
-                vector = vectors.get(text_digest)
+                vector = vectors.get(digest)
                 if vector is None:
                     pending.append(Pending(change.new.key, text))
                     continue
-            new.append(NewVector(change.new.key, change.new.namespace, text_digest, vector))
+            new.append(NewVector(change.new.key, change.new.namespace, digest, vector))
         return new, pending
 
     def _namespace(self, name: str) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from hashlib import blake2b
 from os import urandom
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,7 +40,6 @@ __all__ = [
     "candidate_of",
     "cosine_similarities",
     "cosine_similarity",
-    "digest",
     "folded_name",
     "from_microseconds",
     "merged_row",
@@ -55,15 +53,6 @@ __all__ = [
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-
-
-def digest(text: str) -> bytes:
-    """Return a hash of a text that was embedded, to see whether it changed.
-
-    >>> digest("green tea").hex()
-    '04b9e0c3323cecc73eb217a3f0450aeb'
-    """
-    return blake2b(text.encode(), digest_size=16).digest()
 
 
 class NoteRow(NamedTuple):

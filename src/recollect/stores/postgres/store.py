@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from recollect import clock
+from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Expression, Semantics, expression
@@ -140,7 +140,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             transaction = PostgresTransaction(at.connection, at.namespaces)
             if namespaces is not None and not accesses_only:
                 locked = list(at.namespaces.values())
-                remove_expired(transaction, to_microseconds(clock.now()), namespaces=locked)
+                remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
             yield transaction
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:

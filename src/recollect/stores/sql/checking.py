@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from recollect.model import embedding_text
-from recollect.stores.rows import digest
+from recollect.model.chunks import text_digest
 from recollect.stores.sql.dialect import Row, SqlTransaction
 from recollect.stores.sql.writing import (
     ENTITIES_KEY,
@@ -59,14 +59,14 @@ def vector_problems(rows: Iterable[Row]) -> Iterator[tuple[Any, str]]:
     A row has the vector's key, namespace, digest and bytes, the model's dimension and precision, and the note's
     namespace, id, title, summary and content; a vector may have several chunks.
     """
-    for key, namespace_id, text_digest, size, dimension, precision, note_namespace, note_id, *text in rows:
+    for key, namespace_id, digest, size, dimension, precision, note_namespace, note_id, *text in rows:
         if note_namespace is None or dimension is None:
             yield key, f"vector {key} belongs to no note or model"
         elif namespace_id != note_namespace:
             yield key, f"the vector of note {note_id} lies in another namespace"
         elif not size or size % (dimension * _BYTES.get(precision, 0) or size + 1):
             yield key, f"the vector of note {note_id} has {size} bytes, not those of {dimension} numbers in {precision}"
-        elif text_digest != digest(embedding_text(*text)):
+        elif digest != text_digest(embedding_text(*text)):
             yield key, f"the vector of note {note_id} was made of another text"
 
 

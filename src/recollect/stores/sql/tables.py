@@ -10,9 +10,10 @@ import numpy as np
 
 from recollect.errors import ArgumentError, NoteNotFoundError
 from recollect.model import Link, Note, embedding_text
+from recollect.model.chunks import text_digest
 from recollect.stores.base import DocumentRecord, Model, Pending
 from recollect.stores.batches import NewVector, StoredText
-from recollect.stores.rows import COLUMNS, digest, folded_name, note_of, rows_of, unit_rows
+from recollect.stores.rows import COLUMNS, folded_name, note_of, rows_of, unit_rows
 from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction, VectorRows
 
 if TYPE_CHECKING:
@@ -291,7 +292,7 @@ def vectors_of(transaction: SqlTransaction, active: tuple[int, Model], notes: Se
     """Return for each note its vector, if it was made of the note's text as it is here."""
     key, model = active
     digests = [
-        (note.namespace, note.id, digest(embedding_text(note.title, note.summary, note.content))) for note in notes
+        (note.namespace, note.id, text_digest(embedding_text(note.title, note.summary, note.content))) for note in notes
     ]
     stored = transaction.stored_vectors(key, digests)
     vectors: list[Vector | None] = [None] * len(notes)
@@ -341,7 +342,7 @@ def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[Pen
     )
     stored = {key: (namespace_id, embedding_text(*text)) for key, namespace_id, *text in rows}
     current = [
-        NewVector(key, stored[key][0], digest(note.text), vector)
+        NewVector(key, stored[key][0], text_digest(note.text), vector)
         for key, (note, vector) in latest.items()
         if key in stored and stored[key][1] == note.text
     ]

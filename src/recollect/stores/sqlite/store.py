@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
-from recollect import clock
+from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Semantics
@@ -72,7 +72,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def _read(self, work: Callable[[SqliteTransaction], R], namespace: str | None) -> R:  # noqa: ARG002 (a file has no policies)
         with self._connections.reading() as connection:
-            hide_expired(connection, to_microseconds(clock.now()))
+            hide_expired(connection, to_microseconds(arguments.now()))
             return work(SqliteTransaction(connection))
 
     @contextmanager
@@ -89,7 +89,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             return
         with self._connections.writing() as connection:
             transaction = SqliteTransaction(connection)
-            self._note_removed(transaction, remove_expired(transaction, to_microseconds(clock.now())))
+            self._note_removed(transaction, remove_expired(transaction, to_microseconds(arguments.now())))
             yield transaction
             changed = namespaces
             if changed is None:
