@@ -15,18 +15,6 @@ from typing import Any, Generic, TypeVar
 
 from recollect.errors import EmbedderError, RecollectError
 
-__all__ = [
-    "ErrorType",
-    "PerProcess",
-    "batches",
-    "cache_folder",
-    "cached_file",
-    "file_fingerprint",
-    "missing_modules",
-    "package_folder",
-    "require_module",
-]
-
 T = TypeVar("T")
 
 ErrorType = Callable[[str], RecollectError]
