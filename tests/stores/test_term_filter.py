@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.sql import term_filter
-from recollect.stores.sql.term_filter import TermFilter, TermFilterCache
+from recollect.stores import tokens
+from recollect.stores.tokens import TermFilter, TermFilterCache
 
 terms = st.sampled_from(["green", "tea", "pot", "day", "17"])
 runs = st.lists(terms, min_size=1, max_size=3).map(" ".join)
@@ -15,7 +15,7 @@ runs = st.lists(terms, min_size=1, max_size=3).map(" ".join)
 
 @pytest.mark.parametrize("buckets", [2, 64, 2**22])
 def test_filter_has_no_false_negatives(buckets: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(term_filter, "BUCKETS", buckets)
+    monkeypatch.setattr(tokens, "FILTER_BUCKETS", buckets)
 
     @given(st.sets(terms), st.sets(runs), st.lists(runs))
     def law(stored: set[str], titles: set[str], queries: list[str]) -> None:
