@@ -81,7 +81,7 @@ def test_the_demo_shows_no_password(database: str) -> None:
         memory.delete(*(note.id for note in memory.notes()))
         memory.add("Prefers green tea.")
     told = CliRunner().invoke(commands, ["demo", "--db", address, "--embedder", "none", "ERR_4021"])
-    assert f"{database} holds other notes" in told.output
+    assert f"{database} contains other notes" in told.output
     assert "hush" not in told.output
 
 

@@ -114,5 +114,5 @@ def test_a_database_that_is_set_to_be_read_only_is_searched_and_not_written_to(d
     result = run("add", "a cup of coffee", "--db", database, "--embedder", "none")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert "cannot be written to: it is a replica, or set to be read only" in result.stderr
-    assert "1 by words" in run("search", '"tea 7"', "--db", database, "--embedder", "none").stdout
+    assert "1 lexical" in run("search", '"tea 7"', "--db", database, "--embedder", "none").stdout
     assert ask("SELECT count(*) FROM recollect.notes") == [(NOTES,)]
