@@ -31,7 +31,7 @@ LAYERS = [
     {"query"},
     {"model"},
     {"arguments"},
-    {"text", "clock", "progress", "sample"},
+    {"text", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""
