@@ -1,6 +1,6 @@
 """A note, the table of its fields, and drafts.
 
-The dataclass :class:`Note` is the only list of a note's fields: the annotation of a field has its check and description.
+The dataclass :class:`Note` is the only list of a note's fields: each field carries its check and its description.
 :data:`NOTE_FIELDS` is the same list as a table, from which drafts, JSON and the schemas of other interfaces are built.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import datetime
 from string import punctuation
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from recollect import arguments
+from recollect import arguments, clock
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.text import well_formed
 
@@ -95,20 +95,17 @@ class NoteField(NamedTuple):
     ('The index of the note in its session, from 0.', 0.5)
     """
 
+    name: str
+    type: str
+    """The annotation in :class:`Note`, such as ``"datetime | None"``."""
     description: str
     """One or two sentences for help texts and API schemas."""
     check: Callable[[str, Any], Any]
     """Takes an argument's name and a value; returns the normalised value or raises :class:`ArgumentError`."""
-    by_hand: bool = True
-    """Whether people and models set it; the other fields are set by the store, or by programs that copy notes."""
-    type: Any = None
-    """The type in :class:`Note`, such as ``datetime | None``."""
-    default: Any = None
+    default: Any
     """The value of a new note that does not set the field; ``None`` for ``content``, which is required."""
-
-
-_Date: TypeAlias = datetime | None
-_date, _json, _line = arguments.optional_instant, arguments.json_object, arguments.line
+    by_hand: bool
+    """Whether people and models set it; the other fields are set by the store, or by programs that copy notes."""
 
 
 def _text(argument: str, value: Any) -> str:
@@ -153,6 +150,11 @@ def _link(argument: str, value: Any) -> Link:
     return Link(arguments.name(f"{argument}.kind", pair[0]), arguments.name(f"{argument}.target", pair[1]))
 
 
+def _spec(description: str, check: Callable[[str, Any], Any], *, by_hand: bool = True) -> dict[str, Any]:
+    """Return the metadata of a field of :class:`Note`."""
+    return {"description": description, "check": check, "by_hand": by_hand}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     """One memory. Only ``content`` is required; :data:`NOTE_FIELDS` describes the fields.
@@ -165,39 +167,59 @@ class Note:
     (('drinks',), '2026-04-18T00:00:00+00:00')
     """
 
-    id: Annotated[str, NoteField("The note's id, unique in its namespace; generated if not given.", _line)] = ""
-    path: Annotated[str, NoteField("The note's path, such as memory/tea.md, unique in its namespace.", _line)] = ""
-    title: Annotated[str, NoteField("The note's title.", _text)] = ""
-    summary: Annotated[str, NoteField("A sentence that sums up the text.", _text)] = ""
-    tags: Annotated[tuple[str, ...], NoteField("Tags to filter by.", arguments.names)] = ()
-    content: Annotated[str, NoteField("The note's text.", _text)]
-    created_at: Annotated[_Date, NoteField("When the note was created, in ISO 8601; now if not given.", _date)] = None
-    updated_at: Annotated[
-        _Date, NoteField("When the note was last changed, in ISO 8601; now if not given.", _date, by_hand=False)
-    ] = None
-    last_accessed_at: Annotated[_Date, NoteField("When the note was last read, in ISO 8601.", _date, by_hand=False)] = (
-        None
+    id: str = field(
+        default="", metadata=_spec("The note's id, unique in its namespace; generated if not given.", arguments.line)
     )
-    expires_at: Annotated[
-        _Date, NoteField("When the note expires, in ISO 8601; 'never' removes the expiry of a stored note.", _expiry)
-    ] = None
-    importance: Annotated[
-        float,
-        NoteField(
+    path: str = field(
+        default="",
+        metadata=_spec("The note's path, such as memory/tea.md, unique in its namespace.", arguments.line),
+    )
+    title: str = field(default="", metadata=_spec("The note's title.", _text))
+    summary: str = field(default="", metadata=_spec("A sentence that sums up the text.", _text))
+    tags: tuple[str, ...] = field(default=(), metadata=_spec("Tags to filter by.", arguments.names))
+    content: str = field(metadata=_spec("The note's text.", _text))
+    created_at: datetime | None = field(
+        default=None,
+        metadata=_spec("When the note was created, in ISO 8601; now if not given.", arguments.optional_instant),
+    )
+    updated_at: datetime | None = field(
+        default=None,
+        metadata=_spec(
+            "When the note was last changed, in ISO 8601; now if not given.", arguments.optional_instant, by_hand=False
+        ),
+    )
+    last_accessed_at: datetime | None = field(
+        default=None,
+        metadata=_spec("When the note was last read, in ISO 8601.", arguments.optional_instant, by_hand=False),
+    )
+    expires_at: datetime | None = field(
+        default=None,
+        metadata=_spec("When the note expires, in ISO 8601; 'never' removes the expiry of a stored note.", _expiry),
+    )
+    importance: float = field(
+        default=DEFAULT_IMPORTANCE,
+        metadata=_spec(
             f"From 0 to 1; {DEFAULT_IMPORTANCE} in a new note. "
             "Used by the presets memini and weighted-graph; the default preset does not use it.",
             _unit,
         ),
-    ] = DEFAULT_IMPORTANCE
-    session: Annotated[str, NoteField("The conversation or document that the note belongs to.", _line)] = ""
-    position: Annotated[int | None, NoteField("The index of the note in its session, from 0.", _position)] = None
-    links: Annotated[tuple[Link, ...], NoteField("Links to other notes: a kind, and a path, id or name.", _links)] = ()
-    metadata: Annotated[Mapping[str, Any], NoteField("Any other data, as a JSON object.", _json)] = field(
-        default_factory=dict
     )
-    namespace: Annotated[
-        str, NoteField("The namespace of the note; searches never cross namespaces.", arguments.name)
-    ] = DEFAULT_NAMESPACE
+    session: str = field(
+        default="", metadata=_spec("The conversation or document that the note belongs to.", arguments.line)
+    )
+    position: int | None = field(
+        default=None, metadata=_spec("The index of the note in its session, from 0.", _position)
+    )
+    links: tuple[Link, ...] = field(
+        default=(), metadata=_spec("Links to other notes: a kind, and a path, id or name.", _links)
+    )
+    metadata: Mapping[str, Any] = field(
+        default_factory=dict, metadata=_spec("Any other data, as a JSON object.", arguments.json_object)
+    )
+    namespace: str = field(
+        default=DEFAULT_NAMESPACE,
+        metadata=_spec("The namespace of the note; searches never cross namespaces.", arguments.name),
+    )
 
     def __post_init__(self) -> None:
         """Check each field."""
@@ -240,17 +262,24 @@ def field_default(declared: Field[Any]) -> Any:
     return None if declared.default is MISSING else declared.default
 
 
-_HINTS = get_type_hints(Note, include_extras=True)
-NOTE_FIELDS: dict[str, NoteField] = {
-    declared.name: _HINTS[declared.name]
-    .__metadata__[0]
-    ._replace(type=_HINTS[declared.name].__origin__, default=field_default(declared))
+NOTE_FIELDS = {
+    declared.name: NoteField(
+        name=declared.name, type=str(declared.type), default=field_default(declared), **declared.metadata
+    )
     for declared in fields(Note)
 }
 """Every field of a note by name, in the order of its JSON."""
 
-_VECTOR = "The note's embedding, or one for each of its chunks, if the caller embeds."
-DRAFT_FIELDS = NOTE_FIELDS | {"vector": NoteField(_VECTOR, arguments.vector, by_hand=False)}
+DRAFT_FIELDS = NOTE_FIELDS | {
+    "vector": NoteField(
+        name="vector",
+        type="Vector | None",
+        description="The note's embedding, or one for each of its chunks, if the caller embeds.",
+        check=arguments.vector,
+        default=None,
+        by_hand=False,
+    )
+}
 """The fields that a draft may have: those of a note, and its vector."""
 
 _CHECKS = [(name, definition.check) for name, definition in NOTE_FIELDS.items()]
@@ -324,4 +353,4 @@ def is_expired(draft: Draft) -> bool:
     (True, False)
     """
     expires_at = draft.get("expires_at")
-    return expires_at is not None and bool(expires_at <= arguments.now())
+    return expires_at is not None and bool(expires_at <= clock.now())
