@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
-from tests.programs import program
+from tests.requirements import require_program
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
@@ -24,7 +24,7 @@ _FLAGS = (
 
 def executable() -> str:
     """Return the browser's path, if there is one."""
-    return program(*_NAMES, package="chromium")
+    return require_program(*_NAMES, package="chromium")
 
 
 @contextmanager

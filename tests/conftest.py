@@ -1,6 +1,7 @@
-"""How hard hypothesis tries, and what tests anywhere may ask for.
+"""Hypothesis profiles, the quick tier, and fixtures for all tests.
 
-In CI the generated cases are the same every time, so that no change fails for another's fault.
+HYPOTHESIS_PROFILE chooses the tier: ``quick`` for every edit, ``default`` for CI, ``full`` for the longest. CI
+generates the same cases every time, so that a change never fails because of another one.
 """
 
 from __future__ import annotations
@@ -11,10 +12,23 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-from recollect import clock
-from tests.hands import Clock
+from recollect import arguments
+from tests.frozen_clock import FrozenClock
 
-# What a shell runs in the background ignores interrupts, and so would every process that a test starts and interrupts.
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+
+SLOW_FIXTURES = frozenset({"browser", "database", "fragile", "postgres", "postgres_server"})
+SLOW_PATHS = (
+    *("benchmarks/", "docs/", "server/page", "server/web_ui", "tests/evaluation/tuning"),
+    *("any_history", "browser", "concurrency", "crash", "endurance", "fault", "fuzz", "hostile", "million"),
+    *("over_stdio", "postgres", "process", "screenshots", "test_eval_reports", "test_serv"),
+)
+"""Parts of node ids; tests with one of them, and those with a slow fixture, are not in the quick tier."""
+
+# PostgreSQL is run as another user, which takes a fork, and gRPC's fork handlers break the program now and then.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+# A shell's background jobs ignore interrupts, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -26,13 +40,29 @@ settings.register_profile(
     derandomize="CI" in os.environ,
     database=None if "CI" in os.environ else settings.get_profile("default").database,
 )
+settings.register_profile("quick", settings.get_profile("default"), max_examples=10, derandomize=True)
 settings.register_profile("full", settings.get_profile("default"), max_examples=2_000, derandomize=False)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.load_profile(PROFILE)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Drop slow tests from the quick tier."""
+    if PROFILE != "quick":
+        return
+    slow = [item for item in items if _is_slow(item)]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not _is_slow(item)]
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    if any(part in item.nodeid for part in SLOW_PATHS):
+        return True
+    return not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture
-def hands(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Stop the clock by which notes expire."""
-    stopped = Clock()
-    monkeypatch.setattr(clock, "now", stopped.now)
+def frozen_clock(monkeypatch: pytest.MonkeyPatch) -> FrozenClock:
+    """Replace the current time by one that tests set."""
+    stopped = FrozenClock()
+    monkeypatch.setattr(arguments, "now", stopped.now)
     return stopped

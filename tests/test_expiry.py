@@ -12,9 +12,9 @@ import pytest
 
 import recollect
 from recollect import ArgumentError, Memory, Note, NoteNotFoundError, RecollectWarning, presets
-from recollect.memory import EXPIRED_AT_ONCE
+from recollect.memory import MAX_EXPIRED_PER_READ
 from recollect.retrieval.options import Mode
-from tests.hands import HOUR, NOON, Clock
+from tests.frozen_clock import HOUR, NOON, FrozenClock
 
 
 def embed(texts: list[str]) -> list[list[float]]:
@@ -67,23 +67,23 @@ READS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_whatever_comes_next_removes_it(tmp_path: Path, hands: Clock, name: str) -> None:
+def test_whatever_comes_next_removes_it(tmp_path: Path, frozen_clock: FrozenClock, name: str) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
         assert rows(tmp_path) == 3
-        hands.time += HOUR
+        frozen_clock.time += HOUR
         READS[name](memory)
         assert rows(tmp_path) == 2 + (name == "add")
 
 
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("mode", ["auto", "bm25", "semantic"])
-def test_no_search_returns_it(tmp_path: Path, hands: Clock, mode: Mode, read_only: bool) -> None:
+def test_no_search_returns_it(tmp_path: Path, frozen_clock: FrozenClock, mode: Mode, read_only: bool) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
     with opened(tmp_path, read_only=read_only) as memory:
         assert "b" in {hit.id for hit in memory.search("green tea on Friday", mode=mode)}
-        hands.time += HOUR
+        frozen_clock.time += HOUR
         for preset in presets():
             for query in ("green tea on Friday", "fair", "frdiay", "tea NOT mug", '"green tea"', "b.md", "Ines"):
                 found = memory.search(query, mode=mode, preset=preset, question_date="2026-04-18", now=NOON)
@@ -93,10 +93,10 @@ def test_no_search_returns_it(tmp_path: Path, hands: Clock, mode: Mode, read_onl
         assert rows(tmp_path) == (3 if read_only else 2)
 
 
-def test_a_reader_sees_nothing_of_it(tmp_path: Path, hands: Clock) -> None:
+def test_a_reader_sees_nothing_of_it(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
-    hands.time += HOUR
+    frozen_clock.time += HOUR
     with opened(tmp_path, read_only=True) as memory:
         assert memory.get("b") is None
         assert [note.id for note in memory.notes()] == ["a", "c"]
@@ -109,17 +109,17 @@ def test_a_reader_sees_nothing_of_it(tmp_path: Path, hands: Clock) -> None:
         assert not any(finding.problem for finding in memory.doctor())
 
 
-def test_the_clock_is_the_real_one_not_that_of_the_question(tmp_path: Path, hands: Clock) -> None:
-    assert hands.time == NOON
+def test_the_clock_is_the_real_one_not_that_of_the_question(tmp_path: Path, frozen_clock: FrozenClock) -> None:
+    assert frozen_clock.time == NOON
     with opened(tmp_path) as memory:
         fill(memory)
         assert "b" in {hit.id for hit in memory.search("fair", now="2030-01-01", question_date="2030-01-01")}
 
 
-def test_a_busy_store_does_not_keep_anyone_from_searching(tmp_path: Path, hands: Clock) -> None:
+def test_a_busy_store_does_not_keep_anyone_from_searching(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
-        hands.time += HOUR
+        frozen_clock.time += HOUR
         other = apsw.Connection(str(tmp_path / "memory.db"))
         other.execute("BEGIN IMMEDIATE")
         assert "b" not in {hit.id for hit in memory.search("green tea")}
@@ -131,10 +131,10 @@ def test_a_busy_store_does_not_keep_anyone_from_searching(tmp_path: Path, hands:
         assert rows(tmp_path) == 2
 
 
-def test_one_read_does_not_pay_for_very_many(tmp_path: Path, hands: Clock) -> None:
+def test_one_read_does_not_pay_for_very_many(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     with opened(tmp_path, embedder=None) as memory:
-        memory.add_many({"content": "Tea.", "expires_at": NOON + HOUR} for _ in range(EXPIRED_AT_ONCE + 5))
-        hands.time += HOUR
+        memory.add_many({"content": "Tea.", "expires_at": NOON + HOUR} for _ in range(MAX_EXPIRED_PER_READ + 5))
+        frozen_clock.time += HOUR
         assert list(memory.search("tea")) == []
         assert rows(tmp_path) == 5
         memory.add("Mug.")
@@ -142,42 +142,44 @@ def test_one_read_does_not_pay_for_very_many(tmp_path: Path, hands: Clock) -> No
 
 
 class TestWriting:
-    def test_a_time_that_is_over_is_refused(self, tmp_path: Path, hands: Clock) -> None:
+    def test_a_time_that_is_over_is_refused(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         problem = (
             r"^expires_at: must lie in the future, got 2026-04-18T12:00:00\+00:00; leave it out, or delete the note$"
         )
         with opened(tmp_path, embedder=None) as memory:
             with pytest.raises(ArgumentError, match=problem):
-                memory.add("Tea.", expires_at=hands.time)
+                memory.add("Tea.", expires_at=frozen_clock.time)
             with pytest.raises(ArgumentError, match=problem):
-                memory.add_many(["Mug.", Note(content="Tea.", expires_at=hands.time)])
+                memory.add_many(["Mug.", Note(content="Tea.", expires_at=frozen_clock.time)])
             note = memory.add("Tea.", expires_at="2026-04-18T12:00:00.000001Z")
             with pytest.raises(ArgumentError, match=problem):
-                memory.update(note, expires_at=hands.time)
+                memory.update(note, expires_at=frozen_clock.time)
             assert list(memory.notes()) == [note]
 
-    def test_it_can_be_put_off_and_taken_back(self, tmp_path: Path, hands: Clock) -> None:
+    def test_it_can_be_put_off_and_taken_back(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         with opened(tmp_path, embedder=None) as memory:
             note = memory.add("Tea.", expires_at=NOON + HOUR)
             assert memory.update(note, expires_at=NOON + 2 * HOUR).expires_at == NOON + 2 * HOUR
-            hands.time += HOUR
+            frozen_clock.time += HOUR
             assert memory.update(note, title="Tea", expires_at=None).expires_at == NOON + 2 * HOUR
             assert memory.update(note, expires_at="never").expires_at is None
-            hands.time += 5 * HOUR
+            frozen_clock.time += 5 * HOUR
             assert memory.get(note) is not None
 
-    def test_what_is_gone_cannot_be_changed_and_its_path_is_free(self, tmp_path: Path, hands: Clock) -> None:
+    def test_what_is_gone_cannot_be_changed_and_its_path_is_free(
+        self, tmp_path: Path, frozen_clock: FrozenClock
+    ) -> None:
         with opened(tmp_path) as memory:
             fill(memory)
-            hands.time += HOUR
+            frozen_clock.time += HOUR
             with pytest.raises(NoteNotFoundError):
                 memory.update("b", expires_at="never")
             assert memory.add("Anew.", path="b.md").title == ""
 
 
 class TestExchange:
-    def test_what_expires_comes_back_as_it_was(self, tmp_path: Path, hands: Clock) -> None:
-        assert hands.time == NOON
+    def test_what_expires_comes_back_as_it_was(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
+        assert frozen_clock.time == NOON
         with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
             fill(memory)
             lines = list(memory.export())
@@ -187,24 +189,24 @@ class TestExchange:
             assert told is not None
             assert told.expires_at == NOON + HOUR
 
-    @pytest.mark.parametrize(("count", "told"), [(1, "one note was left out"), (3, "3 notes were left out")])
+    @pytest.mark.parametrize(("count", "subject"), [(1, "one note was"), (3, "3 notes were")])
     def test_what_expired_meanwhile_is_left_out_and_counted(
-        self, tmp_path: Path, hands: Clock, count: int, told: str
+        self, tmp_path: Path, frozen_clock: FrozenClock, count: int, subject: str
     ) -> None:
         steps: list[tuple[int, int, str]] = []
         with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
             memory.add("Tea.", id="a")
             memory.add_many({"content": "Fair.", "expires_at": NOON + HOUR} for _ in range(count))
             lines = list(memory.export())
-            hands.time += HOUR
-            with pytest.warns(RecollectWarning, match=f"^{told}, having expired$"):
+            frozen_clock.time += HOUR
+            with pytest.warns(RecollectWarning, match=f"^{subject} skipped, because they have expired$"):
                 assert copy.load(lines, progress=lambda *step: steps.append(step)) == 1
             assert [note.id for note in copy.notes()] == ["a"]
             assert steps == [(count + 1, count + 1, "")]
 
 
 class TestIngest:
-    def test_files_may_say_when_they_expire(self, tmp_path: Path, hands: Clock) -> None:
+    def test_files_may_say_when_they_expire(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "fair.md").write_text("---\nexpires: 2026-04-18 13:00\n---\nThe fair is on.")
@@ -235,7 +237,7 @@ class TestIngest:
                 "list.jsonl#line-2": datetime(2026, 4, 19, 12, tzinfo=UTC),
                 "list.jsonl#line-4": None,
             }
-            hands.time += HOUR
+            frozen_clock.time += HOUR
             report = memory.ingest(vault)
             assert (report.files_unchanged, report.notes_added, report.problems) == (5, 0, ())
             assert memory.get("fair.md") is None

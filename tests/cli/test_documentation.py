@@ -15,7 +15,7 @@ from recollect.cli.group import COMMANDS
 from tests.cli.conftest import Run
 from tests.docs.session import same
 from tests.evaluation.samples import KITCHEN
-from tests.programs import minilm
+from tests.requirements import require_minilm
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", PAGE, re.MULTILINE))
@@ -59,7 +59,7 @@ def test_every_command_has_a_memory(name: str) -> None:
 
 
 def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    minilm()
+    require_minilm()
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "auto")
     shutil.copytree(KITCHEN, "kitchen")
     Path("vault").mkdir()

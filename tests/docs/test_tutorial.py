@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.docs.session import DOCS, commands, on_a_free_port, run
-from tests.programs import minilm, program
+from tests.requirements import require_minilm, require_program
 
 PAGE = (DOCS / "tutorial.md").read_text(encoding="utf-8")
 ROOT = DOCS.parent
@@ -52,8 +52,8 @@ def fresh(desk: Path) -> dict[str, str]:
 
 
 def test_the_tutorial_word_for_word(checkout: Path, fresh: dict[str, str]) -> None:
-    minilm()
-    program("curl", package="curl")
+    require_minilm()
+    require_program("curl", package="curl")
     run(on_a_free_port(commands(PAGE)), checkout, fresh, seconds=600)
     made = checkout.parent / "my-memory"
     assert sorted(path.name for path in made.iterdir()) == ["agent.py", "memory.db", "notes", "server.log", "venv"]

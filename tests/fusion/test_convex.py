@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, Candidate
 from recollect.fusion import convex_combination
-from tests.generated import distinct_list, ranked_list
+from tests.strategies import distinct_list, ranked_list
 
 
 def scored(**scores: float) -> list[Candidate]:

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from recollect import ArgumentError, Candidate
 from recollect.fusion import deduplicate
-from tests.generated import distinct_list
+from tests.strategies import distinct_list
 
 
 def test_the_first_of_equal_contents_stays() -> None:

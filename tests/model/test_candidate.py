@@ -11,7 +11,7 @@ from hypothesis import given
 from recollect import ArgumentError, Candidate, Step
 from recollect.fusion import deduplicate
 from recollect.model.candidate import NO_METADATA, StoredMetadata, stored_metadata
-from tests.generated import candidate
+from tests.strategies import candidate
 
 
 @given(candidate)

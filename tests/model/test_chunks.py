@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.model import embedding_chunks, embedding_text
 from recollect.model.chunks import CHUNK_CHARS, MAX_CHUNKS, MAX_HEADING_CHARS, MAX_UNSPLIT_CHARS
-from tests.generated import any_text
+from tests.strategies import any_text
 
 SENTENCE = "Green tea, mostly sencha."
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, Candidate, Link, Memory, Note
 from recollect.model import DRAFT_FIELDS, NOTE_FIELDS, draft_of, embedding_text
-from tests.generated import any_text, nested
+from tests.strategies import any_text, nested
 
 line = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)
 name = line.filter(str.strip)
@@ -121,12 +121,12 @@ def test_draft_has_only_given_fields() -> None:
     ("vector", "problem"),
     [
         ("abc", "must be a list of numbers"),
-        ([[[1, 2]]], r"must be a list of numbers, or one for each piece, got an array of shape \(1, 1, 2\)"),
-        (1.5, r"must be a list of numbers, or one for each piece, got an array of shape \(\)"),
-        ([], "must be a list of numbers, or one for each piece"),
-        ([[], []], "must be a list of numbers, or one for each piece"),
+        ([[[1, 2]]], r"must be a list of numbers, or one for each chunk, got an array of shape \(1, 1, 2\)"),
+        (1.5, r"must be a list of numbers, or one for each chunk, got an array of shape \(\)"),
+        ([], "must be a list of numbers, or one for each chunk"),
+        ([[], []], "must be a list of numbers, or one for each chunk"),
         ([[1, 2], [3]], "must be a list of numbers"),
-        ([1, float("nan")], "must hold finite numbers only"),
+        ([1, float("nan")], "must contain finite numbers only"),
         ([object()], "must be a list of numbers"),
     ],
 )

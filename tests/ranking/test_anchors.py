@@ -5,7 +5,7 @@ from hypothesis import given
 
 from recollect import ArgumentTypeError
 from recollect.ranking import RegexAnchorExtractor, TimeAnchor
-from tests.generated import any_text, query_text
+from tests.strategies import any_text, query_text
 
 anchor = RegexAnchorExtractor().anchor
 

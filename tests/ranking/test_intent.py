@@ -5,7 +5,7 @@ from hypothesis import given
 
 from recollect import ArgumentTypeError, Candidate
 from recollect.ranking import Intent, detect_intent, intent_multiplier, reweight_by_intent
-from tests.generated import any_text, ranked_list
+from tests.strategies import any_text, ranked_list
 
 PREFERENCE = Intent(preference=True, concrete_fact=False)
 FACT = Intent(preference=False, concrete_fact=True)

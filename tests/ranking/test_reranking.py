@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError, Candidate
 from recollect.ranking import merge_reranked, rerank_text
-from tests.generated import ranked_list
+from tests.strategies import ranked_list
 
 
 @pytest.mark.parametrize(

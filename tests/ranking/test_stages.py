@@ -21,7 +21,7 @@ from recollect.ranking import (
     reweight_by_intent,
     temporal_boost,
 )
-from tests.generated import ranked_list
+from tests.strategies import ranked_list
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect import Candidate
 from recollect.errors import ArgumentError
 from recollect.ranking import weigh_turns
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def turn(content: str, identifier: str = "", **fields: Any) -> Candidate:

@@ -30,7 +30,7 @@ from recollect.retrieval import (
     recomputed_score,
 )
 from recollect.retrieval.options import Mode
-from tests.generated import query_text
+from tests.strategies import query_text
 
 WORDS = "tea coffee kettle green black oolong sencha morning recommend tips bought overview summary".split()
 EDGES = ("previous", "next", "session", "mention", "entity", "link", "supersedes")

@@ -10,7 +10,7 @@ from recollect.ranking import exact_match, importance_prior, merge_reranked, rew
 from recollect.retrieval import Attempt, SearchResult, Trace, explain
 from recollect.retrieval.explanation import explain_search
 from recollect.retrieval.trace import Context
-from tests.generated import any_text, ranked_list
+from tests.strategies import any_text, ranked_list
 
 
 def test_the_drawing_shows_legs_stages_and_moves_on_one_scale() -> None:

@@ -10,7 +10,7 @@ from recollect.query import expand_aliases, parse
 from recollect.retrieval.focus import FEWEST_NOTES, focused
 from recollect.retrieval.matching import sought
 from recollect.retrieval.rarity import Rarity
-from tests.generated import query_text
+from tests.strategies import query_text
 
 
 def about(query: str, *, notes: int = 100, share: float = 0.45, **holding: int) -> str:

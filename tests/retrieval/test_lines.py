@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.retrieval.lines import bar, change_bar, hanging, one_line, shortened
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 @given(any_text, st.integers(1, 50))

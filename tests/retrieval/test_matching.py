@@ -7,7 +7,7 @@ from hypothesis import given
 
 from recollect.query import expand_aliases, parse
 from recollect.retrieval.matching import SCANNED, coverage, matches, occurrences, sought
-from tests.generated import any_text, query_text
+from tests.strategies import any_text, query_text
 
 
 def held(text: str, query: str) -> list[str]:

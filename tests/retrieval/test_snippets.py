@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from recollect.query import expand_aliases, parse
 from recollect.retrieval.snippets import WIDTH, snippet
-from tests.generated import any_text, query_text
+from tests.strategies import any_text, query_text
 
 
 def marked(content: str, query: str, width: int = WIDTH) -> str:

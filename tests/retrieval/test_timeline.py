@@ -8,7 +8,7 @@ from recollect import Candidate
 from recollect.retrieval import Attempt, StageRun, Trace
 from recollect.retrieval.timeline import draw_head, story
 from recollect.retrieval.trace import Context
-from tests.generated import any_text
+from tests.strategies import any_text
 
 
 def test_a_search_without_an_answer_says_so() -> None:

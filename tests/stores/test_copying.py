@@ -21,7 +21,7 @@ from recollect.stores.base import DocumentRecord, Model, Store
 from recollect.stores.copying import Copied, copy_store
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.verifying import compare_stores
-from tests.hands import HOUR, Clock
+from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.engines import ENGINES, release
 from tests.stores.full import MODEL, Breaking, fill, held
 
@@ -138,14 +138,14 @@ class TestAllTravels:
         written = target.write_documents([Document("/vault", "a.md", "4", changed)], namespace="default").counts
         assert (written.updated, written.removed) == (2, 1)
 
-    def test_notes_that_expire(self, pair: tuple[Store, Store], hands: Clock) -> None:
+    def test_notes_that_expire(self, pair: tuple[Store, Store], frozen_clock: FrozenClock) -> None:
         source, target = pair
         source.write(
-            [{"id": "soon", "content": "The fair is on.", "expires_at": hands.time + HOUR}, {"content": "tea"}]
+            [{"id": "soon", "content": "The fair is on.", "expires_at": frozen_clock.time + HOUR}, {"content": "tea"}]
         )
         copy_store(source, target)
         assert held(source) == held(target)
-        hands.time += 2 * HOUR
+        frozen_clock.time += 2 * HOUR
         assert [note.content for note in target.notes()] == ["tea"]
         assert copy_store(source, target).nothing_to_do
         assert compare_stores(source, target).same

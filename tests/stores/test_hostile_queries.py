@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Filters, draft_of
 from recollect.query import Query, expand_aliases, parse
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.base import Store
-from tests.generated import MANY, query_text
 from tests.stores.engines import ENGINES
+from tests.strategies import ENGINE_EXAMPLES, query_text
 
 HOME = "o'home; DROP"
 EVERYTHING = Filters()
-READINGS: Sequence[Reading] = ("strict", "literal")
+READINGS: Sequence[Semantics] = ("strict", "literal")
 
 _NOTES: list[dict[str, Any]] = [
     {"content": "foo bar", "path": "foo.md"},
@@ -67,11 +67,11 @@ def ids(found: Sequence[Candidate]) -> set[str]:
     return {candidate.id for candidate in found}
 
 
-@settings(max_examples=MANY)
+@settings(max_examples=ENGINE_EXAMPLES)
 @given(query_text, st.sampled_from(READINGS))
 @example("foo' | bar\\", "strict")
 @example("'; DROP TABLE notes; --", "literal")
-def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, reading: Reading) -> None:
+def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, reading: Semantics) -> None:
     query = parse(text)
     all_the_same(
         {
@@ -106,7 +106,7 @@ def everything_else(store: Store, query: Query, words: Sequence[str], filters: F
 _FILTERED = ("nothing", "path", "tag", "session", "metadata")
 
 
-@settings(max_examples=MANY // 40)
+@settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(query_text, st.lists(query_text, min_size=1, max_size=3), st.sampled_from(_FILTERED))
 @example("NOT foo", ["$1", "'", "ku be%"], "metadata")
 def test_whatever_is_typed_elsewhere_is_looked_for(

@@ -17,7 +17,7 @@ from recollect.stores.base import DocumentRecord, Model, Store
 from recollect.stores.copying import copy_store
 from recollect.stores.sampling import Sample, Searches
 from recollect.stores.verifying import Comparison, compare_stores
-from tests.hands import HOUR, Clock
+from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.engines import ENGINES
 from tests.stores.full import MODEL, Breaking, fill
 from tests.stores.test_copying import PAIRS
@@ -227,7 +227,7 @@ def test_what_was_merged(copied: tuple[Store, Store]) -> None:
     assert (found.words, found.vectors) == (Searches(), Searches())
 
 
-def test_what_changes_between_two_looks_does_not_count(copied: tuple[Store, Store], hands: Clock) -> None:
+def test_what_changes_between_two_looks_does_not_count(copied: tuple[Store, Store], frozen_clock: FrozenClock) -> None:
     source, target = copied
     for store in copied:
         store.write(
@@ -235,15 +235,15 @@ def test_what_changes_between_two_looks_does_not_count(copied: tuple[Store, Stor
                 {
                     "id": "fair",
                     "content": "The fair is on.",
-                    "expires_at": hands.time + HOUR,
-                    "created_at": hands.time,
-                    "updated_at": hands.time,
+                    "expires_at": frozen_clock.time + HOUR,
+                    "created_at": frozen_clock.time,
+                    "updated_at": frozen_clock.time,
                 }
             ]
         )
 
     def two_hours_later() -> None:
-        hands.time += 2 * HOUR
+        frozen_clock.time += 2 * HOUR
 
     late = Breaking(source, "notes", instead=two_hours_later)
     assert compare_stores(late, target).differences == ()

@@ -1,21 +1,19 @@
-"""Any Python function that turns texts into vectors is an embedder."""
+"""Any Python function that turns texts into vectors as an embedder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
-from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.base import EmbedderOptions, ModelEmbedder
 from recollect.errors import ArgumentTypeError, EmbedderError
-
-__all__ = ["FunctionEmbedder"]
 
 
 class FunctionEmbedder(ModelEmbedder):
     """Calls ``function`` with a list of texts; it returns a vector for each: lists of numbers, or an array of rows.
 
-    ``name`` is stored with the vectors; without one it is the function's own. Give one that changes when the vectors
-    do. Without ``dimension`` the first answer tells it.
+    ``name`` is stored with the vectors, by default the function's own. Pass one that changes when the vectors do.
+    Without ``dimension`` it is that of the first vector.
 
     >>> embedder = FunctionEmbedder(lambda texts: [[len(text), 1.0] for text in texts], name="length")
     >>> embedder.name, embedder.dimension
@@ -31,11 +29,9 @@ class FunctionEmbedder(ModelEmbedder):
         name: str | None = None,
         dimension: int | None = None,
         batch_size: int = 64,
-        query_prefix: str = "",
-        document_prefix: str = "",
-        query_cache: int = QUERY_CACHE,
+        **options: Unpack[EmbedderOptions],
     ) -> None:
-        """Remember the function; it is not called yet."""
+        """Store the function; it is not called yet."""
         if not callable(function):
             raise ArgumentTypeError("function", f"must be a function of a list of texts, got {type(function).__name__}")
         super().__init__(
@@ -43,15 +39,12 @@ class FunctionEmbedder(ModelEmbedder):
             "a Python function",
             dimension=dimension,
             batch_size=batch_size,
-            query_prefix=query_prefix,
-            document_prefix=document_prefix,
-            query_cache=query_cache,
+            **options,
         )
         self._function = function
 
     def _vectors(self, texts: list[str]) -> Any:
-        """Call the function."""
         try:
             return self._function(texts)
-        except Exception as error:  # whatever a stranger's function raises, callers wait for one kind of error
+        except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise EmbedderError(f"{self._model} raised {type(error).__name__}: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from recollect import arguments
-from recollect.characters import javascript_pattern
+from recollect.text import javascript_pattern
 
 __all__ = ["AnchorExtractor", "RegexAnchorExtractor", "TimeAnchor"]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from recollect.model import Candidate
 from recollect.query import TimeInterval, dates_in_text
-from recollect.query.stopwords import ENGLISH
+from recollect.query.terms import ENGLISH
 
 __all__ = ["EventTimes", "event_times"]
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import WHITESPACE, compose, fold_accents, split_words
 from recollect.model import Candidate, as_candidates
 from recollect.query.parser import symbolic_name
 from recollect.ranking.stage import Effect, rescore
+from recollect.text import WHITESPACE, compose, fold_accents, split_words
 
 __all__ = ["exact_match", "lift_exact_term"]
 

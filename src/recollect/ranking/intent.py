@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import javascript_pattern
 from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, as_candidate, as_candidates
 from recollect.ranking.stage import Effect, rescore
+from recollect.text import javascript_pattern
 
 __all__ = ["Intent", "detect_intent", "intent_multiplier", "reweight_by_intent"]
 

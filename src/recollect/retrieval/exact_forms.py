@@ -24,7 +24,7 @@ from typing import NamedTuple
 from recollect.model import Candidate
 from recollect.query import Query, Token, normalise
 from recollect.query.parser import symbolic_name
-from recollect.query.stopwords import STOPWORDS
+from recollect.query.terms import STOPWORDS
 from recollect.retrieval.trace import StemOnly
 from recollect.stores import tokens
 

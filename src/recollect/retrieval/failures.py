@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.characters import collapse_whitespace
+from recollect.text import collapse_whitespace
 
 __all__ = ["told"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import sqrt
 
 from recollect.query import Query
-from recollect.query.stopwords import ENGLISH
+from recollect.query.terms import ENGLISH
 from recollect.retrieval.rarity import Rarity
 
 __all__ = ["focused"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from recollect.characters import WHITESPACE
 from recollect.model import Candidate
 from recollect.query import query_tokens, sanitise
 from recollect.retrieval.trace import Attempt
+from recollect.text import WHITESPACE
 
 __all__ = ["BY_NAME", "GUESSES", "Rung", "climb", "rungs"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect import arguments
 from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
 from recollect.query import Query, compile_fts5, query_tokens
-from recollect.query.stopwords import STOPWORDS
+from recollect.query.terms import STOPWORDS
 from recollect.retrieval.chunks import NamedChunks
 from recollect.retrieval.exact_forms import ONE_WORD_DEPTH, discount_stem_only, is_one_word
 from recollect.retrieval.ladder import BY_NAME, GUESSES, climb

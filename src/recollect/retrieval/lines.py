@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from recollect.characters import collapse_whitespace
+from recollect.text import collapse_whitespace
 
 __all__ = ["LEAST_WIDTH", "WIDTH", "bar", "change_bar", "hanging", "one_line", "shortened"]
 

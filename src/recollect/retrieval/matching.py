@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from recollect.characters import fold_accents
 from recollect.query import Query, Token
 from recollect.query.parser import symbolic_name
+from recollect.text import fold_accents
 
 __all__ = ["Matched", "coverage", "matches", "occurrences", "sought"]
 

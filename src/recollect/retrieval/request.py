@@ -22,8 +22,8 @@ from recollect.query import (
     with_dates,
 )
 from recollect.query.dates import QuestionDate
-from recollect.query.questions import operators_as_words
-from recollect.query.stopwords import STOPWORDS
+from recollect.query.parser import lower_operators
+from recollect.query.terms import STOPWORDS
 from recollect.query.time_expressions import asks_only_for_times
 from recollect.retrieval.preset import Preset
 from recollect.retrieval.wording import ONLY_STOPWORDS
@@ -89,7 +89,7 @@ def read_request(
     """Return ``query`` as the preset reads it, with the dates that it speaks of, seen from ``question_date``."""
     asked = parse_question_date(question_date) if question_date is not None else None
     warnings: tuple[str, ...] = ()
-    text, operators = (query, ()) if preset.query.question_operators else operators_as_words(query)
+    text, operators = (query, ()) if preset.query.question_operators else lower_operators(query)
     if operators:
         warnings = (*warnings, _operators_warning(operators))
     hints = expand_temporal(query, question_date).date_hints if asked else ()

@@ -13,7 +13,7 @@ from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.fusion import DEFAULT_K
 from recollect.fusion.pool import LEGS, Ties
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.retrieval.stages import check_stage
 
 __all__ = [
@@ -121,7 +121,7 @@ class QueryRules(Section):
     """
 
     table: ClassVar[str] = "query"
-    reading: Reading = checked("strict", _one_of("strict", "literal"))
+    reading: Semantics = checked("strict", _one_of("strict", "literal"))
     """``strict``: exclusion means exclusion, in every leg; ``literal``: as the source documents have it."""
     match: Literal["any", "all_then_any"] = checked("any", _one_of("any", "all_then_any"))
     """``any`` word may match; ``all_then_any``: all must, and only where that finds nothing, any may."""

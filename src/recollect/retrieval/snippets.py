@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from recollect.characters import collapse_whitespace
 from recollect.query import Query
 from recollect.retrieval.matching import SCANNED, Matched, matches
+from recollect.text import collapse_whitespace
 
 __all__ = ["Snippet", "snippet"]
 

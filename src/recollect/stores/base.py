@@ -6,7 +6,7 @@ A namespace is a wall: notes, links, documents, vectors and word statistics of o
 method that writes is one transaction: it happens as a whole, or not at all.
 
 A note that expires is there until that instant. From then on no method returns, finds, follows or changes it, whether
-it was removed yet or not; the clock is :func:`recollect.clock.now`. Every write removes what is due, and ``expire``
+it was removed yet or not; the clock is :func:`recollect.arguments.now`. Every write removes what is due, and ``expire``
 does nothing else. Word statistics may count it until it is removed.
 """
 
@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
 from recollect.query import Query
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -45,7 +44,6 @@ __all__ = [
     "Store",
     "StoreStats",
     "WriteResult",
-    "digest",
 ]
 
 
@@ -158,15 +156,6 @@ class ModelChangedError(Exception):
         self.model = model
 
 
-def digest(text: str) -> bytes:
-    """Return what stands for ``text`` where one asks whether it changed.
-
-    >>> digest("green tea").hex()
-    '04b9e0c3323cecc73eb217a3f0450aeb'
-    """
-    return blake2b(text.encode(), digest_size=16).digest()
-
-
 class SearchIndex(Protocol):
     """The part of a store that searching needs."""
 
@@ -176,7 +165,7 @@ class SearchIndex(Protocol):
         ...
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
         ...
@@ -246,7 +235,7 @@ class SearchIndex(Protocol):
         ...
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids: exactly those of ``search_text``, whatever their rank.
 

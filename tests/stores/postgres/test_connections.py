@@ -27,7 +27,7 @@ from recollect.errors import (
 )
 from recollect.server.http.settings import Settings
 from recollect.stores.postgres.connections import CONNECT_TIMEOUT, POOL_TIMEOUT, Connections, Transaction
-from tests.hands import Clock
+from tests.frozen_clock import FrozenClock
 from tests.stores.postgres.conftest import Opener
 from tests.stores.postgres.server import ROLE, Server
 
@@ -53,10 +53,10 @@ def cut(transaction: Transaction, ask: Ask) -> Transaction:
 
 
 class TestReading:
-    def test_a_transaction_says_where_and_when_it_is(self, connections: Connections, hands: Clock) -> None:
+    def test_a_transaction_says_where_and_when_it_is(self, connections: Connections, frozen_clock: FrozenClock) -> None:
         with connections.write(["tea", "work"], create=True) as transaction:
             keys = dict(transaction.namespaces)
-        now = str(int(hands.now().timestamp()) * 1_000_000 + hands.now().microsecond)
+        now = str(int(frozen_clock.now().timestamp()) * 1_000_000 + frozen_clock.now().microsecond)
         assert connections.read(lambda t: t.namespaces, namespace="tea") == {"tea": keys["tea"]}
         assert connections.read(setting("recollect.namespaces"), namespace="tea") == str(keys["tea"])
         assert connections.read(setting("recollect.namespaces"), namespace="unknown") == ""
@@ -128,10 +128,10 @@ class TestWriting:
         with connections.write(["tea", "work"], create=True):
             pass
         with connections.write(["tea"]):
-            for patience in (0, 0.05):
+            for timeout in (0, 0.05):
                 with (
-                    pytest.raises(StoreBusyError, match="kept busy by others; nothing was written; try again"),
-                    connections.write(["work", "tea"], patience=patience),
+                    pytest.raises(StoreBusyError, match="locked by other writers; nothing was written; try again"),
+                    connections.write(["work", "tea"], timeout=timeout),
                 ):
                     pass
             with connections.write(["work"]), connections.write(["tea"], lock=False) as transaction:
@@ -190,7 +190,7 @@ class TestWriting:
 
     def test_an_error_that_was_swallowed_is_no_commit(self, connections: Connections) -> None:
         with (
-            pytest.raises(StoreError, match="refused a part of a change; nothing was written"),
+            pytest.raises(StoreError, match="rejected a part of a change; nothing was written"),
             connections.write(["tea"], create=True) as transaction,
             pytest.raises(psycopg.Error),
         ):
@@ -229,7 +229,7 @@ class TestFaults:
             cut(transaction, ask)
             return names(transaction)
 
-        with pytest.raises(StoreError, match="cut the connection, and once more when the search was repeated"):
+        with pytest.raises(StoreError, match="closed the connection twice"):
             connections.read(work, namespace=None)
         assert connections.read(names, namespace=None) == []
 
@@ -243,7 +243,7 @@ class TestFaults:
 
     def test_a_commit_that_is_cut_may_have_happened(self, connections: Connections, ask: Ask) -> None:
         with (
-            pytest.raises(StoreError, match="a whole or not at all; look which before you repeat it"),
+            pytest.raises(StoreError, match="a whole or not at all; check which before you repeat it"),
             connections.write(["tea"], create=True) as transaction,
         ):
             cut(transaction, ask)
@@ -377,7 +377,7 @@ class TestFaults:
             assert connections.read(names, namespace=None) == []
 
     def test_a_server_of_ours_has_time_left_to_say_that_this_one_is_away(self) -> None:
-        assert Settings().seconds > POOL_TIMEOUT + CONNECT_TIMEOUT
+        assert Settings().timeout > POOL_TIMEOUT + CONNECT_TIMEOUT
         assert 2 * CONNECT_TIMEOUT <= POOL_TIMEOUT  # the second of two hosts is tried in time
 
     def test_a_search_finds_out_once_that_the_server_is_away(
@@ -482,7 +482,7 @@ class TestAddresses:
     ) -> None:
         if user == "closed":
             postgres.execute("CREATE ROLE closed NOLOGIN")
-        with pytest.raises(StoreError, match=f"does not let this role in; {advice}"):
+        with pytest.raises(StoreError, match=f"refused the login; {advice}"):
             Connections(postgres.address(database, user))
 
     def test_a_server_without_a_connection_left_is_busy(self, postgres: Server) -> None:
@@ -495,6 +495,6 @@ class TestAddresses:
             Connections("postgresql://ines:hush@localhost:1/db")
 
 
-def test_the_clock_is_ours(connections: Connections, hands: Clock) -> None:
+def test_the_clock_is_ours(connections: Connections, frozen_clock: FrozenClock) -> None:
     now = int(connections.read(setting("recollect.now"), namespace=None))
-    assert datetime.fromtimestamp(now / 1_000_000, UTC) == hands.now()
+    assert datetime.fromtimestamp(now / 1_000_000, UTC) == frozen_clock.now()

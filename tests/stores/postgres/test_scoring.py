@@ -13,16 +13,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.query import Query, expression, parse, render
-from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Reading
+from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Semantics
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.scoring import Scores, score_notes
-from recollect.stores.postgres.tsquery import query_words
+from recollect.stores.postgres.text import query_terms
 from recollect.stores.sqlite.fts5 import _Fts5
 from recollect.stores.tokens import stems_of
-from tests.generated import MANY
 from tests.stores.postgres.beside import NOTES, expressions, fts5, path_and_rest, queries, store_words
 from tests.stores.postgres.server import Server
+from tests.strategies import ENGINE_EXAMPLES
 
 Search = Callable[[Expression], dict[int, float]]
 
@@ -85,7 +85,7 @@ def is_scored_as_a_whole(node: Expression, *, below_a_choice: bool = False) -> b
             return whole and not below_a_choice
 
 
-@settings(max_examples=MANY // 40)
+@settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(expressions)
 @example(Match("phrase", "green tea"))
 @example(Match("phrase", "tea tea"))
@@ -98,9 +98,9 @@ def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expres
         assert found == expected
 
 
-@settings(max_examples=MANY // 40)
+@settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(queries, st.sampled_from(["strict", "literal"]))
-def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, reading: Reading) -> None:
+def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, reading: Semantics) -> None:
     node = expression(query, reading)
     if node is not None:
         found, expected = search(node), beside(node)
@@ -117,7 +117,7 @@ def reference(node: Expression) -> dict[int, float]:
     average = sum(length.values()) / len(notes)
 
     def leaf(match: Match) -> dict[int, float]:
-        words = query_words(match.text)
+        words = query_terms(match.text)
         weights: dict[int, float] = {}
         for key, fields in notes.items():
             for field, weight in zip(fields, FIELD_WEIGHTS.values(), strict=True):

@@ -11,13 +11,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from recollect.query import Query, expression, parse, render
-from recollect.query.expressions import AnyOf, Expression, Match, Reading
-from recollect.stores.postgres.tsquery import render_tsquery
-from recollect.stores.postgres.words import read_words
+from recollect.query.expressions import AnyOf, Expression, Match, Semantics
+from recollect.stores.postgres.text import read_terms, render_tsquery
 from recollect.stores.sqlite.fts5 import _Fts5, render_fts5
-from tests.generated import MANY
 from tests.stores.postgres.beside import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
 from tests.stores.postgres.server import Server
+from tests.strategies import ENGINE_EXAMPLES
 
 Search = Callable[[str | None], set[int]]
 
@@ -29,7 +28,7 @@ def server_side(postgres: Server) -> Iterator[Search]:
         connection.cursor().executemany(
             "INSERT INTO w VALUES (%s, %s::tsvector)",
             [
-                (key, read_words(path_and_rest(key, fields)).vector(NAMESPACE)[0])
+                (key, read_terms(path_and_rest(key, fields)).vector(NAMESPACE)[0])
                 for key, fields in enumerate(NOTES, start=1)
             ],
         )
@@ -47,20 +46,20 @@ def beside() -> Search:
     return lambda query: {key for (key,) in connection.execute("SELECT rowid FROM w WHERE w MATCH ?", (query,))}
 
 
-@settings(max_examples=MANY // 40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=ENGINE_EXAMPLES // 40, suppress_health_check=[HealthCheck.too_slow])
 @given(expressions)
 def test_any_tree_finds_the_same_notes_as_fts5(server_side: Search, beside: Search, node: Expression) -> None:
     expected = beside(render(node, _Fts5()))
     assert server_side(render_tsquery(node, NAMESPACE)) == expected
 
 
-@settings(max_examples=MANY // 40)
+@settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(queries, st.sampled_from(["strict", "literal"]))
 @example(parse("tea NOT ?!"), "literal")
 @example(parse("tea AND ?!"), "literal")
 @example(parse("\x00"), "strict")
 def test_any_query_finds_the_same_notes_as_fts5(
-    server_side: Search, beside: Search, query: Query, reading: Reading
+    server_side: Search, beside: Search, query: Query, reading: Semantics
 ) -> None:
     node = expression(query, reading)
     found = set() if node is None else server_side(render_tsquery(node, NAMESPACE))

@@ -22,7 +22,7 @@ from recollect.stores.batches import Batch, Plan
 from recollect.stores.postgres import checking
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
-from tests.hands import HOUR, Clock
+from tests.frozen_clock import HOUR, FrozenClock
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -155,41 +155,43 @@ def test_a_backup_that_cannot_be_written_says_so(store: PostgresStore, tmp_path:
 
 
 class TestExpiry:
-    def test_who_reads_loses_sight_of_a_note_when_its_time_comes(self, store: PostgresStore, hands: Clock) -> None:
-        store.write([{"id": "fair", "content": "xylophones", "expires_at": hands.now() + HOUR}])
+    def test_who_reads_loses_sight_of_a_note_when_its_time_comes(
+        self, store: PostgresStore, frozen_clock: FrozenClock
+    ) -> None:
+        store.write([{"id": "fair", "content": "xylophones", "expires_at": frozen_clock.now() + HOUR}])
         assert len(store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING)) == 1
-        hands.time += HOUR
+        frozen_clock.time += HOUR
         assert store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING) == []
         assert store.get(["fair"], namespace=HOME) == [None]
 
-    def test_it_waits_for_nobody(self, store: PostgresStore, hands: Clock) -> None:
-        store.write([{"id": "fair", "content": "x", "expires_at": hands.now() + HOUR}])
-        hands.time += HOUR
+    def test_it_waits_for_nobody(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
+        store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR}])
+        frozen_clock.time += HOUR
         with store._connections.write([HOME]), ThreadPoolExecutor(1) as crew:
-            with pytest.raises(StoreBusyError, match="is kept busy by others"):
-                crew.submit(store.expire, hands.now()).result(30)
-            assert crew.submit(store.expire, hands.now() - HOUR).result(30) == 0
-        assert store.expire(hands.now()) == 1
+            with pytest.raises(StoreBusyError, match="is locked by other writers"):
+                crew.submit(store.expire, frozen_clock.now()).result(30)
+            assert crew.submit(store.expire, frozen_clock.now() - HOUR).result(30) == 0
+        assert store.expire(frozen_clock.now()) == 1
 
-    def test_others_go_on_in_other_namespaces(self, store: PostgresStore, hands: Clock) -> None:
-        store.write([{"id": "fair", "content": "x", "expires_at": hands.now() + HOUR, "namespace": "alice"}])
-        hands.time += HOUR
+    def test_others_go_on_in_other_namespaces(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
+        store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR, "namespace": "alice"}])
+        frozen_clock.time += HOUR
         with store._connections.write([HOME]):
-            assert store.expire(hands.now()) == 1
+            assert store.expire(frozen_clock.now()) == 1
 
     def test_what_is_opened_for_reading_deletes_nothing(
-        self, store: PostgresStore, database: str, hands: Clock
+        self, store: PostgresStore, database: str, frozen_clock: FrozenClock
     ) -> None:
-        store.write([{"id": "fair", "content": "x", "expires_at": hands.now() + HOUR}])
-        hands.time += HOUR
+        store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR}])
+        frozen_clock.time += HOUR
         with closing(PostgresStore(database, read_only=True)) as reader:
             assert reader.read_only
-            assert reader.expire(hands.now()) == 0
+            assert reader.expire(frozen_clock.now()) == 0
             with pytest.raises(StoreReadOnlyError):
                 reader.write([{"content": "x"}])
             assert len(list(reader.notes())) == 8
             assert problems(reader) == {}
-        assert store.expire(hands.now()) == 1
+        assert store.expire(frozen_clock.now()) == 1
 
 
 class TestTouching:
@@ -204,7 +206,7 @@ class TestTouching:
         assert note is not None
         with store._connections.write([HOME]) as at:
             at.connection.execute("UPDATE notes SET importance = 0.7 WHERE id = %s", [note.id])
-            with pytest.raises(StoreBusyError, match="is kept busy by others"):
+            with pytest.raises(StoreBusyError, match="is locked by other writers"):
                 store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME)
 
     def test_who_writes_meanwhile_does_not_undo_it(self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,9 +287,9 @@ class TestModels:
             assert problems(store) == {}
 
 
-def test_a_moment_is_the_same_for_all_that_a_write_does(store: PostgresStore, hands: Clock) -> None:
-    store.write([{"path": "due", "content": "x", "expires_at": hands.now() + timedelta(microseconds=1)}])
-    hands.time += timedelta(microseconds=1)
+def test_a_moment_is_the_same_for_all_that_a_write_does(store: PostgresStore, frozen_clock: FrozenClock) -> None:
+    store.write([{"path": "due", "content": "x", "expires_at": frozen_clock.now() + timedelta(microseconds=1)}])
+    frozen_clock.time += timedelta(microseconds=1)
     ((note,), _) = store.write([{"path": "due", "content": "y"}])
     assert note.expires_at is None
     assert problems(store) == {}

@@ -1,0 +1,149 @@
+// The form of a note.
+
+import { Problem, clearStats, get, mayWrite, request } from "./api.js";
+import { announce, fill, h, problemBox } from "./dom.js";
+import { noteName } from "./format.js";
+import { url } from "./router.js";
+
+/** Unsaved changes by the note's id; empty for a new note. */
+const drafts = new Map();
+
+const EMPTY_NOTE = { title: "", content: "", tags: [], path: "", summary: "", importance: 0.5, session: "", position: null, expires_at: null };
+
+/** Show an empty form. */
+export function newView(main) {
+  return withWriteAccess(main, async () => form(main, null, EMPTY_NOTE));
+}
+
+/** Show the form of an existing note. */
+export async function editView(main, { rest: [id] }) {
+  return withWriteAccess(main, async () => {
+    const note = await get(`/v1/notes/${encodeURIComponent(id)}`);
+    return form(main, note, note);
+  });
+}
+
+/** Show the form, or a problem if the key may not write. */
+async function withWriteAccess(main, show) {
+  try {
+    if (await mayWrite()) return await show();
+    throw new Problem(403, "This key may read notes, but not write them.");
+  } catch (problem) {
+    fill(main, problemBox(problem, undefined, "h1"));
+  }
+}
+
+function form(main, note, values) {
+  const notices = h("div", { class: "notices" });
+  const field = (name, label, control, hint) => h("p", {}, h("label", { for: `note-${name}` }, label), control, hint ? h("small", { id: `hint-${name}` }, hint) : null);
+  const input = (name, options = {}) => h("input", { id: `note-${name}`, name, autocomplete: "off", "aria-describedby": `hint-${name}`, ...options });
+  const save = h("button", { type: "submit", class: "primary" }, "Save");
+  // A disabled button would lose the focus, so submit() ignores it while saving.
+  let saving = false;
+  let saved = false;
+  const content = h("textarea", { id: "note-content", name: "content", rows: 10, required: true });
+  content.defaultValue = values.content;
+  const draft = note?.id ?? "";
+  const element = h(
+    "form",
+    { class: "editor", onsubmit: submit, onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && element.requestSubmit() },
+    h("h1", {}, note ? `Edit “${noteName(note)}”` : "New note"),
+    notices,
+    field("title", "Title", h("input", { id: "note-title", name: "title", value: values.title, autocomplete: "off" })),
+    field("content", "Text", content),
+    field("tags", "Tags", input("tags", { value: values.tags.join(", ") }), "Tags to filter by, separated by commas."),
+    h(
+      "details",
+      {},
+      h("summary", {}, "More"),
+      field("path", "Path", input("path", { value: values.path }), "A unique path, such as memory/tea.md."),
+      field("summary", "Summary", h("input", { id: "note-summary", name: "summary", value: values.summary, autocomplete: "off" })),
+      field("importance", "Importance", input("importance", { type: "number", min: 0, max: 1, step: "any", value: values.importance }), "From 0 to 1. Used by the presets memini and weighted-graph; the default preset does not use it."),
+      field("session", "Session", input("session", { value: values.session }), "The conversation or document that the note belongs to."),
+      field("position", "Position", input("position", { type: "number", min: 0, step: 1, value: values.position ?? "" }), "Its position in the session, from 0."),
+      field("expires_at", "Expires", input("expires_at", { value: values.expires_at ?? "", placeholder: "2026-12-31" }), "A date; empty if the note does not expire."),
+    ),
+    h("p", { class: "actions" }, save, h("a", { class: "button", href: note ? url("note", [note.id]) : url("search"), onclick: () => element.reset() }, "Cancel"), h("small", {}, "Ctrl + Enter saves")),
+  );
+
+  const initial = new FormData(element);
+
+  async function submit(event) {
+    event.preventDefault();
+    if (saving) return;
+    saving = true;
+    try {
+      const fields = changes(element, initial);
+      if (note) await checkUnchanged(values);
+      if (!note && fields.path && (await isTaken(fields.path))) throw new Problem(409, `There is already a note at ${fields.path}. Edit that note, or choose another path.`);
+      const response = note
+        ? await request("PATCH", `/v1/notes/${encodeURIComponent(note.id)}`, { body: fields })
+        : await request("POST", "/v1/notes", { body: fields });
+      saved = true;
+      clearStats();
+      announce("saved");
+      location.hash = url("note", [response.data.id]);
+    } catch (problem) {
+      fill(notices, problemBox(problem));
+      notices.scrollIntoView({ block: "nearest" });
+    } finally {
+      saving = false;
+    }
+  }
+
+  const isUnsaved = () => !saved && Object.keys(changes(element, initial)).length > 0;
+  const warn = (event) => {
+    if (isUnsaved()) event.preventDefault();
+  };
+  fill(main, element);
+  if (drafts.has(draft)) {
+    restore(element, drafts.get(draft));
+    drafts.delete(draft);
+    fill(notices, h("p", { class: "notice" }, "This draft was not saved. Cancel discards it."));
+  }
+  element.elements.title.focus();
+  window.addEventListener("beforeunload", warn);
+  return () => {
+    window.removeEventListener("beforeunload", warn);
+    if (isUnsaved()) drafts.set(draft, new FormData(element));
+  };
+}
+
+function restore(element, values) {
+  for (const [name, value] of values) element.elements[name].value = value;
+}
+
+/** Throw if the note was changed since it was read; saving again overwrites it. */
+async function checkUnchanged(values) {
+  const now = await get(`/v1/notes/${encodeURIComponent(values.id)}`);
+  if (now.updated_at === values.updated_at) return;
+  values.updated_at = now.updated_at;
+  throw new Problem(409, "The note was changed elsewhere meanwhile. Look at it in another tab, or save again: only the fields that you changed here are replaced.");
+}
+
+/** Return whether a note has this path; adding one with the same path would update it. */
+async function isTaken(path) {
+  let cursor = null;
+  do {
+    const page = await get("/v1/notes", { parameters: { path_prefix: path, limit: 100, cursor } });
+    if (page.notes.some((other) => other.path === path)) return true;
+    cursor = page.next_cursor;
+  } while (cursor);
+  return false;
+}
+
+/** How the text of a field is parsed. */
+const PARSERS = {
+  tags: (text) => text.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean),
+  path: (text) => text.trim(),
+  importance: (text) => (text === "" ? 0.5 : Number(text)),
+  session: (text) => text.trim(),
+  position: (text) => (text === "" ? null : Number(text)),
+  expires_at: (text) => text.trim() || "never",
+};
+
+/** Return the fields whose text was changed. */
+function changes(element, initial) {
+  const changed = [...new FormData(element)].filter(([name, text]) => text !== initial.get(name));
+  return Object.fromEntries(changed.map(([name, text]) => [name, name in PARSERS ? PARSERS[name](text) : text]));
+}

@@ -1,0 +1,391 @@
+"""Rows of notes, links, documents, models and vectors: read, written and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.errors import ArgumentError, NoteNotFoundError
+from recollect.model import Link, Note, embedding_text
+from recollect.model.chunks import text_digest
+from recollect.stores.base import DocumentRecord, Model, Pending
+from recollect.stores.batches import NewVector, StoredText
+from recollect.stores.rows import COLUMNS, folded_name, note_of, rows_of, unit_rows
+from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction, VectorRows
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+
+__all__ = [
+    "activate",
+    "active_model",
+    "count_rows",
+    "delete_notes",
+    "document_fingerprints",
+    "document_records_after",
+    "embed",
+    "existing_note",
+    "links_by_source",
+    "note_keys",
+    "notes_by_key",
+    "pending",
+    "remove_documents",
+    "remove_expired",
+    "set_document_notes",
+    "stored_texts",
+    "upsert_documents",
+    "vectors_of",
+    "write_links",
+    "write_vectors",
+]
+
+_NOTE_COLUMNS = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
+
+
+def note_keys(transaction: SqlTransaction, namespace_id: int, names: Sequence[str]) -> list[int | None]:
+    """Return for each id, or else path, the key of its visible note."""
+    rows = transaction.fetch(
+        "SELECT key, id, 0 FROM visible_notes WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:names) "
+        "UNION ALL "
+        "SELECT key, path, 1 FROM visible_notes WHERE namespace = :namespace AND LOOKUP(path) IN LOOKUP_LIST(:names)",
+        namespace=namespace_id,
+        names=names,
+    )
+    keys = {(name, by_path): key for key, name, by_path in rows}
+    return [keys.get((name, 0), keys.get((name, 1))) for name in names]
+
+
+def existing_note(transaction: SqlTransaction, name: str, namespace: str) -> tuple[int, int]:
+    """Return the keys of a namespace and of a note in it, by id or path; raise an error if it is not there."""
+    namespace_id = transaction.namespace_id(namespace)
+    (key,) = (None,) if namespace_id is None else note_keys(transaction, namespace_id, [name])
+    if namespace_id is None or key is None:
+        raise NoteNotFoundError(f"there is no note {name!r} in namespace {namespace!r}")
+    return namespace_id, key
+
+
+def notes_by_key(transaction: SqlTransaction, keys: Sequence[int]) -> dict[int, Note]:
+    """Return notes by their keys, in the same order."""
+    if not keys:
+        return {}
+    rows = transaction.fetch(
+        f"SELECT s.name, {_NOTE_COLUMNS} FROM notes AS n JOIN namespaces AS s ON s.key = n.namespace "  # noqa: S608 (columns of our own)
+        "WHERE n.key IN LIST(:keys)",
+        keys=keys,
+    )
+    links = links_by_source(transaction, keys)
+    notes = {row[1]: note_of(row[1:], row[0], links.get(row[1], ())) for row in rows}
+    return {key: notes[key] for key in keys}
+
+
+def links_by_source(transaction: SqlTransaction, notes: Sequence[int]) -> dict[int, tuple[Link, ...]]:
+    """Return the links of the notes that have any, in their order."""
+    if not notes:
+        return {}
+    rows = transaction.fetch(
+        "SELECT source, kind, target FROM links WHERE source IN LIST(:notes) ORDER BY source, place", notes=notes
+    )
+    return {
+        source: tuple(Link(kind, target) for _, kind, target in group)
+        for source, group in groupby(rows, key=lambda row: row[0])
+    }
+
+
+def write_links(transaction: SqlTransaction, links: Iterable[tuple[int, int, Sequence[Link]]]) -> None:
+    """Replace the links of notes, each given by its key, its namespace and its links."""
+    changed = list(links)
+    if not changed:
+        return
+    transaction.execute("DELETE FROM links WHERE source IN LIST(:notes)", notes=[note for note, *_ in changed])
+    transaction.insert(
+        "links",
+        ("source", "namespace", "place", "kind", "target", "name"),
+        [
+            (note, namespace_id, place, link.kind, link.target, folded_name(link.target))
+            for note, namespace_id, note_links in changed
+            for place, link in enumerate(note_links)
+        ],
+    )
+
+
+def delete_notes(transaction: SqlTransaction, namespace_id: int, notes: Sequence[int]) -> None:
+    """Delete notes with everything derived from them: terms, vectors, links, titles, mentions and entities."""
+    if notes:
+        transaction.remove_from_indexes(namespace_id, notes)
+        transaction.execute("DELETE FROM notes WHERE key IN LIST(:notes)", notes=notes)
+
+
+def remove_expired(
+    transaction: SqlTransaction, now: int, *, namespaces: Sequence[int] | None = None, limit: int | None = None
+) -> int:
+    """Delete notes that have expired at ``now``, in microseconds since 1970, the earliest first; return how many.
+
+    An index over the few notes that expire at all shows at once that there are none.
+    """
+    within = "" if namespaces is None else "AND namespace IN LIST(:namespaces)"
+    rows = transaction.fetch(
+        f"SELECT namespace, key FROM notes WHERE expires_at <= :now {within} ORDER BY expires_at LIMIT :limit",  # noqa: S608 (a condition of our own)
+        now=now,
+        limit=MAX_INTEGER if limit is None else limit,
+        **({} if namespaces is None else {"namespaces": namespaces}),
+    )
+    for namespace_id, group in groupby(sorted(rows), key=lambda row: row[0]):
+        delete_notes(transaction, namespace_id, [key for _, key in group])
+    return len(rows)
+
+
+def upsert_documents(
+    transaction: SqlTransaction, fingerprints: Mapping[tuple[int, str, str], str]
+) -> dict[tuple[int, str, str], int]:
+    """Set the fingerprints of documents, given by namespace, root and name; return their keys."""
+    rows = transaction.insert(
+        "documents",
+        ("namespace", "root", "name", "fingerprint"),
+        [(*document, fingerprint) for document, fingerprint in fingerprints.items()],
+        conflict="UPDATE SET fingerprint = excluded.fingerprint",
+        returning="key, namespace, root, name",
+    )
+    return {(namespace_id, root, name): key for key, namespace_id, root, name in rows}
+
+
+def document_fingerprints(transaction: SqlTransaction, namespace_id: int, root: str) -> dict[str, str]:
+    """Return the fingerprints of the documents below ``root`` by their names."""
+    return transaction.fetch_dict(
+        "SELECT name, fingerprint FROM documents WHERE namespace = :namespace AND LOOKUP(root) = LOOKUP(:root)",
+        namespace=namespace_id,
+        root=root,
+    )
+
+
+def remove_documents(transaction: SqlTransaction, namespace_id: int, root: str, names: Sequence[str]) -> int:
+    """Delete documents and their notes; return how many notes there were."""
+    documents = transaction.fetch_column(
+        "SELECT key FROM documents WHERE namespace = :namespace AND LOOKUP(root) = LOOKUP(:root) "
+        "AND LOOKUP(name) IN LOOKUP_LIST(:names)",
+        namespace=namespace_id,
+        root=root,
+        names=names,
+    )
+    notes = transaction.fetch_column("SELECT key FROM notes WHERE document IN LIST(:documents)", documents=documents)
+    delete_notes(transaction, namespace_id, notes)
+    transaction.execute("DELETE FROM documents WHERE key IN LIST(:documents)", documents=documents)
+    return len(notes)
+
+
+def document_records_after(
+    transaction: SqlTransaction, cursor: int, limit: int, namespace_id: int | None
+) -> dict[int, DocumentRecord]:
+    """Return the next documents after a key, of one namespace or of all, by their keys."""
+    within = "" if namespace_id is None else "AND d.namespace = :namespace"
+    rows = transaction.fetch(
+        "SELECT d.key, s.name, root, d.name, fingerprint "  # noqa: S608 (a condition of our own)
+        "FROM documents AS d JOIN namespaces AS s ON s.key = d.namespace "
+        f"WHERE d.key > :cursor {within} ORDER BY d.key LIMIT :limit",
+        cursor=cursor,
+        limit=limit,
+        namespace=namespace_id,
+    )
+    notes: dict[int, list[str]] = {key: [] for key, *_ in rows}
+    for document, note in transaction.fetch(
+        "SELECT document, id FROM visible_notes WHERE document IN LIST(:documents) ORDER BY key",
+        documents=list(notes),
+    ):
+        notes[document].append(note)
+    return {key: DocumentRecord._make((*record, tuple(notes[key]))) for key, *record in rows}
+
+
+def set_document_notes(transaction: SqlTransaction, records: Sequence[tuple[int, DocumentRecord]]) -> None:
+    """Set the fingerprints and the notes of documents, each given with the key of its namespace."""
+    keys = upsert_documents(
+        transaction, {(namespace_id, record.root, record.name): record.fingerprint for namespace_id, record in records}
+    )
+    statements: list[tuple[str, dict[str, Any]]] = []
+    for namespace_id, record in records:
+        document = keys[namespace_id, record.root, record.name]
+        statements += [
+            ("UPDATE notes SET document = NULL WHERE document = :document", {"document": document}),
+            (
+                "UPDATE notes SET document = :document "
+                "WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:notes)",
+                {"document": document, "namespace": namespace_id, "notes": record.notes},
+            ),
+        ]
+    transaction.execute_together(statements)
+
+
+UNNAMED_MODEL = "given"
+"""The name of the model whose vectors came from the caller, without a name."""
+
+_IS_MODEL = "(m.name, m.dimension, m.precision) = (:model_name, :dimension, :precision)"
+_HAS_VECTOR = (
+    "EXISTS (SELECT 1 FROM vectors AS v JOIN models AS m ON m.key = v.model "  # noqa: S608 (a condition of our own)
+    f"WHERE v.note = n.key AND {_IS_MODEL})"
+)
+
+
+def _params(model: Model) -> dict[str, Any]:
+    return {"model_name": model.name, "dimension": model.dimension, "precision": model.precision}
+
+
+def active_model(transaction: SqlTransaction) -> tuple[int, Model] | None:
+    """Return the key and the description of the model that the store is searched with."""
+    rows = transaction.fetch("SELECT key, name, dimension, precision FROM models WHERE active")
+    return (rows[0][0], Model(*rows[0][1:])) if rows else None
+
+
+def _model_key(transaction: SqlTransaction, model: Model) -> int:
+    """Return the key of a model, which becomes the active one if there is none."""
+    params = _params(model)
+    transaction.execute(
+        "INSERT INTO models (name, dimension, precision) VALUES (:model_name, :dimension, :precision) "
+        "ON CONFLICT DO NOTHING",
+        **params,
+    )
+    transaction.execute(
+        f"UPDATE models AS m SET active = true WHERE {_IS_MODEL} AND NOT EXISTS (SELECT 1 FROM models WHERE active)",  # noqa: S608 (a condition of our own)
+        **params,
+    )
+    key: int = transaction.fetch_value(f"SELECT key FROM models AS m WHERE {_IS_MODEL}", **params)  # noqa: S608 (as above)
+    return key
+
+
+def write_vectors(transaction: SqlTransaction, model: Model | None, vectors: Sequence[NewVector]) -> None:
+    """Write vectors in place of those of the same notes and model.
+
+    Vectors without a model are taken to be of the one that the store is searched with, if there is one.
+    """
+    active = active_model(transaction)
+    if active is None or (model is not None and active[1] != model):
+        transaction.lock_models()
+        active = active_model(transaction)
+    if model is None:
+        model = active[1] if active else Model(UNNAMED_MODEL, np.shape(vectors[0].vector)[-1])
+    for vector in vectors:
+        if np.shape(vector.vector)[-1] != model.dimension:
+            dimension = np.shape(vector.vector)[-1]
+            raise ArgumentError(
+                "vector", f"has {dimension} numbers; the model {model.name!r} makes vectors of {model.dimension}"
+            )
+    key = active[0] if active and active[1] == model else _model_key(transaction, model)
+    transaction.execute(
+        "DELETE FROM vectors WHERE model = :model AND note IN LIST(:notes)",
+        model=key,
+        notes=[vector.note for vector in vectors],
+    )
+    chunks = [np.atleast_2d(vector.vector) for vector in vectors]
+    rows = unit_rows(np.concatenate(chunks))
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    transaction.insert_vectors(
+        key,
+        model,
+        [
+            VectorRows(vector.note, vector.namespace, vector.digest, rows[end - len(chunk) : end])
+            for vector, chunk, end in zip(vectors, chunks, ends, strict=True)
+        ],
+    )
+
+
+def vectors_of(transaction: SqlTransaction, active: tuple[int, Model], notes: Sequence[Note]) -> list[Vector | None]:
+    """Return for each note its vector, if it was made of the note's text as it is here."""
+    key, model = active
+    digests = [
+        (note.namespace, note.id, text_digest(embedding_text(note.title, note.summary, note.content))) for note in notes
+    ]
+    stored = transaction.stored_vectors(key, digests)
+    vectors: list[Vector | None] = [None] * len(notes)
+    for position, blob in stored.items():
+        rows = rows_of(blob, model).astype(np.float32)
+        vectors[position] = rows[0] if len(rows) == 1 else rows
+    return vectors
+
+
+def stored_texts(
+    transaction: SqlTransaction, model: Model, namespace_id: int, ids: Sequence[str], paths: Sequence[str]
+) -> list[StoredText]:
+    """Return the texts of the notes with one of these ids or paths, and whether they have a vector of ``model``."""
+    # One query for each column: with OR, SQLite reads the whole namespace.
+    stored: dict[str, StoredText] = {}
+    for column, names in (("id", ids), ("path", paths)):
+        if names:
+            rows = transaction.fetch(
+                f"SELECT id, path, title, summary, content, {_HAS_VECTOR} FROM visible_notes AS n "  # noqa: S608 (names of our own)
+                f"WHERE namespace = :namespace AND LOOKUP({column}) IN LOOKUP_LIST(:names)",
+                namespace=namespace_id,
+                names=names,
+                **_params(model),
+            )
+            stored |= {row[0]: StoredText(*row) for row in rows}
+    return list(stored.values())
+
+
+def pending(transaction: SqlTransaction, model: Model, limit: int, cursor: int) -> list[Pending]:
+    """Return the next notes after a key, of any namespace, that have no vector of ``model``."""
+    rows = transaction.fetch(
+        "SELECT key, title, summary, content FROM visible_notes AS n "  # noqa: S608 (a condition of our own)
+        f"WHERE key > :cursor AND NOT {_HAS_VECTOR} ORDER BY key LIMIT :limit",
+        cursor=cursor,
+        limit=limit,
+        **_params(model),
+    )
+    return [Pending(key, embedding_text(*text)) for key, *text in rows]
+
+
+def embed(transaction: SqlTransaction, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
+    """Write vectors of notes whose text is still the one that was embedded; return how many."""
+    latest = {note.key: (note, vector) for note, vector in vectors}
+    transaction.lock_texts(list(latest))
+    rows = transaction.fetch(
+        "SELECT key, namespace, title, summary, content FROM visible_notes WHERE key IN LIST(:keys)", keys=list(latest)
+    )
+    stored = {key: (namespace_id, embedding_text(*text)) for key, namespace_id, *text in rows}
+    current = [
+        NewVector(key, stored[key][0], text_digest(note.text), vector)
+        for key, (note, vector) in latest.items()
+        if key in stored and stored[key][1] == note.text
+    ]
+    if current:
+        write_vectors(transaction, model, current)
+    return len(current)
+
+
+def activate(transaction: SqlTransaction, model: Model) -> bool:
+    """Search with ``model`` from now on and delete all other vectors, if every note has one; return whether."""
+    transaction.lock_texts(None)
+    if transaction.fetch_value(
+        f"SELECT EXISTS (SELECT 1 FROM visible_notes AS n WHERE NOT {_HAS_VECTOR})",  # noqa: S608 (a condition of our own)
+        **_params(model),
+    ):
+        return False
+    transaction.lock_models()
+    key = _model_key(transaction, model)
+    transaction.execute("DELETE FROM vectors WHERE model <> :key", key=key)
+    transaction.execute("DELETE FROM models WHERE key <> :key", key=key)
+    transaction.execute("UPDATE models SET active = true WHERE key = :key", key=key)
+    return True
+
+
+def count_rows(transaction: SqlTransaction) -> dict[str, Any]:
+    """Count notes, links, documents, vectors and expiring notes; what belongs to a hidden note does not count."""
+    links, vectors = "links", "vectors AS v"
+    if transaction.hides_notes():
+        links = "links JOIN visible_notes AS n ON n.key = source"
+        vectors = "(SELECT vectors.* FROM vectors JOIN visible_notes AS n ON n.key = note) AS v"
+    notes = transaction.fetch(
+        "SELECT s.name, count(n.key) FROM namespaces AS s LEFT JOIN visible_notes AS n ON n.namespace = s.key "
+        "GROUP BY s.key, s.name ORDER BY s.name"
+    )
+    by_model = transaction.fetch(
+        f"SELECT m.name, count(v.note) FROM models AS m "  # noqa: S608 (names of our own)
+        f"LEFT JOIN {vectors} ON v.model = m.key AND {transaction.first_chunk} "
+        "GROUP BY m.key, m.name, m.active ORDER BY m.name, m.active"
+    )
+    return {
+        "notes": dict(notes),
+        "links": transaction.fetch_value(f"SELECT count(*) FROM {links}"),  # noqa: S608 (as above)
+        "documents": transaction.fetch_value("SELECT count(*) FROM documents"),
+        "vectors": dict(by_model),
+        "expiring": transaction.fetch_value("SELECT count(*) FROM visible_notes WHERE expires_at IS NOT NULL"),
+    }

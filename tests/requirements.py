@@ -1,0 +1,36 @@
+"""Programs and models that tests need. A test is skipped where one is missing, and fails in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import NoReturn
+
+import pytest
+
+from recollect.embedders.minilm import minilm_unavailable_reason
+
+__all__ = ["require_minilm", "require_program", "skip_or_fail"]
+
+
+def require_program(*names: str, package: str) -> str:
+    """Return the path of the first of these programs that is installed."""
+    path = next((path for name in names if (path := shutil.which(name))), None)
+    if path is None:
+        missing = names[0] if len(names) == 1 else f"none of {', '.join(names)}"
+        verb = "is not" if len(names) == 1 else "is"
+        skip_or_fail(f"{missing} {verb} on the PATH; on Debian: apt-get install {package}")
+    return path
+
+
+def require_minilm() -> None:
+    """Continue only if MiniLM is installed."""
+    if problem := minilm_unavailable_reason():
+        skip_or_fail(f"this test needs MiniLM: {problem}")
+
+
+def skip_or_fail(problem: str) -> NoReturn:
+    """Skip the test, or fail it where CI or RECOLLECT_SKIP_NOTHING is set."""
+    if os.environ.get("CI") or os.environ.get("RECOLLECT_SKIP_NOTHING"):
+        pytest.fail(problem)
+    pytest.skip(problem)

@@ -1,0 +1,93 @@
+"""Hypothesis strategies: texts that try to break a parser, and ranked lists."""
+
+from __future__ import annotations
+
+import os
+import string
+from typing import Any
+
+from hypothesis import strategies as st
+
+from recollect import Candidate
+
+ENGINE_EXAMPLES = {"quick": 800, "full": 200_000}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 10_000)
+"""How many queries the properties of real engines are tried with."""
+
+any_text = st.text(st.characters(exclude_categories=()))
+"""Any text at all, lone surrogates and NUL included."""
+
+_WORDS = ["foo", "Bar", "kube", "the", "to", "2026-04-18", "2026/04/04", "node.js", "don't", "a@b.c", "C++", "ERR_42"]
+_OPERATORS = ["AND", "OR", "NOT", "AND NOT", "and", "not", "NEAR", "NEAR(", "NOT NOT"]
+_SYNTAX = ['"', '""', '"foo', 'bar"', "*", "**", "foo*", "*foo", "(", ")", "()", ":", "title:", "^", "+", "-", "{", "}"]
+_SYNTAX += ["'", "''", "\\", "`", ";", "--", "/*", "%", "|", "&", "<", ">", "=", "~", "$", "#", "@", ",", ".", "?", "!"]
+_CONTROL = [*map(chr, range(32)), "\x7f", "\x80", "\x85", "\x9f", "\u2028", "\ud800", "\udfff", "\ud83d\ude00"]
+_UNICODE = [
+    "日本語",
+    "Ωμέγα",
+    "ΣΣ",
+    "İstanbul",
+    "straße",
+    "e\u0301",
+    "\u0301",
+    "𝒳",
+    "😀",
+    "🥑",
+    "👩‍👩‍👧",
+    "ﬁ",
+    "ⅠⅡ",
+    "\u200b",
+]
+_UNICODE += [
+    "\u200d",
+    "\ufeff",
+    "\u00ad",
+    "\u180e",
+    "\u3000",
+    "\u00a0",
+    "\u2019",
+    "“foo”",
+    "\ufffd",
+    "\ufffe",
+    "عربى",
+    "हिन्दी",
+]
+
+_part = st.one_of(
+    st.sampled_from(_WORDS),
+    st.sampled_from(_OPERATORS),
+    st.sampled_from(_SYNTAX),
+    st.sampled_from(_SYNTAX),
+    st.sampled_from(_CONTROL),
+    st.sampled_from(_UNICODE),
+    st.text(st.characters(exclude_categories=()), max_size=6),
+)
+_long_part = st.builds(lambda part, times: part * times, _part, st.sampled_from([50, 500]))
+
+query_text = st.builds(
+    lambda parts, separator: separator.join(parts),
+    st.lists(st.one_of(*[_part] * 12, _long_part), max_size=12),
+    st.sampled_from([" ", " ", " ", "", "\t", "\u3000"]),
+)
+"""Queries with far more quotes, operators, stars, control and foreign characters than anyone would type."""
+
+_name = st.text(string.ascii_lowercase[:6], min_size=1, max_size=2)
+_score = st.floats(-100, 100).map(lambda value: round(value, 3))
+candidate = st.builds(
+    Candidate,
+    id=_name,
+    path=_name,
+    title=st.sampled_from(["", "Tea", "Tips and a summary"]),
+    content=st.sampled_from(["", "I bought tea.", "i  bought TEA.", "A recap, in total.", "prefers tea"]),
+    score=_score,
+    importance=st.floats(-1, 2),
+)
+ranked_list = st.lists(candidate, max_size=12)
+distinct_list = st.lists(candidate, max_size=12, unique_by=lambda hit: hit.id)
+
+
+def nested(depth: int) -> list[Any]:
+    """Return lists nested to a depth."""
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
