@@ -20,7 +20,7 @@ T = TypeVar("T")
 ErrorType = Callable[[str], RecollectError]
 """The error class that callers expect, such as ``EmbedderError``; it is called with the message."""
 
-_EXTRAS = {"httpx": "http", "ir_measures": "eval", "scipy": "eval"}
+_EXTRAS = {"httpx": "http", "ir_measures": "eval", "jinja2": "eval", "markupsafe": "eval", "scipy": "eval"}
 """The extra that installs a package; ``models`` installs all others."""
 
 
