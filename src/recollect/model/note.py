@@ -14,7 +14,7 @@ from datetime import datetime
 from string import punctuation
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from recollect import arguments, clock
+from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.text import well_formed
 
@@ -353,4 +353,4 @@ def is_expired(draft: Draft) -> bool:
     (True, False)
     """
     expires_at = draft.get("expires_at")
-    return expires_at is not None and bool(expires_at <= clock.now())
+    return expires_at is not None and bool(expires_at <= arguments.now())
