@@ -33,7 +33,7 @@ LAYERS = [
     {"query"},
     {"model"},
     {"arguments"},
-    {"text", "clock", "progress", "sample"},
+    {"text", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """Top-level packages and modules. Each may import those of lower layers, not those of its own or of higher ones."""

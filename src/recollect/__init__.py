@@ -61,7 +61,8 @@ if TYPE_CHECKING:
         stores,
     )
     from recollect.asynchronous import AsyncMemory, open_async
-    from recollect.memory import Memory, MemoryStats
+    from recollect.health import MemoryStats
+    from recollect.memory import Memory
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
     from recollect.opening import copy, open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.retrieval import Preset, Retrieval, SearchOptions, SearchResult, Trace, presets
@@ -122,23 +123,13 @@ __all__ = [
     "stores",
 ]
 
-_PACKAGES = (
-    "client",
-    "embedders",
-    "evaluation",
-    "integrations",
-    "fusion",
-    "ingest",
-    "query",
-    "ranking",
-    "rerankers",
-    "retrieval",
-    "server",
-    "stores",
+_PACKAGES = frozenset(
+    "client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores".split()
 )
 _MODULE_OF = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
-    **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),
+    "Memory": "recollect.memory",
+    "MemoryStats": "recollect.health",
     **dict.fromkeys(("copy", "open"), "recollect.opening"),
     **dict.fromkeys(("Candidate", "Contribution", "Filters", "Hit", "Link", "Note", "Step"), "recollect.model"),
     **dict.fromkeys(

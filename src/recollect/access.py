@@ -12,8 +12,6 @@ from weakref import WeakSet
 from recollect.errors import RecollectWarning, StoreBusyError, StoreError
 from recollect.stores.base import Store
 
-__all__ = ["FLUSH_SECONDS", "MAX_PENDING", "AccessLog"]
-
 FLUSH_SECONDS = 60.0
 """How long accesses are collected before they are written together."""
 MAX_PENDING = 4096

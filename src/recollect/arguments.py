@@ -25,6 +25,11 @@ MAX_DEPTH = 64
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
+def now() -> datetime:
+    """Return the current time in UTC: the default of time arguments, and when notes expire; tests replace it."""
+    return datetime.now(UTC)
+
+
 def text(argument: str, value: Any) -> str:
     """Return ``value`` if it is a string."""
     if not isinstance(value, str):

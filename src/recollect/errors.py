@@ -28,28 +28,6 @@ Catch :class:`RecollectError` to catch them all. A message says what was wrong, 
 
 from __future__ import annotations
 
-__all__ = [
-    "ArgumentError",
-    "ArgumentTypeError",
-    "EmbedderError",
-    "ForbiddenError",
-    "IngestError",
-    "KeyFileError",
-    "NoteNotFoundError",
-    "RecollectError",
-    "RecollectWarning",
-    "RerankerError",
-    "SecretFoundError",
-    "ServerError",
-    "StoreBusyError",
-    "StoreDamagedError",
-    "StoreError",
-    "StoreFullError",
-    "StoreReadOnlyError",
-    "StoreUnavailableError",
-    "StoreVersionError",
-]
-
 
 class RecollectError(Exception):
     """The base class of all errors of Recollect."""

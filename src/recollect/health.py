@@ -12,8 +12,6 @@ from recollect.stores.supersession import SUPERSESSION_KINDS
 from recollect.text import collapse_whitespace
 from recollect.writer import NoteWriter, cycle_message, supersession_cycles
 
-__all__ = ["MemoryStats", "check_memory"]
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:

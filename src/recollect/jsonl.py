@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-__all__ = ["draft_from_line", "line_of"]
-
 
 def line_of(note: Note, model: str = "", vector: NDArray[float32] | None = None) -> str:
     """Return a note, with its vector and the name of the vector's model, as one line of JSON.

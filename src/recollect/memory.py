@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from recollect import arguments, clock
+from recollect import arguments
 from recollect.access import AccessLog
 from recollect.embedders import EmbedderChoice
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from recollect.embedders import Embedder
     from recollect.ingest import IngestReport
     from recollect.stores.base import Vector
-
-__all__ = ["Key", "Memory", "MemoryStats"]
 
 BATCH_NOTES = 2000
 """How many notes ``add_many`` writes in one transaction."""
@@ -206,7 +204,7 @@ class Memory:
         if batch:
             yield batch
 
-    def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
+    def update(self, /, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
         """Change fields of an existing note and return it."""
         note = self._get_existing(key, namespace)
         with self._writer.secret_filter() as secrets:
@@ -443,7 +441,7 @@ class Memory:
     def _expire(self) -> None:
         """Delete expired notes before a read. If that fails, no harm is done: the store hides them."""
         with suppress(StoreError):
-            self._store.expire(clock.now(), most=MAX_EXPIRED_PER_READ)
+            self._store.expire(arguments.now(), most=MAX_EXPIRED_PER_READ)
 
     def _warn_of_supersessions(self, notes: Sequence[Note]) -> None:
         """Warn of notes that supersede each other, or themselves."""

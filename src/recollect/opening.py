@@ -23,8 +23,6 @@ from recollect.stores.base import Model, Store
 from recollect.stores.copying import BATCH_NOTES, Copied, Others, copy_store
 from recollect.stores.verifying import SAMPLE, Comparison, compare_stores
 
-__all__ = ["CopyReport", "copy", "open"]
-
 
 def open(  # noqa: A001 (recollect.open is the name that users know)
     target: str | PathLike[str] = "recollect.db",

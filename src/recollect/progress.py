@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-__all__ = ["Progress", "shown_progress"]
-
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with the number of finished items, their total, and the name of the current one."""
 

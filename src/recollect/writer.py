@@ -27,23 +27,15 @@ from recollect.model import (
     is_blank,
     is_expired,
 )
+from recollect.model.chunks import text_digest
 from recollect.secrets import SecretFilter, SecretsMode
-from recollect.stores.base import Model, Pending, Store, digest
+from recollect.stores.base import Model, Pending, Store
 from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, cycles, follow
 
 if TYPE_CHECKING:
     from recollect.embedders import Embedder
     from recollect.progress import Progress
     from recollect.stores.base import Vector
-
-__all__ = [
-    "EMBED_BATCH",
-    "NoteWriter",
-    "cycle_message",
-    "superseding_links",
-    "supersession_cycles",
-    "supersession_problems",
-]
 
 EMBED_BATCH = 64
 """How many notes are embedded, and then written, in one batch."""
@@ -257,7 +249,7 @@ class NoteWriter:
     def _new_vectors(self, drafts: Sequence[Draft], model: Model | None) -> dict[bytes, Vector]:
         """Embed the texts of drafts that have no vector yet, before the transaction, and return them by digest."""
         texts = [] if model is None else self._store.texts_to_embed(drafts, model=model)
-        return dict(zip(map(digest, texts), self._embed(texts), strict=True)) if texts else {}
+        return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
 
     def _embed_pending(self, pending: Sequence[Pending], model: Model | None) -> None:
         """Embed stored notes: in :meth:`write` those whose text another writer changed before the transaction."""

@@ -12,8 +12,6 @@ from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
 from recollect.errors import EmbedderError
 from recollect.inference.onnx import ModelFolder, SessionSettings, open_model_folder, shared_session
 
-__all__ = ["EncoderSettings", "OnnxEmbedder", "OnnxEncoder", "read_encoder_settings"]
-
 _POOLINGS = {"cls": "cls", "mean_tokens": "mean", "cls_token": "cls", "mean": "mean"}
 
 

@@ -17,8 +17,6 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.inference.http_api import OPENAI_URL, split_model_url
 from recollect.inference.onnx import is_folder
 
-__all__ = ["EMBEDDERS", "EmbedderChoice", "EmbedderEntry", "EmbedderSpec", "choose_embedder", "embedder_from"]
-
 EmbedderSpec = str | os.PathLike[str] | Embedder | Callable[[list[str]], Any] | None
 """What names an embedder; see :func:`embedder_from`."""
 

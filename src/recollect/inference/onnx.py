@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
-__all__ = ["ModelFolder", "OnnxSession", "SessionSettings", "is_folder", "open_model_folder", "shared_session"]
-
 _GRAPHS = ("model.onnx", "onnx/model.onnx")
 _OTHER_GRAPHS = ("*.onnx", "onnx/*.onnx")
 

@@ -15,24 +15,12 @@ from typing import Any, Generic, TypeVar
 
 from recollect.errors import EmbedderError, RecollectError
 
-__all__ = [
-    "ErrorType",
-    "PerProcess",
-    "batches",
-    "cache_folder",
-    "cached_file",
-    "file_fingerprint",
-    "missing_modules",
-    "package_folder",
-    "require_module",
-]
-
 T = TypeVar("T")
 
 ErrorType = Callable[[str], RecollectError]
 """The error class that callers expect, such as ``EmbedderError``; it is called with the message."""
 
-_EXTRAS = {"httpx": "http", "ir_measures": "eval", "scipy": "eval"}
+_EXTRAS = {"httpx": "http", "ir_measures": "eval", "jinja2": "eval", "markupsafe": "eval", "scipy": "eval"}
 """The extra that installs a package; ``models`` installs all others."""
 
 

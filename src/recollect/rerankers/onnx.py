@@ -15,8 +15,6 @@ from recollect.inference.onnx import SessionSettings, open_model_folder, shared_
 from recollect.inference.runtime import batches
 from recollect.rerankers.base import ModelReranker
 
-__all__ = ["OnnxReranker"]
-
 
 class OnnxReranker(ModelReranker):
     """Reranks with the ONNX cross-encoder in a folder, as Hugging Face and sentence-transformers export it.

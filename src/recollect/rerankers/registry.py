@@ -16,8 +16,6 @@ from recollect.rerankers.function import FunctionReranker
 from recollect.rerankers.http_api import HttpReranker
 from recollect.rerankers.onnx import OnnxReranker
 
-__all__ = ["RERANKERS", "RerankerEntry", "RerankerSpec", "reranker_from"]
-
 RerankerSpec = str | os.PathLike[str] | Reranker | Callable[[str, list[str]], Any] | None
 """What names a reranker; see :func:`reranker_from`."""
 

@@ -12,8 +12,6 @@ from recollect.errors import RecollectWarning, SecretFoundError
 from recollect.model import TEXT_FIELDS, Document, Draft, Link
 from recollect.secrets.patterns import Secret, find_private_keys, find_secrets, kind_of_value
 
-__all__ = ["MODES", "SecretFilter", "SecretsMode", "redact", "redaction_mark"]
-
 SecretsMode: TypeAlias = Literal["refuse", "redact"]
 MODES = ("refuse", "redact")
 

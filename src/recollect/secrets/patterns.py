@@ -16,8 +16,6 @@ import regex
 
 from recollect.secrets.randomness import is_digest, is_placeholder, looks_random
 
-__all__ = ["TOKENS", "Secret", "find_private_keys", "find_secrets", "kind_of_value", "luhn"]
-
 
 class Secret(NamedTuple):
     """Where a secret is in a text, and its kind; never its value, so that it cannot be printed by mistake.

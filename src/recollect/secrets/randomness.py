@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from operator import ne
 
-__all__ = ["is_digest", "is_placeholder", "looks_random"]
-
 MIN_LENGTH = 8
 MIN_CHANGES = 3
 """How often the class of characters must change: lower case, upper case, digit, sign."""

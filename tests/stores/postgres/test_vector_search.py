@@ -29,7 +29,7 @@ from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.connections import Connections, Transaction
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
-from recollect.stores.sql.embedding import active_model, write_vectors
+from recollect.stores.sql.tables import active_model, write_vectors
 from tests.stores.postgres.server import Server
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect import clock
+from recollect import arguments
 from recollect.errors import StoreBusyError
 from recollect.model import Filters, Link
 from recollect.query import parse
@@ -22,7 +22,7 @@ UP = np.array([1, 0], dtype=np.float32)
 
 @pytest.fixture
 def store(path: Path, frozen_clock: FrozenClock) -> Iterator[SQLiteStore]:
-    assert clock.now() == frozen_clock.time
+    assert arguments.now() == frozen_clock.time
     opened = SQLiteStore(path)
     opened.write(
         [

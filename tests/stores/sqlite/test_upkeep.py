@@ -314,9 +314,9 @@ def test_a_vector_of_a_wrong_length_is_told(store: SQLiteStore, path: Path) -> N
         store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
     (note,) = store.get(["1.md"], namespace="default")
     assert note is not None
-    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length"):
+    with pytest.raises(StoreDamagedError, match="has a vector of a wrong length"):
         store.similarities(np.ones(8, np.float32), [note.id], namespace="default")
-    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length"):
+    with pytest.raises(StoreDamagedError, match="has a vector of a wrong length"):
         store.vectors_of([note])
     store.repair()
     assert len(store.search_vectors(np.ones(8, np.float32), 9, namespace="default", filters=EVERYTHING)) == 7

@@ -14,9 +14,15 @@ from recollect.stores.postgres.postings import Postings, TextChange, index_notes
 from recollect.stores.postgres.schema import TABLES
 from recollect.stores.postgres.text import read_terms
 from recollect.stores.postgres.transaction import PostgresTransaction
-from recollect.stores.sql.entities import entity_problems, rebuild_entities
-from recollect.stores.sql.health import list_problems, namespaces, vector_problems
-from recollect.stores.sql.mentions import mention_problems, rebuild_mentions
+from recollect.stores.sql.checking import (
+    entity_problems,
+    list_problems,
+    mention_problems,
+    namespaces,
+    rebuild_entities,
+    rebuild_mentions,
+    vector_problems,
+)
 
 __all__ = ["check", "rebuild", "rebuild_vectors"]
 

@@ -21,7 +21,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from recollect import clock
+from recollect import arguments
 from recollect.errors import StoreBusyError, StoreError, StoreReadOnlyError, StoreUnavailableError
 from recollect.stores.postgres import schema
 from recollect.stores.postgres.errors import is_disconnect, translate_error
@@ -209,7 +209,7 @@ class Connections:
             [
                 self._search_path,
                 namespaces,
-                str(to_microseconds(clock.now())),
+                str(to_microseconds(arguments.now())),
                 _milliseconds(limit),
                 _milliseconds(max(timeout, 0.001)),
             ],

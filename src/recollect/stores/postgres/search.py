@@ -22,8 +22,7 @@ from recollect.stores.postgres.filters import candidate_conditions, filter_condi
 from recollect.stores.postgres.scoring import ScoreCache, Scores
 from recollect.stores.postgres.text import lookup_hash
 from recollect.stores.postgres.vector_index import MAX_DIMENSION, VectorIndexes, halfvec
-from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.units import nearness, rows_of
+from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, rows_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -241,7 +240,9 @@ class _VectorSearch:
             binary=True,
         )
         query = self._vector.astype(np.float64)
-        return [(-nearness(rows_of(blob, self._model), query), path, note, key) for key, path, note, blob in rows]
+        return [
+            (-cosine_similarity(rows_of(blob, self._model), query), path, note, key) for key, path, note, blob in rows
+        ]
 
 
 def vector_literal(vector: Vector) -> str:
@@ -283,4 +284,4 @@ def similarities(
         binary=True,
     )
     query = vector.astype(np.float64)
-    return {note: nearness(rows_of(blob, active[1]), query) for note, blob in rows}
+    return {note: cosine_similarity(rows_of(blob, active[1]), query) for note, blob in rows}

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from recollect import clock
+from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Expression, Semantics, expression
@@ -29,17 +29,15 @@ from recollect.stores.postgres.schema import SCHEMA_VERSION
 from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
-from recollect.stores.rows import to_microseconds
+from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
-from recollect.stores.sql import embedding
+from recollect.stores.sql import tables
+from recollect.stores.sql.checking import namespaces
 from recollect.stores.sql.dialect import MAX_INTEGER
-from recollect.stores.sql.embedding import active_model
-from recollect.stores.sql.health import count_rows, namespaces
 from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
-from recollect.stores.sql.tables import remove_expired
+from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite.store import SQLiteStore
-from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -142,7 +140,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             transaction = PostgresTransaction(at.connection, at.namespaces)
             if namespaces is not None and not accesses_only:
                 locked = list(at.namespaces.values())
-                remove_expired(transaction, to_microseconds(clock.now()), namespaces=locked)
+                remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
             yield transaction
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
@@ -270,7 +268,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and delete all other vectors, if every note has one."""
         with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
-            activated = embedding.activate(transaction, model)
+            activated = tables.activate(transaction, model)
         if activated:
             self.finish_indexes()
         return activated

@@ -12,22 +12,20 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.changes import Change, words_of
-from recollect.stores.mentions import NoteText, contains_phrase
 from recollect.stores.postgres import statements
 from recollect.stores.postgres.filters import filter_conditions, metadata_facts
 from recollect.stores.postgres.names import write_names
 from recollect.stores.postgres.postings import TextChange, index_notes
 from recollect.stores.postgres.text import FloatArray, lexeme, lookup_hash, term
 from recollect.stores.postgres.vector_index import MAX_DIMENSION
-from recollect.stores.rows import COLUMNS, NoteRow, folded_name
+from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.tokens import stems
+from recollect.stores.tokens import NoteText, contains_phrase, stem_stream
 
 if TYPE_CHECKING:
     from recollect.model import Filters
     from recollect.stores.base import Model
-    from recollect.stores.mentions import Title
+    from recollect.stores.tokens import Title
 
 __all__ = ["PostgresTransaction"]
 
@@ -210,9 +208,9 @@ class PostgresTransaction(SqlTransaction):
             self.connection,
             namespace_id,
             [
-                TextChange(change.new.key, words_of(change.old) if change.old else None, words_of(change.new))
+                TextChange(change.new.key, change.old.indexed_fields if change.old else None, change.new.indexed_fields)
                 for change in changes
-                if change.words_changed
+                if change.reindexed
             ],
             fresh=min((change.new.key for change in changes if not change.old), default=None),
         )
@@ -233,7 +231,7 @@ class PostgresTransaction(SqlTransaction):
         """Remove notes, which are about to be deleted, from the lexical index."""
         rows = self.connection.execute(f"SELECT {COLUMNS} FROM notes WHERE key = ANY (%s)", [notes])  # noqa: S608 (names of our own)
         removed = map(NoteRow._make, rows.fetchall())
-        index_notes(self.connection, namespace_id, [TextChange(row.key, words_of(row), None) for row in removed])
+        index_notes(self.connection, namespace_id, [TextChange(row.key, row.indexed_fields, None) for row in removed])
         # What triggers count is deleted at once: the deletion of each note would do so one by one.
         for table in ("mentions", "titled", "vectors"):
             self.connection.execute(f"DELETE FROM {table} WHERE note = ANY (%s)", [notes])  # noqa: S608 (a name of our own)
@@ -392,4 +390,4 @@ def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
 
 
 def _contains(text: NoteText, title: Title) -> bool:
-    return contains_phrase(title.stems, f" {' '.join(stems([text.summary, text.content]))} ")
+    return contains_phrase(title.stems, f" {' '.join(stem_stream([text.summary, text.content]))} ")

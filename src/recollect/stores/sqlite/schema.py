@@ -10,8 +10,7 @@ from __future__ import annotations
 import apsw
 
 from recollect.errors import StoreDamagedError, StoreVersionError
-from recollect.stores.sql.entities import rebuild_entities
-from recollect.stores.sql.mentions import rebuild_mentions
+from recollect.stores.sql.checking import rebuild_entities, rebuild_mentions
 
 __all__ = [
     "APPLICATION_ID",

@@ -74,7 +74,7 @@ export function searchView(main, { query: initial }) {
     afterPaint(() => {
       if (!form.params().query.trim()) return; // the field was emptied meanwhile
       const total = performance.measure("keystroke", { start: started, detail: server }).duration;
-      fill(timing, timingText(total, server), h("button", { type: "button", onclick: () => details.scrollIntoView() }, "Search details ↓"));
+      fill(timing, timingText(total, server), h("button", { type: "button", onclick: () => details.scrollIntoView() }, "Details ↓"));
     });
     announce(hits.length ? `${count(hits.length, noAnswer ? "weak candidate" : "note")} found` : noAnswer ? "no answer" : "nothing found");
   }
