@@ -371,7 +371,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
         with pytest.raises(StoreError, match="no such table: nowhere"):
             SQLiteStore(path)
     monkeypatch.setattr(schema, "_MIGRATIONS", (*sound, "CREATE TABLE whole (x)"))
-    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(path, read_only=True)
     migrated = SQLiteStore(path)
     raw = apsw.Connection(str(path))
