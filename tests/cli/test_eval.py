@@ -8,7 +8,6 @@ import pytest
 
 import recollect
 from recollect.evaluation import MEASURES, System, read_qrels, read_run
-from recollect.retrieval import presets
 from tests.cli.conftest import Run, error_of
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
@@ -48,7 +47,7 @@ def test_the_answer_threshold_is_the_presets_unless_told_otherwise(run: Run) -> 
     asked = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
     usual = json.loads(run(*asked).stdout)[0]["trust"]
     strict = json.loads(run(*asked, "--answer-threshold", "1").stdout)[0]["trust"]
-    assert (usual["threshold"], strict["threshold"]) == (System("default").answer_threshold, 1.0)
+    assert (usual["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
     assert (strict["right_first"], strict["unanswerable_queries"]) == (1.0, 2)
     assert strict["unanswerable_recognised"] == 1.0
     assert sum(each["count"] for each in strict["reliability"]) == 4
@@ -139,8 +138,8 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
         ([str(KITCHEN), "--preset", "best"], 2, "preset: must be one of default, "),
         ([str(KITCHEN), "--preset", "memini", "--preset", "memini"], 2, "systems: two of them are called 'memini'"),
         ([str(KITCHEN), "--depth", "5"], 2, "Invalid value for '--depth': 5 is not in the range 10<=x<=1000"),
-        ([str(KITCHEN), "--level", "turn"], 2, "level: is for conversations"),
-        ([str(TALKS), "--split", "dev"], 2, "split: is for BEIR folders"),
+        ([str(KITCHEN), "--level", "turn"], 2, "level: is for locomo and longmemeval; leave it out for beir"),
+        ([str(TALKS), "--split", "dev"], 2, "split: is for beir; leave it out for locomo"),
         ([str(KITCHEN), "--mode", "semantic"], 2, "embedder: must not be none for default semantic"),
         ([str(KITCHEN), "--sweep", "alpha"], 2, "--sweep: alpha needs an embedder"),
         ([str(KITCHEN), "--measure", "best"], 2, "measure: must be one of any@1, "),
@@ -150,28 +149,3 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
 )
 def test_errors_are_one_line(run: Run, arguments: list[str], code: int, said: str) -> None:
     assert said in error_of(run("eval", *arguments, "--cache", "cache", "-q"), code)
-
-
-class TestComparingOverADataset:
-    def test_all_presets_or_some(self, run: Run) -> None:
-        found = run("compare", "--dataset", str(KITCHEN), "--cache", "cache", "-q")
-        assert found.exit_code == 0, found.stderr
-        assert [line.split()[0] for line in found.stdout.splitlines()[3:8]] == list(presets())
-        asked = ("--preset", "trovella", "--preset", "memini", "--mode", "bm25", "--limit", "2", "--json")
-        told = json.loads(run("compare", "--dataset", str(KITCHEN), "--cache", "cache", *asked).stdout)
-        assert [(each["preset"], each["mode"], each["queries"]) for each in told] == [
-            ("trovella", "bm25", 2),
-            ("memini", "bm25", 2),
-        ]
-
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
-        [
-            ([], "there is nothing to compare; pass a QUERY or --dataset"),
-            (["tea", "--level", "turn"], "--level requires --dataset"),
-            (["--dataset", str(KITCHEN), "tea"], "QUERY cannot be used with --dataset"),
-            (["--dataset", str(KITCHEN), "--tag", "tea"], "--tag cannot be used with --dataset"),
-        ],
-    )
-    def test_what_would_be_left_unheard_is_refused(self, run: Run, arguments: list[str], said: str) -> None:
-        assert error_of(run("compare", *arguments), 2).startswith(said)

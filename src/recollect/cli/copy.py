@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,6 @@ from recollect.stores import is_url, redact_secrets
 if TYPE_CHECKING:
     from recollect.stores.comparison import StoreComparison
     from recollect.stores.copying import Copied
-
-__all__ = ["copy"]
 
 PARTS = {
     "others": "reading the target",
@@ -34,11 +31,7 @@ MAX_DIFFERENCES = 10
 @click.argument("source")
 @click.argument("target")
 @click.option(
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    help="Only this namespace. Repeatable; by default all.",
+    "--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this namespace. Repeatable; by default all."
 )
 @click.option("--merge", is_flag=True, help="Keep what TARGET has and SOURCE has not.")
 @click.option("--mirror", is_flag=True, help="Delete from TARGET what SOURCE has not.")
@@ -46,7 +39,6 @@ MAX_DIFFERENCES = 10
     "--batch",
     type=click.IntRange(1),
     default=2000,
-    show_default=True,
     metavar="N",
     help="The number of notes in one transaction; fewer if they are long.",
 )
@@ -55,7 +47,6 @@ MAX_DIFFERENCES = 10
     "--sample",
     type=click.IntRange(0),
     default=50,
-    show_default=True,
     metavar="N",
     help="The number of notes to search for in both memories, by terms and by vector.",
 )
@@ -82,7 +73,6 @@ def copy(
     memories differ at the end.
     """
     from recollect.opening import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
-    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
 
     if merge and mirror:
         raise click.UsageError("--merge keeps what --mirror deletes; choose one of them")
@@ -91,7 +81,7 @@ def copy(
     source_name, target_name = redact_secrets(source), redact_secrets(target)
     reached = {"notes": (0, 0)}
 
-    with nullcontext(memories.no_progress) if terminal.is_quiet() else shown_progress("Copying") as show:
+    with memories.progress_bar("Copying") as show:
 
         def progress(done: int, total: int, part: str) -> None:
             reached[part] = done, total

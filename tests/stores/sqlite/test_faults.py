@@ -147,7 +147,7 @@ def test_reading_only(path: Path) -> None:
 def test_an_empty_file_is_not_yet_a_store_for_reading(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     file.touch()
-    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(file, read_only=True)
     SQLiteStore(file).close()
     SQLiteStore(file, read_only=True).close()

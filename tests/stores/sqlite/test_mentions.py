@@ -193,7 +193,7 @@ def test_a_store_of_the_first_version_gets_its_mentions(tmp_path: Path) -> None:
     expected = edges(store)
     store.close()
     as_first_version(new, old)
-    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(old, read_only=True)
     migrated = SQLiteStore(old)
     assert len(expected) == 19

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
 from weakref import WeakSet
@@ -241,7 +242,7 @@ class Connections:
                 connection = self._connect_for_reading()
                 if not schema.is_current(connection, str(self.path)):
                     raise StoreError(
-                        f"{self.path} is empty or of an older version; open it once without read_only=True"
+                        f"{self.path} is empty or has an older schema; open it once without read_only=True"
                     )
                 return connection
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
@@ -252,9 +253,32 @@ class Connections:
                 connection.pragma("page_size", PAGE_BYTES)
                 _enable_wal(connection)
             if not current:
+                self._back_up(connection)
                 schema.migrate(connection, str(self.path))
             self._writer = connection
             return self._connect_for_reading()
+
+    def _back_up(self, connection: apsw.Connection) -> None:
+        """Copy a file of an older schema to ``<name>.schema-<number>.bak`` beside it, before it is migrated.
+
+        A new file has nothing to copy, and one that another process has migrated meanwhile needs no copy.
+        """
+        version = connection.pragma("user_version")
+        if not version:
+            return
+        target = self.file.with_name(f"{self.file.name}.schema-{version}.bak")
+        unfinished = target.with_name(f"{target.name}.{token_hex(4)}.partial")
+        try:
+            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode=0o600))
+            connection.execute("VACUUM INTO ?", (_uri(unfinished),))
+            copy = apsw.Connection(_uri(unfinished), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+            copied = copy.pragma("user_version")
+            copy.close()
+            if copied == version:
+                unfinished.chmod(self.file.stat().st_mode & 0o777)
+                unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def _connect_for_reading(self) -> apsw.Connection:
         try:
