@@ -74,8 +74,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_renders(browser: Browser, path: Path, width: int, options: dict[str, Any]) -> None:
     visit = Visit(browser, path, width=width, **options)
     page = visit.page
-    assert visit.said == []
-    assert visit.asked == [path.as_uri()]
+    assert visit.messages == []
+    assert visit.requested_urls == [path.as_uri()]
     assert page.title() == "locomo-like, turns: evaluation"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     boxes = page.evaluate(_BOXES)
@@ -132,6 +132,6 @@ def test_plot_file(browser: Browser, path: Path) -> None:
     for scheme, expected in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 27)")):
         for name in ("bars-mrr", "strata-default", "sweep-1-reciprocal-rank-fusion"):
             visit = Visit(browser, path.parent / "plots" / f"{name}.svg", color_scheme=scheme)
-            assert visit.said == []
+            assert visit.messages == []
             assert visit.page.evaluate("getComputedStyle(document.querySelector('rect')).fill") == expected
             visit.page.close()
