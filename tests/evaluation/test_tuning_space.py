@@ -6,9 +6,22 @@ from inspect import signature
 import pytest
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.tuning_space import STAGE_VALUES, UNTUNED, Parameter, get_setting, search_space, with_setting
+from recollect.evaluation.tuning_space import STAGE_VALUES, Parameter, get_setting, search_space, with_setting
 from recollect.retrieval import FusionRules, GraphRules, Preset, StageRules, presets
 from recollect.retrieval.stages import STAGES
+
+UNTUNED = frozenset(
+    (
+        "intent.characters",
+        "composite.relevance",
+        "temporal.relevance",
+        "time_match.events",
+        "importance.base",
+        "exact_term.most",
+        "exact_term.lead",
+    )
+)
+"""Constants of stages that change only speed, the scale of all scores, or few questions."""
 
 
 def paths(preset: Preset) -> list[str]:
