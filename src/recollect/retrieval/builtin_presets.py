@@ -1,4 +1,4 @@
-"""The presets that come with Recollect: four published systems, and our own default."""
+"""The built-in presets: four published systems and the default."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.retrieval.preset import Preset, preset_from_toml
-from recollect.retrieval.rules import (
+from recollect.fusion import FusionRules
+from recollect.ranking.duplicates import Duplicates
+from recollect.ranking.exact_term import ExactTerm
+from recollect.ranking.importance import ImportancePrior
+from recollect.ranking.intent import IntentWeights
+from recollect.ranking.session import SessionLift
+from recollect.ranking.speaker_turns import SpeakerTurns
+from recollect.ranking.superseded import Superseded
+from recollect.ranking.temporal import Temporal
+from recollect.ranking.time_match import TimeMatch
+from recollect.retrieval.preset import (
     ContextRules,
-    FusionRules,
     GraphRules,
     LadderRules,
+    Preset,
     QueryRules,
     RerankRules,
-    StageRules,
+    preset_from_toml,
 )
 
 __all__ = ["PresetSpec", "preset_from", "presets"]
@@ -25,27 +34,27 @@ __all__ = ["PresetSpec", "preset_from", "presets"]
 PresetSpec: TypeAlias = "Preset | str | PathLike[str]"
 """A preset, the name of one, or the path of a TOML file."""
 
-_LITERAL = QueryRules(reading="literal", stopwords_alone=False, most_words=1000)
+_LITERAL = QueryRules(semantics="literal", stopwords_alone=False, max_words=1000)
 _NO_LADDER = LadderRules(on=False, titles=False, vocabulary=False, skip_stopwords=False)
 _NO_RERANK = RerankRules(on=False)
 
 DEFAULT = Preset(
     name="default",
-    about="words, meaning and connections, read in context; exclusion means exclusion; what was replaced steps back",
+    about="lexical, vector and graph search, rescored in context; exclusions hold in all legs; superseded notes rank lower",
     query=QueryRules(
-        common=0.45,
+        max_document_frequency=0.45,
         question_operators=False,
         short_words=True,
         other_forms=True,
         stem_only_weight=0.1,
         time_only=True,
     ),
-    ladder=LadderRules(strict_guesses=True, trust=0.5),
+    ladder=LadderRules(strict_guesses=True, guess_weight=0.5),
     fusion=FusionRules(
         method="convex",
         weights={"lexical": 0.5, "vector": 0.5},
-        least={"lexical": 0.0},
-        by_strength=True,
+        min_scores={"lexical": 0.0},
+        weight_by_model_quality=True,
         score_union=True,
         chunk_penalty=0.2,
         deviations=6.0,
@@ -54,19 +63,19 @@ DEFAULT = Preset(
     graph=GraphRules(
         use="addition",
         seeds=5,
-        hubs=0.5,
-        lift=0.6,
-        own=0.1,
+        degree_penalty=0.5,
+        max_lift=0.6,
+        min_own_score_ratio=0.1,
         edges={"previous": 0.0, "next": 0.0, "session": 0.0, "mention": 0.6, "link": 0.4, "entity": 0.0}
-        | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage below sees to these
+        | dict.fromkeys(("supersedes", "superseded-by"), 0.0),  # the stage superseded handles these
     ),
     stages=(
-        StageRules("session", {"weight": 0.33}),
-        StageRules("turns", {"speaker": 0.3, "asks": 0.1, "length": 0.1}),
-        StageRules("time_match", {"boost": 0.3, "combine": "add"}),
-        StageRules("replaced", {"factor": 0.5}),
-        StageRules("exact_term", {"most": 10, "lead": 0.25}),
-        StageRules("duplicates"),
+        SessionLift(weight=0.33),
+        SpeakerTurns(speaker=0.3, asks=0.1, length=0.1),
+        TimeMatch(boost=0.3, combine="add"),
+        Superseded(factor=0.5),
+        ExactTerm(max_notes=10, lead=0.25),
+        Duplicates(),
     ),
     rerank=RerankRules(characters=1000),
     candidate_k=200,
@@ -75,16 +84,16 @@ DEFAULT = Preset(
 
 JEFFS_BRAIN = Preset(
     name="jeffs-brain",
-    about="reciprocal rank fusion, five-rung retry ladder, intent multipliers, reranker with unanimity shortcut",
+    about="reciprocal rank fusion, retry ladder of five steps, intent multipliers, reranker with unanimity shortcut",
     query=_LITERAL,
     ladder=LadderRules(titles=False, vocabulary=False, skip_stopwords=False),
     fusion=FusionRules(k=60, rank_base=1, ties="path"),
-    stages=(StageRules("intent"),),
+    stages=(IntentWeights(),),
 )
 
 TROVELLA = Preset(
     name="trovella",
-    about="plain reciprocal rank fusion that keeps which leg found what, and prefers the keyword snippet",
+    about="plain reciprocal rank fusion that records the legs of each hit and prefers the keyword snippet",
     query=_LITERAL,
     ladder=_NO_LADDER,
     fusion=FusionRules(k=60, rank_base=1, ties="first_seen"),
@@ -98,10 +107,8 @@ MEMINI = Preset(
     ladder=_NO_LADDER,
     fusion=FusionRules(k=5, rank_base=0, ties="first_seen"),
     stages=(
-        StageRules(
-            "temporal", {"relevance": 0.80, "recency": 0.05, "importance": 0.15, "boost": 0.40, "combine": "add"}
-        ),
-        StageRules("duplicates"),
+        Temporal(relevance=0.80, recency=0.05, importance=0.15, boost=0.40, combine="add"),
+        Duplicates(),
     ),
     rerank=_NO_RERANK,
 )
@@ -109,7 +116,7 @@ MEMINI = Preset(
 WEIGHTED_GRAPH = Preset(
     name="weighted-graph",
     about="weighted reciprocal rank fusion with a graph leg, and importance as a prior",
-    query=QueryRules(reading="literal", match="all_then_any", stopwords_alone=False, most_words=1000),
+    query=QueryRules(semantics="literal", match="all_then_any", stopwords_alone=False, max_words=1000),
     ladder=_NO_LADDER,
     fusion=FusionRules(k=60, rank_base=1, ties="id", weights={"lexical": 1.0, "vector": 1.0, "graph": 0.35}),
     graph=GraphRules(
@@ -117,7 +124,7 @@ WEIGHTED_GRAPH = Preset(
         seeds=10,
         edges={"previous": 1.0, "next": 1.0, "mention": 1.0, "link": 1.0, "entity": 1.0},
     ),
-    stages=(StageRules("importance", {"base": 0.7, "slope": 0.3}),),
+    stages=(ImportancePrior(base=0.7, slope=0.3),),
     rerank=_NO_RERANK,
 )
 
@@ -127,7 +134,7 @@ _PRESETS = MappingProxyType(
 
 
 def presets() -> Mapping[str, Preset]:
-    """Return the presets that come with Recollect, by name.
+    """Return the built-in presets by name.
 
     >>> ", ".join(presets())
     'default, jeffs-brain, trovella, memini, weighted-graph'
@@ -136,7 +143,7 @@ def presets() -> Mapping[str, Preset]:
 
 
 def preset_from(spec: PresetSpec) -> Preset:
-    """Return the preset that ``spec`` is, names, or, as the path of a TOML file, describes.
+    """Return the preset for ``spec``: a preset, the name of a built-in one, or the path of a TOML file.
 
     >>> preset_from("memini").fusion.rank_base
     0
