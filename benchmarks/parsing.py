@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks.timing import Comparison, compare
 from recollect.query import parse
-from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH, ENGLISH
 
 PLAIN = "what did Alice say about the quarterly kubernetes deployment budget"
 NO_STOPWORDS = "alice quarterly kubernetes deployment budget review berlin office server migration"

@@ -20,8 +20,8 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as recollect serve does
 
 import recollect
-from recollect.server.http.logs import Log
-from recollect.server.http.serving import serve
+from recollect.server.http.request_log import Log
+from recollect.server.http.server import serve
 from recollect.server.http.settings import Settings
 
 Span = tuple[float, float]
@@ -107,15 +107,15 @@ def main(db: str, embedder: str, searches: str, out: str) -> None:
     account = Account()
     settings = Settings(port=0)
     if int(searches):
-        settings = replace(settings, searches=int(searches))
+        settings = replace(settings, read_threads=int(searches))
     with recollect.open(db, embedder=embedder) as memory:
         account.keep(memory)
 
-        def listening(address: str) -> None:
+        def on_ready(address: str) -> None:
             account.searches, account.total, account.inside = 0, 0.0, 0.0  # without what warmed it up
             print(f"serving at {address}, ready", flush=True)
 
-        serve(memory, settings, log=Log(io.StringIO()), listening=listening)
+        serve(memory, settings, log=Log(io.StringIO()), on_ready=on_ready)
     figures = {"searches": account.searches, "total": account.total, "inside": account.inside}
     Path(out).write_text(json.dumps(figures), encoding="utf-8")
 

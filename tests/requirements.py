@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from recollect.embedders.minilm import why_no_minilm
+from recollect.embedders.minilm import minilm_unavailable_reason
 
 __all__ = ["require_minilm", "require_program", "skip_or_fail"]
 
@@ -25,7 +25,7 @@ def require_program(*names: str, package: str) -> str:
 
 def require_minilm() -> None:
     """Continue only if MiniLM is installed."""
-    if problem := why_no_minilm():
+    if problem := minilm_unavailable_reason():
         skip_or_fail(f"this test needs MiniLM: {problem}")
 
 

@@ -122,7 +122,7 @@ def test_what_comes_while_others_are_written_is_written_too(
 def test_a_busy_store_gets_them_later(
     store: SQLiteStore, log: AccessLog, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.01)
+    monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
     monkeypatch.setattr(access, "MOST_WAITING", 2)
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
@@ -144,7 +144,7 @@ def test_a_busy_store_gets_them_later(
 def test_the_thread_tries_a_busy_store_again(
     store: SQLiteStore, log: AccessLog, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.0)
+    monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.0)
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
@@ -167,7 +167,7 @@ def test_the_thread_tries_a_busy_store_again(
 def test_a_store_that_stays_busy_is_told_at_the_end(
     store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.01)
+    monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
     log = AccessLog(store)
@@ -291,7 +291,7 @@ class TestMemory:
         assert note.last_accessed_at == later
 
     def test_the_store_is_closed_whatever_the_log_says(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(sqlite, "TOUCH_PATIENCE", 0.01)
+        monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
         memory = recollect.open(path, embedder=None)
         memory.get("a")
         other = apsw.Connection(str(path))

@@ -27,11 +27,12 @@ LAYERS = [
     {"retrieval"},
     {"ingest", "stores", "embedders", "rerankers"},
     {"exchange", "inference", "secrets"},
-    {"fusion", "ranking", "question_dates"},
+    {"ranking"},
+    {"fusion", "question_dates"},
     {"query"},
-    {"model"},
+    {"model", "settings"},
     {"arguments"},
-    {"characters", "clock", "nesting", "progress", "sample"},
+    {"text", "clock", "nesting", "progress", "sample"},
     {"errors", "__version__"},
 ]
 """From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""

@@ -22,7 +22,7 @@ from recollect.model import NOTE_FIELDS
 from recollect.retrieval.options import Mode
 from recollect.sample import sample_notes, sample_queries
 from recollect.stores import open_store
-from tests.embedders.test_selection import without
+from tests.embedders.test_registry import without
 
 TOPICS = (("tea", "oolong", "sencha"), ("bike", "frame", "wheel"), ("dog", "leash", "bark"))
 

@@ -38,7 +38,7 @@ def test_installed_program_is_returned(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_missing_model_skips_or_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.requirements.why_no_minilm", lambda: "its weights are not installed")
+    monkeypatch.setattr("tests.requirements.minilm_unavailable_reason", lambda: "its weights are not installed")
     with pytest.raises(pytest.skip.Exception, match="this test needs MiniLM: its weights are not installed"):
         require_minilm()
     monkeypatch.setenv("RECOLLECT_SKIP_NOTHING", "1")

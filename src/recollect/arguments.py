@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.nesting import DEEPEST, is_deep
+from recollect.text import well_formed
 
 if TYPE_CHECKING:
     from numpy import float32

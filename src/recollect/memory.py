@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from recollect import arguments, clock
 from recollect.access import AccessLog
-from recollect.characters import collapse_whitespace, well_formed
 from recollect.embedders import EmbedderChoice
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
 from recollect.exchange import line_of
@@ -30,6 +29,7 @@ from recollect.secrets import SecretsMode
 from recollect.stores.base import Finding, Neighbour, Page, Store
 from recollect.stores.supersession import SUPERSESSION_KINDS
 from recollect.superseding import cycle_message, superseding_links, supersession_cycles, supersession_problems
+from recollect.text import collapse_whitespace, well_formed
 from recollect.writing import EMBEDDED_NOTES, NoteWriter
 
 if TYPE_CHECKING:

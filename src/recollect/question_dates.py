@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from recollect.characters import collapse_whitespace
 from recollect.errors import ArgumentError
 from recollect.query.dates import QuestionDate, read_date
+from recollect.text import collapse_whitespace
 
 __all__ = ["check_question_date"]
 

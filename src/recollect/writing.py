@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
-from recollect.embedders.rows import unit_rows
+from recollect.embedders.base import unit_rows
 from recollect.errors import ArgumentError, RecollectError, RecollectWarning
 from recollect.exchange import draft_from_line
 from recollect.model import (

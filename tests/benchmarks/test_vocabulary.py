@@ -4,7 +4,7 @@ import apsw
 from benchmarks.peers.generating import WORDS
 from benchmarks.peers.vocabulary import made_up_words
 
-from recollect.query.stopwords import DUTCH, ENGLISH, LADDER
+from recollect.query.terms import DUTCH, ENGLISH, LADDER
 
 
 def test_words_are_distinct_and_letters_only() -> None:

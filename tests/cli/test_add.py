@@ -54,7 +54,7 @@ def test_when_it_expires_counts_from_now(run: Run, told: str, span: int) -> None
     expires = datetime.fromisoformat(note["expires_at"])
     assert before + timedelta(hours=span) <= expires <= clock.now() + timedelta(hours=span)
     assert f"expires    {expires:%Y-%m-%d %H:%M} UTC\n" in run("get", "n1").stdout
-    assert "notes      1\n           1 of them expires\nlinks" in run("stats").stdout
+    assert "notes      1\n           1 with an expiry\nlinks" in run("stats").stdout
     assert json.loads(run("add", "--id", "n1", "--expires", "never", "--json").stdout)["expires_at"] is None
     assert "expire" not in run("get", "n1").stdout + run("stats").stdout
 
@@ -74,7 +74,7 @@ def test_what_it_supersedes(run: Run) -> None:
 def test_several_expire(run: Run) -> None:
     run("add", "Tea.", "--expires", "1d")
     run("add", "Mug.", "--expires", "2d")
-    assert "           2 of them expire\n" in run("stats").stdout
+    assert "           2 with an expiry\n" in run("stats").stdout
 
 
 @pytest.mark.parametrize("arguments", [["add"], ["add", "-"]])
@@ -105,7 +105,7 @@ def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "there is no text: give it as TEXT, or pipe it in"),
+        ([], "there is no text; pass it as TEXT or on standard input"),
         (["--path", "new.md"], "content: is needed for a new note"),
         (
             [" "],
@@ -115,8 +115,8 @@ def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch)
         (["tea", "--expires", "soon"], "must be an ISO-8601 date or time, got 'soon'"),
         (["tea", "--expires", ""], "must be an ISO-8601 date or time, got ''"),
         (["tea", "--expires", "2020-02-02"], "expires_at: must lie in the future, got 2020-02-02T00:00:00+00:00"),
-        (["tea", "--expires", "99999999w"], "lies too far in the future: 99999999w"),
-        (["tea", "--expires", f"{'9' * 5000}d"], "lies too far in the future: 9"),
+        (["tea", "--expires", "99999999w"], "is too far in the future: 99999999w"),
+        (["tea", "--expires", f"{'9' * 5000}d"], "is too far in the future: 9"),
         (["tea", "--importance", "2"], "importance: must lie between 0 and 1"),
         (["tea", "--importance", "nan"], "importance: must be a finite number"),
         (["tea", "--importance", "high"], "'high' is not a valid float"),
@@ -134,7 +134,7 @@ def test_wrong_use(run: Run, arguments: list[str], said: str) -> None:
 
 
 def test_junk_on_standard_input(run: Run) -> None:
-    assert error_of(run("add", input=b"\x00\xff\xfe"), 2).startswith("standard input is not text in UTF-8")
+    assert error_of(run("add", input=b"\x00\xff\xfe"), 2).startswith("standard input is not UTF-8 text")
     assert not Path("recollect.db").exists()
 
 

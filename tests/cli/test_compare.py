@@ -9,7 +9,7 @@ from rich.console import Console
 
 import recollect
 from recollect import Candidate, Hit, SearchResult, Trace
-from recollect.cli.comparison import draw_places, draw_summaries
+from recollect.cli.tables import print_comparison
 from recollect.retrieval import presets
 from tests.cli.conftest import Run, error_of
 
@@ -22,16 +22,16 @@ def result(*titles: str, **fields: object) -> SearchResult:
     return SearchResult("tea", hits, trace)
 
 
-def drawn(results: dict[str, SearchResult], width: int = 80) -> list[str]:
+def printed(results: dict[str, SearchResult], width: int = 80) -> list[str]:
     console = Console(file=StringIO(), width=width)
-    draw_places(console, results)
+    print_comparison(console, results, summaries=False)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue().splitlines()
 
 
-def test_places_and_moves() -> None:
+def test_comparison_shows_ranks_and_moves() -> None:
     results = {"one": result("a", "b", "c"), "two": result("d", "c", "a"), "three": result("e", "b", "f")}
-    assert drawn(results) == [
+    assert printed(results) == [
         "   one     two     three",
         "a   1       3 ▼2    –",
         "b   2       –       2",
@@ -43,38 +43,38 @@ def test_places_and_moves() -> None:
     ]
 
 
-def test_a_narrow_terminal_shortens_titles_then_names() -> None:
+def test_comparison_truncates_titles_then_names() -> None:
     long = "The tea that is drunk before ten o'clock"
     results = {name: result(long, "日本のお茶" * 4) for name in presets()}
     for width in (120, 80, 60, 50):
-        lines = drawn(results, width)
+        lines = printed(results, width)
         assert max(map(len, lines)) <= width
         assert all(line.count(" 1") == 5 for line in lines[1:2])
-    assert long in drawn(results, 120)[1]
-    assert drawn(results, 80)[1].startswith("The tea that is drunk b…   1 ")
-    assert drawn(results, 50)[0].split() == ["defau…", "jeffs…", "trove…", "memini", "weigh…"]
-    assert drawn(results, 10)[1].startswith("The tea t…   1 ")  # what does not fit at all is left to the terminal
+    assert long in printed(results, 120)[1]
+    assert printed(results, 80)[1].startswith("The tea that is drunk b…   1 ")
+    assert printed(results, 50)[0].split() == ["defau…", "jeffs…", "trove…", "memini", "weigh…"]
+    assert printed(results, 10)[1].startswith("The tea t…   1 ")  # what does not fit at all is left to the terminal
 
 
-def test_notes_of_the_same_title_go_by_their_paths() -> None:
+def test_comparison_names_notes_of_the_same_title_by_path() -> None:
     hits = tuple(Hit(rank, Candidate(f"n{rank}", title="Maren", path=f"talk/{'x' * 30}#{rank}")) for rank in (1, 2))
-    lines = drawn({"one": SearchResult("tea", hits, Trace(mode="bm25", original_query="tea"))}, 30)
+    lines = printed({"one": SearchResult("tea", hits, Trace(mode="bm25", original_query="tea"))}, 30)
     assert lines[1:3] == ["…" + "x" * 19 + "#1   1", "…" + "x" * 19 + "#2   2"]
 
 
-def test_summaries() -> None:
+def test_comparison_summaries() -> None:
     console = Console(file=StringIO(), width=80)
     reranked = result("a", fused_count=7, total_elapsed=9.4, reranked=True, rerank_provider="tei:\x1b[31m")
-    draw_summaries(console, {"default": reranked, "two": result(fused_count=1)})
+    print_comparison(console, {"default": reranked, "two": result(fused_count=1)}, summaries=True)
     assert isinstance(console.file, StringIO)
-    assert console.file.getvalue().splitlines() == [
+    assert console.file.getvalue().splitlines()[-2:] == [
         "default  rrf, k 60 · 7 candidates · reranked by tei:�[31m · 9 ms",
         "two      rrf, k 60 · 1 candidate · 0 ms",
     ]
 
 
 @pytest.mark.usefixtures("filled")
-def test_all_presets_by_default(run: Run) -> None:
+def test_compare_all_presets_by_default(run: Run) -> None:
     found = run("compare", "tea")
     assert (found.exit_code, found.stderr) == (0, "")
     head, tea, coffee, blank, *summaries = found.stdout.splitlines()
@@ -87,7 +87,7 @@ def test_all_presets_by_default(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_some_presets_and_ones_own_as_json(run: Run) -> None:
+def test_compare_json_with_own_preset(run: Run) -> None:
     Path("mine.toml").write_text(run("presets", "memini", "--toml").stdout)
     told = json.loads(run("compare", "tea", "--json", "--preset", "memini", "--preset", "mine.toml", "-k", "1").stdout)
     assert list(told) == ["memini", "mine"]
@@ -96,27 +96,27 @@ def test_some_presets_and_ones_own_as_json(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_cannot_be_compared(run: Run) -> None:
+def test_compare_rejects_duplicate_and_unknown_presets(run: Run) -> None:
     said = error_of(run("compare", "tea", "--preset", "memini", "--preset", "memini"), 2)
     assert said == "presets: two of them are called 'memini'; give one another name"
     assert "preset: must be one of default, " in error_of(run("compare", "tea", "--preset", "best"), 2)
 
 
 @pytest.mark.usefixtures("filled")
-def test_nothing_found_is_told_aside(run: Run) -> None:
+def test_compare_without_hits(run: Run) -> None:
     nothing = run("compare", "rooibos")
     assert (nothing.exit_code, nothing.stdout) == (1, "")
-    assert nothing.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
+    assert nothing.stderr == "no note matches 'rooibos'; try other terms, or fewer filters\n"
     assert run("compare", "rooibos", "--json").exit_code == 1
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_warning_of_all_presets_is_told_once(run: Run) -> None:
+def test_compare_prints_a_warning_once(run: Run) -> None:
     found = run("compare", "tea", "--embedder", "openai:m@http://localhost:1/v1")
     assert found.stderr.count("warning: no note has a vector yet") == 1
 
 
-def test_the_library_compares_by_name(tmp_path: Path) -> None:
+def test_memory_compare_by_name(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "m.db", embedder=None) as memory:
         memory.add("tea")
         assert list(memory.compare("tea", ["trovella", "default"])) == ["trovella", "default"]

@@ -32,9 +32,9 @@ def test_sweeps_in_the_terminal_and_in_the_report(run: Run) -> None:
     asked = ("eval", str(KITCHEN), "--preset", "memini", "--mode", "hybrid", "--embedder", "static", "--cache", "cache")
     found = run(*asked, "--sweep", "k", "--sweep", "alpha", "--sweep", "k", "--report", "kitchen.html")
     assert found.exit_code == 0
-    assert found.stdout.count("memini hybrid: k turned") == 1
-    assert found.stdout.count("memini hybrid: alpha turned") == 1
-    lines = found.stdout[found.stdout.index("k turned") :].splitlines()
+    assert found.stdout.count("memini hybrid: values of k") == 1
+    assert found.stdout.count("memini hybrid: values of alpha") == 1
+    lines = found.stdout[found.stdout.index("values of k") :].splitlines()
     assert [line.split()[0] for line in lines[2:11]] == ["k", "1", "2", "5", "10", "20", "40", "60", "100"]
     page = Path("kitchen.html").read_text(encoding="utf-8")
     assert "any@5" in page
@@ -72,5 +72,5 @@ def test_what_no_report_is_written_as_is_said_before_the_work(run: Run, name: st
 
 def test_a_folder_that_is_not_there(run: Run) -> None:
     found = run(*ASKED, "--report", "nowhere/kitchen.md")
-    assert error_of(found, 2) == "report: must be in a folder that is there, got 'nowhere/kitchen.md'"
+    assert error_of(found, 2) == "report: must be in an existing folder, got 'nowhere/kitchen.md'"
     assert not Path("cache").exists()

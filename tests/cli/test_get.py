@@ -20,7 +20,7 @@ def test_a_note_for_a_person(run: Run) -> None:
     assert lines[5] == "created    2026-01-10 00:00 UTC"
     assert lines[6].startswith("updated    20")
     assert lines[7:] == [
-        "read       2026-02-01 00:00 UTC",
+        "accessed   2026-02-01 00:00 UTC",
         "importance 0.8",
         "link       supersedes → memory/coffee.md",
         "metadata   season = winter",

@@ -54,7 +54,7 @@ def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
 @pytest.mark.parametrize("arguments", [*READING, *CHANGING], ids=" ".join)
 def test_a_missing_memory_is_wrong_use_and_stays_missing(run: Run, arguments: list[str], tmp_path: Path) -> None:
     said = error_of(run(*arguments, "--db", "none.db"), 2)
-    assert said.startswith("there is no memory at none.db; add a note")
+    assert said.startswith("there is no memory at none.db; recollect add")
     assert not list(tmp_path.iterdir())
 
 
@@ -116,7 +116,7 @@ def test_other_warnings_are_left_to_python(run: Run, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("filled")
 def test_a_fault_is_one_line_and_a_traceback_only_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "stats", lambda _: 1 // 0)
-    assert error_of(run("stats"), 1).startswith("a fault in Recollect: ZeroDivisionError(")
+    assert error_of(run("stats"), 1).startswith("a bug in Recollect: ZeroDivisionError(")
     monkeypatch.setenv("RECOLLECT_DEBUG", "1")
     assert isinstance(run("stats").exception, ZeroDivisionError)
 

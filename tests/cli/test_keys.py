@@ -10,7 +10,7 @@ from tests.cli.conftest import Run, error_of
 def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
     made = run("keys", "add", "kettle", "--namespace", "tea", "--namespace", "coffee", "--keys", "keys.json")
     assert made.exit_code == 0
-    assert made.stderr == "kettle may read in coffee, tea; keep the key now, it is shown this once\n"
+    assert made.stderr == "kettle has the right read in coffee, tea; save the key now, it is not shown again\n"
     ring = KeyRing("keys.json")
     caller = ring.caller(made.stdout.strip())
     assert caller is not None
@@ -21,7 +21,7 @@ def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
     assert run("keys", "revoke", key.id, "--keys", "keys.json").stdout == f"revoked {key.id}\n"
     assert ring.keys() == []
     told = error_of(run("keys", "revoke", key.id, "--keys", "keys.json"), 1)
-    assert told == f"there is no key {key.id!r} in keys.json; recollect keys list shows those there are"
+    assert told == f"there is no key {key.id!r} in keys.json; recollect keys list shows all"
 
 
 def test_json_has_no_hash(run: Run) -> None:
@@ -44,9 +44,9 @@ def test_the_file_can_be_named_by_the_environment(run: Run) -> None:
 def test_wrong_use(run: Run) -> None:
     for places in ([], ["--namespace", "tea", "--all-namespaces"]):
         told = error_of(run("keys", "add", "kettle", "--keys", "k", *places), 2)
-        assert told.startswith("where may it be used? Give --namespace, or --all-namespaces")
+        assert told.startswith("the key needs namespaces; pass --namespace or --all-namespaces")
     assert "--keys" in error_of(run("keys", "list"), 2)
     assert error_of(run("keys", "list", "--keys", "k"), 1) == (
-        "there is no file of keys at k; recollect keys add makes one"
+        "the key file k does not exist; create it with recollect keys add"
     )
     assert error_of(run("keys", "add", " ", "--all-namespaces", "--keys", "k"), 2) == "name: must not be empty"

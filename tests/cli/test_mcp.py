@@ -20,7 +20,7 @@ import uvicorn
 import recollect
 from recollect import opening
 from recollect.errors import EmbedderError
-from recollect.server.keys import KeyRing
+from recollect.server.auth import KeyRing
 from tests.cli.conftest import Run, error_of
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -39,10 +39,10 @@ def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_options_that_mean_nothing_are_refused(run: Run) -> None:
-    assert error_of(run("mcp", "--port", "1"), 2) == "--port needs --http; see recollect mcp --help"
-    assert error_of(run("mcp", "--host", "::1"), 2) == "--host needs --http; see recollect mcp --help"
-    assert error_of(run("mcp", "--keys", "keys.json"), 2) == "--keys needs --http; see recollect mcp --help"
-    said = "is not for --http, where keys say who may do what; see recollect mcp --help"
+    assert error_of(run("mcp", "--port", "1"), 2) == "--port requires --http; see recollect mcp --help"
+    assert error_of(run("mcp", "--host", "::1"), 2) == "--host requires --http; see recollect mcp --help"
+    assert error_of(run("mcp", "--keys", "keys.json"), 2) == "--keys requires --http; see recollect mcp --help"
+    said = "cannot be used with --http, where keys define the rights; see recollect mcp --help"
     assert error_of(run("mcp", "--http", "--namespace", "tea"), 2) == f"--namespace {said}"
     assert error_of(run("mcp", "--http", "--read-only"), 2) == f"--read-only {said}"
     assert not Path("recollect.db").exists()
@@ -50,18 +50,18 @@ def test_options_that_mean_nothing_are_refused(run: Run) -> None:
 
 def test_others_are_not_served_without_keys(run: Run) -> None:
     said = error_of(run("mcp", "--http", "--host", "0.0.0.0"), 2)  # noqa: S104 (that is the question)
-    assert said.startswith("keys: 0.0.0.0 can be reached by others, so keys are needed")
+    assert said.startswith("keys: are required, since other machines can reach 0.0.0.0")
     assert not Path("recollect.db").exists()
 
 
 def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "recollect.server.mcp.over_stdio", raising=False)
+    monkeypatch.delitem(sys.modules, "recollect.server.mcp.stdio_transport", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
     assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollectdb[server]'"
 
 
 def test_a_file_of_keys_that_is_not_there_is_told_at_once(run: Run) -> None:
-    assert error_of(run("mcp", "--http", "--keys", "keys.json"), 1).startswith("there is no file of keys at keys.json")
+    assert error_of(run("mcp", "--http", "--keys", "keys.json"), 1).startswith("the key file keys.json does not exist")
     assert not Path("recollect.db").exists()
 
 
@@ -69,7 +69,7 @@ class TestStandardInput:
     def served(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         """Let nothing come in, and keep what would have been served to whom."""
         calls: list[Any] = []
-        monkeypatch.setattr("recollect.server.mcp.over_stdio.serve_stdio", lambda *given: calls.append(given))
+        monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", lambda *given: calls.append(given))
         return calls
 
     def test_all_namespaces_by_default(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ class TestStandardInput:
             except recollect.SecretFoundError as error:
                 said.append(str(error))
 
-        monkeypatch.setattr("recollect.server.mcp.over_stdio.serve_stdio", remember)
+        monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", remember)
         assert run("mcp", *options).exit_code == 0
         assert stored in said[0]
 
@@ -117,7 +117,7 @@ class TestStandardInput:
         calls = self.served(monkeypatch)
         result = run("mcp")
         assert (result.exit_code, len(calls)) == (0, 1)
-        assert result.stderr == "warning: searches are by words alone: cannot be loaded for 1 text\n"
+        assert result.stderr == "warning: searches are lexical only: cannot be loaded for 1 text\n"
         assert result.stdout == ""
 
     def embedder(self, monkeypatch: pytest.MonkeyPatch, function: Callable[[Any], Any]) -> list[Any]:

@@ -16,7 +16,7 @@ def test_all_of_them(run: Run) -> None:
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[0].split() == list(presets())
     assert [line.split()[0] for line in lines[1:5]] == ["query", "fusion", "depth", "graph"]
-    assert "  literal, all words, then any" in lines[1]
+    assert "  literal, all terms, then any" in lines[1]
     assert "  rrf, k 5, ranks from 0  " in lines[2]
     answers = next(line for line in lines if line.startswith("answer"))
     assert answers.split() == ["answer", "confidence", "≥", "0.25", *["any", "hit"] * 4]
@@ -72,5 +72,5 @@ def test_as_json(run: Run) -> None:
 
 
 def test_wrong_use(run: Run) -> None:
-    assert error_of(run("presets", "--toml"), 2).startswith("which preset? --toml needs a NAME")
+    assert error_of(run("presets", "--toml"), 2).startswith("--toml needs the NAME of a preset")
     assert error_of(run("presets", "best"), 2).startswith("preset: must be one of default, ")

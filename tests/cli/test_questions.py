@@ -36,7 +36,7 @@ def test_a_folder_of_questions(run: Run) -> None:
     assert f"  {made.questions[0].text} · " in lines[0]
     assert lines[7].startswith("synthetic: made by rule from ")
     assert lines[8].startswith("unanswerable: 0 of 5 made; ")
-    assert lines[9:] == ["written to asked; what to do with them:", "  recollect eval asked", "  recollect tune asked"]
+    assert lines[9:] == ["written to asked; use them with:", "  recollect eval asked", "  recollect tune asked"]
 
 
 @pytest.mark.usefixtures("filled")
@@ -72,7 +72,7 @@ def test_where_nothing_can_be_asked(run: Run) -> None:
     run("add", "the")
     result = run("questions", "asked")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "no question could be made: there are too few notes that say something of their own\n"
+    assert result.stderr == "no question could be generated: too few notes have terms of their own\n"
     assert not Path("asked").exists()
     result = run("questions", "asked", "--json")
     assert result.exit_code == 1

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from click.testing import CliRunner
 import recollect
 from recollect import Memory, SearchResult
 from recollect.cli import recollect as commands
-from recollect.cli.drawing import bar
+from recollect.cli.tables import score_bar
 from recollect.embedders import choose_embedder
 from tests.cli.conftest import NOTES, Run, error_of
 from tests.requirements import skip_or_fail
@@ -30,7 +29,7 @@ def test_nothing_fits_is_one_line_and_exit_code_1(run: Run) -> None:
     result = run("search", *WEAK)
     assert (result.exit_code, result.stdout) == (1, "")
     assert re.fullmatch(
-        r"nothing in this memory fits 'bicycle lantern harbour violin': the best confidence is 0\.\d+, below the "
+        r"no answer to 'bicycle lantern harbour violin' in this memory: the best confidence is 0\.\d+, below the "
         r"answer threshold of 0\.25; --show-weak shows the weak candidates\n",
         result.stderr,
     )
@@ -79,11 +78,11 @@ def test_hits_for_a_person(run: Run) -> None:
     sure, drawn, rest = re.findall(r"    (0\.\d\d) (.{8})  (.*)", facts)[0]
     with recollect.open("recollect.db", embedder=None) as memory:
         assert sure == f"{memory.search('green tea', preset='trovella')[0].confidence:.2f}"
-    assert drawn == bar(float(sure))
-    assert rest == "2026-01-10  words 1  memory/tea.md  #drink #preference"
+    assert drawn == score_bar(float(sure))
+    assert rest == "2026-01-10  lexical 1  memory/tea.md  #drink #preference"
     assert snippet == "    Prefers green tea."
     assert blank == ""
-    assert summary.startswith("1 of 2 · 2 by words · ")
+    assert summary.startswith("1 of 2 · 2 lexical · ")
 
 
 def test_json_hits_have_tags_and_metadata(run: Run) -> None:
@@ -97,8 +96,8 @@ def test_what_names_a_note_without_title_or_path(run: Run) -> None:
     run("add", "Leaves.", "--path", "tea.md")
     run("add", "tea", "--id", "n9")
     shown = run("search", "tea").stdout
-    assert re.search(r" \d  tea\.md\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words \d\n    Leaves\.\n\n", shown)
-    assert re.search(r" \d  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  words \d\n    tea\n\n", shown)
+    assert re.search(r" \d  tea\.md\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  lexical \d\n    Leaves\.\n\n", shown)
+    assert re.search(r" \d  n9\n    0\.\d\d .{8}  \d{4}-\d\d-\d\d  lexical \d\n    tea\n\n", shown)
 
 
 @pytest.mark.usefixtures("filled")
@@ -113,12 +112,12 @@ def test_matches_are_highlighted_on_a_terminal(run: Run, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("filled")
 def test_an_output_without_unicode_gets_no_bars() -> None:
     shown = CliRunner(charset="ascii").invoke(commands, ["search", "green tea"]).stdout
-    assert re.search(r"    0\.\d\d 2026-01-10  words 1  memory/tea\.md  #drink #preference\n", shown)
+    assert re.search(r"    0\.\d\d 2026-01-10  lexical 1  memory/tea\.md  #drink #preference\n", shown)
 
 
 @pytest.mark.usefixtures("filled")
 def test_quiet_leaves_the_summary_out(run: Run) -> None:
-    assert " by words · " not in run("search", "tea", "-q").stdout
+    assert " lexical · " not in run("search", "tea", "-q").stdout
 
 
 @pytest.mark.usefixtures("filled")
@@ -204,7 +203,16 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Memory, "search", searching)
     monkeypatch.setattr(recollect.opening, "open", opening)
-    options = ["--preset", "memini", "--no-rerank", "--rerank-top-n", "7", "--no-retry", "--min-confidence", "0.25"]
+    options = [
+        "--preset",
+        "memini",
+        "--no-rerank",
+        "--rerank-top-n",
+        "7",
+        "--skip-retry-ladder",
+        "--min-confidence",
+        "0.25",
+    ]
     options += ["--answer-threshold", "0.5"]
     dates = ["--question-date", "2026/04/18 (Sat)", "--now", "2026-05-01", "--reranker", "tei:http://localhost:1"]
     assert run("search", "tea", *options, *dates).exit_code == 0
@@ -218,7 +226,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
     }
     assert {name: asked[name] for name in expected} == expected
     assert asked["question_date"] == "2026/04/18 (Sat)"
-    assert asked["now"] == datetime(2026, 5, 1, tzinfo=UTC)
+    assert asked["now"] == "2026-05-01"
     assert opened["reranker"] == "tei:http://localhost:1"
     run("search", "tea")
     assert (asked["preset"], asked["rerank"], asked["min_confidence"]) == ("default", True, None)
@@ -252,12 +260,12 @@ def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
     [
         (["tea", "--since", "yesterday"], "must be an ISO-8601 date or time, got 'yesterday'"),
         (["tea", "--until", "2026-13-01"], "must be an ISO-8601 date or time, got '2026-13-01'"),
-        (["tea", "--until", "9999-12-31"], "lies too far in the future: 9999-12-31"),
+        (["tea", "--until", "9999-12-31"], "is too far in the future: 9999-12-31"),
         (["tea", "--where", "cups"], "must be KEY=VALUE, got 'cups'"),
         (["tea", "--alias", "velo"], "must be TERM=ALTERNATIVE,ALTERNATIVE, got 'velo'"),
         (["tea", "--alias", "=bike"], "must be TERM=ALTERNATIVE,ALTERNATIVE, got '=bike'"),
         (["tea", "--mode", "fast"], "'fast' is not one of"),
-        (["tea", "-k", "0"], "0 is not in the range"),
+        (["tea", "-k", "-1"], "-1 is not in the range"),
         (["tea", "-k", "many"], "'many' is not a valid integer"),
         (["tea", "--min-confidence", "2"], "2.0 is not in the range"),
         (["tea", "--question-date", "some day"], "a time in ISO 8601 or RFC 2822, got 'some day'"),
@@ -320,7 +328,7 @@ def test_hits_far_below_the_answer_are_folded(run: Run) -> None:
     assert shown.stdout.splitlines()[-1].startswith("1 of 4 · 3 weak candidates not shown (--show-weak) · ")
     every = run("search", "--show-weak", "when does the glass chapel in Soglio open")
     assert (every.exit_code, every.stderr, every.stdout.count("\n    weak 0.0")) == (0, "", 3)
-    assert every.stdout.splitlines()[-1].startswith("4 of 4 · 4 by words")
+    assert every.stdout.splitlines()[-1].startswith("4 of 4 · 4 lexical")
     told = json.loads(run("search", "--json", "when does the glass chapel in Soglio open").stdout)
     assert [hit["weak"] for hit in told["hits"]] == [False, True, True, True]
 
@@ -341,10 +349,10 @@ def test_by_meaning_with_a_real_model(run: Run) -> None:
         memory.add_many(NOTES)
     found = run("search", "two wheels and a saddle", "--embedder", "auto", "--mode", "semantic", "-k", "1", *PLAIN)
     assert " 1  n3\n" in found.stdout
-    assert "  meaning 1\n" in found.stdout
-    assert "1 of 3 · 3 by meaning · " in found.stdout
+    assert "  vector 1\n" in found.stdout
+    assert "1 of 3 · 3 vector · " in found.stdout
     hybrid = run("search", "bicycle", "--embedder", "auto", *PLAIN)
-    assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  words 1 · meaning 1\n", hybrid.stdout)
+    assert re.search(r" 1  n3\n    0\.\d\d .{8}  2026-03-01  lexical 1 · vector 1\n", hybrid.stdout)
     other = run("search", "bicycle", "--embedder", "openai:m@http://localhost:1/v1")
     assert other.stderr.count("warning: ") == 1
     assert "so the search was by words alone; reindex re-embeds" in other.stderr

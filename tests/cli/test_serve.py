@@ -15,21 +15,21 @@ import pytest
 
 import recollect
 from recollect.server import KeyRing, mcp
-from recollect.server.http import serving
+from recollect.server.http import server
 from tests.cli.conftest import Run, error_of
 from tests.server.http.running import process
-from tests.server.test_reports import page
+from tests.server.http.test_report_routes import page
 
 
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
     """Let each server that gets ready be asked once, and then be stopped."""
     answers: list[httpx.Response] = []
-    serve = serving.serve
+    serve = server.serve
 
-    def briefly(*given: Any, listening: Any, **more: Any) -> None:
+    def briefly(*given: Any, on_ready: Any, **more: Any) -> None:
         def told(address: str) -> None:
-            listening(address)
+            on_ready(address)
 
             def use() -> None:
                 answers.append(httpx.get(f"{address}/v1/stats"))
@@ -37,9 +37,9 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
 
             Thread(target=use).start()
 
-        serve(*given, listening=told, **more)
+        serve(*given, on_ready=told, **more)
 
-    monkeypatch.setattr(serving, "serve", briefly)
+    monkeypatch.setattr(server, "serve", briefly)
     return answers
 
 
@@ -100,14 +100,15 @@ def test_words_for_a_terminal(run: Run, stopped: list[httpx.Response], monkeypat
 
 
 def test_what_cannot_be_served_is_one_line(run: Run) -> None:
-    assert error_of(run("serve", "--host", "0.0.0.0"), 2).startswith("keys: 0.0.0.0 can be reached by others")  # noqa: S104 (it is refused)
+    message = error_of(run("serve", "--host", "0.0.0.0"), 2)  # noqa: S104 (it is rejected)
+    assert message.startswith("keys: are required, since other machines can reach 0.0.0.0")
     assert not Path("recollect.db").exists()
-    assert "there is no file of keys at nowhere" in error_of(run("serve", "--keys", "nowhere"), 1)
+    assert "the key file nowhere does not exist" in error_of(run("serve", "--keys", "nowhere"), 1)
     Path("odd.db").write_text("no memory" * 1000)
     assert "odd.db" in error_of(run("serve", "--db", "odd.db"), 1)
     assert "preset" in error_of(run("serve", "--preset", "none"), 2)
     odd = error_of(run("serve", "--reports", "nowhere"), 2)
-    assert odd.startswith("reports: must be a folder that is there, got 'nowhere'")
+    assert odd.startswith("reports: must be an existing folder, got 'nowhere'")
     assert "host" in error_of(run("serve", "--host", "nowhere.invalid", "--keys", _keys()), 2)
 
 
@@ -117,5 +118,5 @@ def _keys() -> str:
 
 
 def test_without_the_packages_it_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "recollect.server.http.serving", None)
+    monkeypatch.setitem(sys.modules, "recollect.server.http.server", None)
     assert error_of(run("serve"), 1) == "serving needs more packages; pip install 'recollectdb[server]'"

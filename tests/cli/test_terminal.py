@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.cli import terminal
-from recollect.cli.drawing import bar
+from recollect.cli.tables import score_bar
 from tests.cli.conftest import Run
 from tests.strategies import any_text
 
@@ -19,21 +19,21 @@ HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold red]markup[/] [/nonsense] \
 
 @given(any_text)
 def test_nothing_harmful_is_left_and_spans_still_fit(text: str) -> None:
-    shown = terminal.line(text)
+    shown = terminal.sanitise_line(text)
     assert len(shown) == len(text)
     shown.encode()
     assert not any(ord(each) < 32 or 0x7F <= ord(each) < 0xA0 for each in shown)
-    assert not any(ord(each) < 32 and each not in "\n\t" for each in terminal.page(text))
+    assert not any(ord(each) < 32 and each not in "\n\t" for each in terminal.sanitise(text))
 
 
 @given(st.floats(-1, 2))
 def test_a_bar_is_as_wide_as_any_other(share: float) -> None:
-    assert len(bar(share)) == 8
+    assert len(score_bar(share)) == 8
 
 
 @pytest.mark.parametrize(("count", "shown"), [(0, "0 B"), (1500, "1.5 kB"), (2e6, "2.0 MB"), (3e9, "3.0 GB")])
 def test_sizes(count: int, shown: str) -> None:
-    assert terminal.size(int(count)) == shown
+    assert terminal.file_size(int(count)) == shown
 
 
 @pytest.mark.parametrize("colour", [False, True])
@@ -50,7 +50,7 @@ def test_hostile_notes_reach_the_terminal_disarmed(run: Run, monkeypatch: pytest
         assert ":tea:" in shown
         assert not {"\x07", "\x9b", "\u202e", "\r"} & set(shown)
         assert "\x1b[31m" not in shown
-        assert ("\x1b" in shown) == (colour and arguments[-1] != "-q")
+        assert ("\x1b" in shown) == (colour and arguments[0] != "get")
 
 
 @pytest.mark.usefixtures("filled")

@@ -1,25 +1,37 @@
-"""The client against the real server."""
+"""AsyncClient with a real server, and its JSON."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from datetime import UTC, date, datetime
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 import pytest
 
 import recollect
 from recollect.client import AsyncClient
-from recollect.client.failures import BY_KIND
-from recollect.client.questions import Document
+from recollect.client.client import (
+    Document,
+    document_to_json,
+    filters_to_parameters,
+    hit_from_json,
+    note_from_json,
+    note_to_json,
+    result_from_json,
+    to_json,
+)
+from recollect.client.connection import ERROR_TYPES
 from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError
 from recollect.integrations.langchain import RecollectRetriever as LangChainRetriever
 from recollect.integrations.llamaindex import RecollectRetriever as LlamaIndexRetriever
 from recollect.integrations.search import search, search_async
-from recollect.model import Note
+from recollect.model import Filters, Link, Note
+from recollect.retrieval import presets
 from recollect.server import KeyRing
-from recollect.server.http.problems import KINDS
+from recollect.server.http.problems import PROBLEM_TYPES
 from tests.server.http.running import running
 
 T = TypeVar("T")
@@ -55,8 +67,8 @@ def done(client: AsyncClient, do: Callable[[AsyncClient], Awaitable[T]]) -> T:
 Server = Callable[..., AsyncClient]
 
 
-def test_every_kind_of_problem_that_is_known_is_one_of_the_servers() -> None:
-    assert set(BY_KIND) <= set(KINDS)
+def test_error_types_are_problem_types_of_the_server() -> None:
+    assert set(ERROR_TYPES) <= set(PROBLEM_TYPES)
 
 
 class TestNotes:
@@ -74,7 +86,7 @@ class TestNotes:
 
         done(server(), do)
 
-    def test_a_note_that_replaces_others(self, server: Server, memory: recollect.Memory) -> None:
+    def test_add_supersedes(self, server: Server, memory: recollect.Memory) -> None:
         old = memory.get("n1", namespace="tea")
         assert old is not None
         one = done(server(), lambda client: client.add("Black tea now.", supersedes=old))
@@ -91,20 +103,20 @@ class TestNotes:
             assert found.path == key
             assert done(server(), lambda client, key=key: client.delete(key)) == 1  # type: ignore[misc]
 
-    def test_what_json_cannot_say(self, server: Server) -> None:
-        with pytest.raises(ArgumentError, match="note: cannot hold nan, for which JSON has no word"):
+    def test_values_that_json_does_not_have(self, server: Server) -> None:
+        with pytest.raises(ArgumentError, match="note: cannot contain nan, which JSON does not have"):
             done(server(), lambda client: client.add("x", metadata={"a": float("nan")}))
         note = done(server(), lambda client: client.add("a\ud800", title="b\ud800"))
         assert (note.content, note.title) == ("a\ufffd", "b\ufffd")
 
-    def test_many(self, server: Server, memory: recollect.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.client.client.BATCH_NOTES", 2)
+    def test_add_many(self, server: Server, memory: recollect.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("recollect.client.client.BATCH_SIZE", 2)
         notes: list[Note | str | dict[str, Any]] = ["one", {"content": "two", "id": "b2"}, Note(content="three")]
         ids = done(server(), lambda client: client.add_many(notes))
         assert [memory.get(each, namespace="tea").content for each in ids] == ["one", "two", "three"]  # type: ignore[union-attr]
 
-    def test_a_walk_goes_page_by_page(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.client.client.PAGE_NOTES", 1)
+    def test_notes_are_paginated(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("recollect.client.client.PAGE_SIZE", 1)
 
         async def walk(client: AsyncClient, filters: Any) -> list[str]:
             return [note.id async for note in client.notes(filters=filters)]
@@ -127,13 +139,13 @@ class TestNotes:
 
         done(server(), do)
 
-    def test_a_note_without_text_is_refused(self, server: Server) -> None:
+    def test_note_without_text_is_rejected(self, server: Server) -> None:
         with pytest.raises(
             ArgumentError, match="must not be blank or only punctuation in a note without title and summary"
         ):
             done(server(), lambda client: client.add(""))
 
-    def test_texts_of_files(self, server: Server, memory: recollect.Memory) -> None:
+    def test_ingest(self, server: Server, memory: recollect.Memory) -> None:
         documents: list[Document] = [
             ("vault/oolong.md", "# Oolong\n\nFrom Taiwan."),
             {"path": "vault/mate.md", "content": "Mate."},
@@ -146,7 +158,7 @@ class TestNotes:
 
 
 class TestSearching:
-    def test_hits_are_those_of_the_memory(self, server: Server, memory: recollect.Memory) -> None:
+    def test_search_returns_the_hits_of_the_memory(self, server: Server, memory: recollect.Memory) -> None:
         options: dict[str, Any] = {"top_k": 1, "preset": "memini", "now": "2026-04-18", "filters": {"tags": ["drink"]}}
         found = done(server(), lambda client: client.search("green tea", **options))
         there = memory.search("green tea", namespace="tea", **options)
@@ -157,14 +169,14 @@ class TestSearching:
         assert found[0].candidate.steps == there[0].candidate.steps
         assert (found.trace, found.explanation) == ({}, "")
 
-    def test_with_its_trace_and_the_drawing(self, server: Server) -> None:
+    def test_search_with_trace_and_explain(self, server: Server) -> None:
         traced = done(server(), lambda client: client.search("tea", trace=True))
         assert traced.trace["originalQuery"] == "tea"
         explained = done(server(), lambda client: client.explain("tea", top_k=1))
         assert explained.trace["preset"] == "default"
         assert explained.explanation.startswith("query")
 
-    def test_presets_side_by_side(self, server: Server) -> None:
+    def test_compare(self, server: Server) -> None:
         both = done(server(), lambda client: client.compare("tea", ["default", "memini"], top_k=1))
         assert [(name, len(result)) for name, result in both.items()] == [("default", 1), ("memini", 1)]
         every = done(server(), lambda client: client.compare("tea"))
@@ -180,7 +192,7 @@ class TestUpkeep:
 
 
 class TestErrors:
-    def test_they_are_those_of_a_memory(self, server: Server) -> None:
+    def test_errors_are_those_of_a_memory(self, server: Server) -> None:
         with pytest.raises(NoteNotFoundError, match="there is no note 'n9' in namespace 'tea'"):
             done(server(), lambda client: client.update("n9", title="x"))
         with pytest.raises(ForbiddenError, match="write may not read in namespace 'work'"):
@@ -193,7 +205,7 @@ class TestErrors:
         with pytest.raises(ArgumentError, match="preset"):
             done(server(), lambda client: client.search("tea", preset="dream"))
 
-    def test_without_a_key_nothing_is_told(self, server: Server) -> None:
+    def test_requests_without_a_key_are_rejected(self, server: Server) -> None:
         client = server()
         client._connection.key = None
         with pytest.raises(ForbiddenError, match="send a key of this server"):
@@ -203,7 +215,7 @@ class TestErrors:
 class TestFrameworks:
     """The retrievers over a client: from a thread, from a loop, and from a thread that has a loop."""
 
-    def test_ask(self, server: Server) -> None:
+    def test_integrations_search(self, server: Server) -> None:
         client = server()
         assert [hit.id for hit in search(client, "green", {"top_k": 1})] == ["n1"]
 
@@ -227,3 +239,118 @@ class TestFrameworks:
         (found,) = retriever.retrieve("green")
         assert (found.node_id, found.metadata["title"]) == ("n1", "Tea")
         assert [each.node_id for each in done(client, lambda _: retriever.aretrieve("green"))] == ["n1"]
+
+
+def test_hit_json_roundtrip(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        memory.add("Prefers green tea.", id="n1", path="tea.md", importance=0.9, session="s", position=1)
+        memory.update("n1", tags=["drinks"], metadata={"author": "Ines", "pages": [1, None]})
+        memory.add("Green tea it was.", id="n2", links=[("supersedes", "n3")])
+        memory.add("Coffee, no green tea.", id="n3")
+        result = memory.search("green tea", preset="memini")
+    assert len(result) == 3
+    for hit in result:
+        told, again = hit.to_dict(), hit_from_json(hit.to_dict()).to_dict()
+        assert again.pop("relevance") == pytest.approx(told.pop("relevance"))
+        assert again == told
+        assert hit_from_json(hit.to_dict()).candidate.contributions == hit.candidate.contributions
+        assert hit_from_json(hit.to_dict()).candidate.steps == hit.candidate.steps
+
+
+def test_hit_without_contributions() -> None:
+    told: dict[str, Any] = {"rank": 1, "id": "n1", "relevance": None}
+    assert hit_from_json(told).relevance is None
+    assert hit_from_json({**told, "relevance": 0.0}).relevance == 0.0
+    assert hit_from_json({**told, "relevance": 0.75}).relevance == 0.75  # taken over from a note that it supersedes
+
+
+def test_result_from_json() -> None:
+    told = {
+        "query": "tea",
+        "hits": [{"rank": 1, "id": "n1"}, {"rank": 2, "id": "n2"}],
+        "warnings": ["words alone"],
+        "trace": {"mode": "bm25"},
+        "explanation": "drawn",
+        "answer_threshold": 0.5,
+    }
+    result = result_from_json(told)
+    assert [hit.id for hit in result] == ["n1", "n2"]
+    assert (len(result), result[1].id, [hit.id for hit in result[:1]]) == (2, "n2", ["n1"])
+    assert (result.warnings, result.trace, result.explanation) == (("words alone",), {"mode": "bm25"}, "drawn")
+    assert (result.answer_threshold, result.has_answer) == (0.5, False)
+    sure = result_from_json({**told, "hits": [{"rank": 1, "id": "n1", "confidence": 0.5}]})
+    assert (sure.best_confidence, sure.has_answer) == (0.5, True)
+
+
+def test_repr_of_results_and_hits() -> None:
+    hits = [{"rank": n, "id": f"n{n}", "path": f"tea/{n}.md", "content": "long " * 1000, "score": 0.25} for n in (1, 2)]
+    hits += [{"rank": n, "id": f"n{n}", "content": "long " * 1000, "confidence": 0.98765} for n in (3, 4)]
+    result = result_from_json({"query": "tea", "hits": hits, "answer_threshold": 0.5})
+    names = "'tea/1.md', 'tea/2.md', 'n3', …"
+    assert repr(result) == f"<RemoteResult 'tea': 4 hits, has_answer=True, [{names}]>"
+    assert repr(result[0]) == "<Hit 1 'tea/1.md' score=0.25 confidence=None>"
+    assert repr(result[3]) == "<Hit 4 'n4' score=0 confidence=0.988>"
+
+
+def test_note_json_roundtrip() -> None:
+    note = recollect.Note(content="tea", id="n1", created_at="2026-04-18", links=["n2"])  # type: ignore[arg-type]
+    assert note_from_json({**note.to_dict(), "unknown": 1}) == note
+
+
+def test_to_json() -> None:
+    given: dict[str, Any] = {
+        "now": datetime(2026, 4, 18, 12, tzinfo=UTC),
+        "question_date": date(2026, 4, 18),
+        "filters": Filters(tags=("tea",), created_after=datetime(2026, 1, 1, tzinfo=UTC)),
+        "links": [Link("supersedes", "n2"), ("related", "n3")],
+        "min_confidence": 0.3,
+        "rerank": False,
+        "nothing": None,
+    }
+    assert json.loads(json.dumps(to_json(given))) == {
+        "now": "2026-04-18T12:00:00+00:00",
+        "question_date": "2026-04-18",
+        "filters": {"tags": ["tea"], "created_after": "2026-01-01T00:00:00+00:00"},
+        "links": [["supersedes", "n2"], ["related", "n3"]],
+        "min_confidence": 0.3,
+        "rerank": False,
+        "nothing": None,
+    }
+
+
+def test_preset_must_be_a_name() -> None:
+    with pytest.raises(ArgumentError, match="preset: must be the name of a preset of the server"):
+        to_json({"preset": presets()["default"]})
+
+
+def test_note_to_json_omits_namespace_and_empty_fields() -> None:
+    note = Note(content="", path="tea.md", created_at="2026-04-18", links=["n2"], namespace="tea")  # type: ignore[arg-type]
+    assert note_to_json(note) == {
+        "content": "",
+        "path": "tea.md",
+        "tags": [],
+        "created_at": "2026-04-18T00:00:00Z",
+        "importance": 0.5,
+        "links": [{"kind": "related", "target": "n2"}],
+        "metadata": {},
+    }
+    assert to_json([note]) == [note_to_json(note)]
+
+
+def test_mapping_to_json() -> None:
+    assert note_to_json({"content": None, "title": "", "tags": ("a",), "path": None}) == {
+        "title": "",
+        "tags": ["a"],
+    }
+    with pytest.raises(ArgumentError, match="note: must be a Note, a mapping or a string, got int"):
+        note_to_json(7)  # type: ignore[arg-type]
+
+
+def test_filters_to_parameters() -> None:
+    assert filters_to_parameters(None) == []
+    assert filters_to_parameters(Filters(tags=("a", "b"), session="")) == [("tag", "a"), ("tag", "b"), ("session", "")]
+
+
+def test_document_to_json() -> None:
+    assert document_to_json({"path": "a.md", "content": "x"}) == {"path": "a.md", "content": "x"}
+    assert document_to_json((PurePosixPath("a/b.md"), "x")) == {"path": "a/b.md", "content": "x"}

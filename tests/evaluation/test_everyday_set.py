@@ -13,7 +13,7 @@ import pytest
 
 from recollect.evaluation.formats.beir import load_beir
 from recollect.query import parse_question_date
-from recollect.query.stopwords import DUTCH, ENGLISH, LADDER
+from recollect.query.terms import DUTCH, ENGLISH, LADDER
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "datasets" / "everyday"
 STOPWORDS = ENGLISH | DUTCH | LADDER

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def shared_path() -> Iterator[Path]:
-    """A folder that others may look into, as they may not into pytest's own."""
+    """A folder that other users may read, unlike ``tmp_path``."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)

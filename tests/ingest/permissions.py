@@ -1,4 +1,4 @@
-"""Files that cannot be read, for whoever runs the tests: root, who may read all, becomes nobody meanwhile."""
+"""Files without read permission, also if root runs the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOBODY = 65_534
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Take the permission to read a file or folder below ``shared_path`` away."""
+    """Remove the read permission of a file or folder below ``shared_path``; root becomes nobody meanwhile."""
     before = path.stat().st_mode
     path.chmod(0)
     user = os.geteuid()

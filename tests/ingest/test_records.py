@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import IngestError
-from recollect.ingest import Contents, Problem, read_json, read_json_lines
+from recollect.ingest import Contents, Problem, Source
+from recollect.ingest.records import JSON_LINES_READER, parse_json, parse_json_lines
 from recollect.model import Draft, Link
 from tests.strategies import any_text
 
@@ -20,12 +21,12 @@ def lines(*records: Any) -> str:
 
 
 def drafts(*records: Any, name: str = "chat.jsonl", prefix: str = "") -> list[Draft]:
-    contents = read_json_lines(lines(*records), name, prefix=prefix)
+    contents = parse_json_lines(lines(*records), Source(name, prefix))
     assert not contents.problems
     return list(contents.drafts)
 
 
-def test_notes() -> None:
+def test_parse_notes() -> None:
     whole = {
         "id": "n1",
         "path": "tea.md",
@@ -61,17 +62,17 @@ def test_notes() -> None:
     ]
 
 
-def test_a_record_that_is_nested_too_deep_is_a_problem_of_its_line() -> None:
+def test_deeply_nested_record_is_reported() -> None:
     deep = "[" * 500 + "]" * 500
     text = lines({"text": "Tea."}, f'{{"text": "x", "metadata": {{"a": {deep}}}}}', f'{{"text": "x", "y": {deep}}}')
-    contents = read_json_lines(text, "a.jsonl")
-    told = "metadata: must not be nested deeper than 64 levels; make it flatter"
+    contents = parse_json_lines(text, Source("a.jsonl"))
+    message = "metadata: must not be nested deeper than 64 levels; make it flatter"
     assert [draft["content"] for draft in contents.drafts] == ["Tea."]
-    assert [(each.line, each.message, each.skipped) for each in contents.problems] == [(2, told, True), (3, told, True)]
+    assert [(problem.line, problem.message) for problem in contents.problems] == [(2, message), (3, message)]
 
 
-def test_turns() -> None:
-    found = drafts(
+def test_parse_turns() -> None:
+    notes = drafts(
         {"speaker": "Ines", "text": "Tea?", "time": "2026-03-14T10:00"},
         {"role": "assistant", "content": [{"type": "text", "text": "Yes."}, "Sencha.", {"image": 1}]},
         {"author": "Ines", "message": "More", "timestamp": 1_700_000_000, "thread": 7, "mood": "good"},
@@ -81,7 +82,7 @@ def test_turns() -> None:
         {"speaker": "Ines", "text": "With path", "path": "log/1"},
         prefix="home/",
     )
-    assert found == [
+    assert notes == [
         {
             "content": "Ines: Tea?",
             "session": "home/chat.jsonl",
@@ -139,7 +140,7 @@ def test_turns() -> None:
     ]
 
 
-def test_turns_at_the_same_place_are_told_apart() -> None:
+def test_turns_with_equal_positions_have_distinct_paths() -> None:
     turn = {"speaker": "Ines", "text": "Tea?", "position": 0}
     assert [draft["path"] for draft in drafts(turn, turn, turn)] == [
         "chat.jsonl#0",
@@ -148,7 +149,7 @@ def test_turns_at_the_same_place_are_told_apart() -> None:
     ]
 
 
-def test_the_day_in_the_name_counts_for_records_without_a_date() -> None:
+def test_date_in_file_name_is_default() -> None:
     note, turn, dated = drafts(
         {"text": "Tea."},
         {"speaker": "Ines", "text": "Tea."},
@@ -158,7 +159,7 @@ def test_the_day_in_the_name_counts_for_records_without_a_date() -> None:
     assert [draft["created_at"].year for draft in (note, turn, dated)] == [2026, 2026, 2020]
 
 
-def test_bad_lines_are_reported_and_the_others_kept() -> None:
+def test_bad_lines_are_reported() -> None:
     text = lines(
         {"text": "One."},
         "{broken",
@@ -179,8 +180,8 @@ def test_bad_lines_are_reported_and_the_others_kept() -> None:
         '{"text": ' + "9" * 5_000 + "}",
         {"text": "Two."},
     )
-    found, problems = read_json_lines(text, "a.jsonl")
-    assert [draft["content"] for draft in found] == ["One.", "Tea", "Ines: a", "Two."]
+    notes, problems = parse_json_lines(text, Source("a.jsonl"))
+    assert [draft["content"] for draft in notes] == ["One.", "Tea", "Ines: a", "Two."]
     assert all(problem.skipped and problem.name == "a.jsonl" for problem in problems)
     shown = [(problem.line, problem.message.partition(" (")[0][:70]) for problem in problems]
     assert shown == [
@@ -200,38 +201,39 @@ def test_bad_lines_are_reported_and_the_others_kept() -> None:
     ]
 
 
-def test_a_path_is_taken_once() -> None:
+def test_duplicate_path_is_rejected() -> None:
     turn = {"speaker": "Ines", "text": "a", "path": "p"}
-    [problem] = read_json_lines(lines(turn, turn), "a.jsonl").problems
+    [problem] = parse_json_lines(lines(turn, turn), Source("a.jsonl")).problems
     assert str(problem) == "a.jsonl, line 2: record: has the path 'p', as line 1 has"
 
 
-def test_many_problems_are_summed_up() -> None:
-    found, problems = read_json_lines(lines({"text": "One."}, *["[]"] * 1_025), "a.jsonl")
-    assert len(found) == 1
+def test_number_of_problems_is_limited() -> None:
+    notes, problems = parse_json_lines(lines({"text": "One."}, *["[]"] * 1_025), Source("a.jsonl"))
+    assert len(notes) == 1
     assert [problem.line for problem in problems] == [*range(2, 22), None]
     assert problems[-1] == Problem("a.jsonl", None, "and 1,005 more like these", skipped=True, times=1005)
 
 
-def test_a_file_without_any_note_is_an_error() -> None:
-    with pytest.raises(IngestError, match=r"^a.jsonl, line 2: holds no notes; the first problem: is not JSON"):
-        read_json_lines("\nTea.\nMilk.", "a.jsonl")
-    with pytest.raises(IngestError, match=r"^a.json: holds no notes; the first problem: item 1: record: must be"):
-        read_json("[1, 2]", "a.json")
-    assert read_json_lines("\n \r\n", "a.jsonl") == read_json("[]", "a.json") == Contents([], [])
+def test_file_without_notes_raises() -> None:
+    with pytest.raises(IngestError, match=r"^a.jsonl, line 2: contains no notes; the first problem: is not JSON"):
+        parse_json_lines("\nTea.\nMilk.", Source("a.jsonl"))
+    with pytest.raises(IngestError, match=r"^a.json: contains no notes; the first problem: item 1: record: must be"):
+        parse_json("[1, 2]", Source("a.json"))
+    assert parse_json_lines("\n \r\n", Source("a.jsonl")) == parse_json("[]", Source("a.json")) == Contents([], [])
 
 
-def test_line_ends_that_are_text_in_json() -> None:
-    [one, two] = read_json_lines('\ufeff{"text": "a\u2028b"}\r\n\r\n{"text": "c\x85d"}\r\n', "a.jsonl").drafts
+def test_json_lines_keeps_other_line_separators() -> None:
+    data = '\ufeff{"text": "a\u2028b"}\r\n\r\n{"text": "c\x85d"}\r\n'.encode()
+    [one, two] = JSON_LINES_READER.read(data, Source("a.jsonl")).drafts
     assert (one["content"], two["content"], two["path"]) == ("a\u2028b", "c\x85d", "a.jsonl#line-3")
 
 
-def test_json_lists() -> None:
-    found, problems = read_json('[{"text": "Tea."}, 7, {"speaker": "Ines", "text": "Tea?"}]', "a.json")
-    assert [draft["path"] for draft in found] == ["a.json#item-1", "a.json#0"]
+def test_parse_json() -> None:
+    notes, problems = parse_json('[{"text": "Tea."}, 7, {"speaker": "Ines", "text": "Tea?"}]', Source("a.json"))
+    assert [draft["path"] for draft in notes] == ["a.json#item-1", "a.json#0"]
     assert problems == [Problem("a.json", None, "item 2: record: must be an object in braces, got int", skipped=True)]
     note = {"id": "a", "text": "Tea."}
-    [problem] = read_json(json.dumps([note, note]), "a.json").problems
+    [problem] = parse_json(json.dumps([note, note]), Source("a.json")).problems
     assert problem.message == "item 2: record: has the id 'a', as item 1 has"
 
 
@@ -239,14 +241,14 @@ def test_json_lists() -> None:
     ("text", "message"),
     [
         ("{\n  a", "a.json, line 2: is not JSON: Expecting property name enclosed in double quotes"),
-        ('{"name": "package"}', "a.json: holds no list of notes or of turns of a conversation"),
+        ('{"name": "package"}', "a.json: is not a list of notes or of turns of a conversation"),
         ("[" * 100_000, "a.json: cannot be read: nested too deep"),
         ("[" + "9" * 5_000 + "]", "a.json: cannot be read: Exceeds the limit"),
     ],
 )
-def test_json_that_holds_no_list(text: str, message: str) -> None:
+def test_parse_json_rejects_other_data(text: str, message: str) -> None:
     with pytest.raises(IngestError) as caught:
-        read_json(text, "a.json")
+        parse_json(text, Source("a.json"))
     assert str(caught.value).startswith(message)
 
 
@@ -260,16 +262,16 @@ _record = st.dictionaries(st.sampled_from(_keys.split()), _value | st.sampled_fr
 
 
 @given(st.lists(_record | _value, max_size=8))
-def test_any_records_are_read_or_refused(records: list[Any]) -> None:
-    for read, text in ((read_json_lines, "\n".join(map(json.dumps, records))), (read_json, json.dumps(records))):
+def test_any_records_are_read_or_rejected(records: list[Any]) -> None:
+    for parse, text in ((parse_json_lines, "\n".join(map(json.dumps, records))), (parse_json, json.dumps(records))):
         with suppress(IngestError):
-            found = read(text, "a.jsonl").drafts
-            paths = [draft["path"] for draft in found if draft.get("path")]
+            drafts = parse(text, Source("a.jsonl")).drafts
+            paths = [draft["path"] for draft in drafts if draft.get("path")]
             assert len(set(paths)) == len(paths)
 
 
 @given(any_text)
-def test_any_text_is_read_or_refused(text: str) -> None:
-    for read in (read_json_lines, read_json):
+def test_any_text_is_read_or_rejected(text: str) -> None:
+    for parse in (parse_json_lines, parse_json):
         with suppress(IngestError):
-            read(text, "a.jsonl")
+            parse(text, Source("a.jsonl"))

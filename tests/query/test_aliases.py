@@ -32,25 +32,25 @@ def compiled(text: str, aliases: dict[str, list[str]]) -> str:
         ("green tea", {"green tea": ["sencha"]}, "green OR tea"),  # and are one word
     ],
 )
-def test_expansion(text: str, aliases: dict[str, list[str]], expected: str) -> None:
+def test_expand_aliases(text: str, aliases: dict[str, list[str]], expected: str) -> None:
     assert compiled(text, aliases) == expected
 
 
-def test_the_rest_of_the_query_is_kept() -> None:
+def test_expand_aliases_keeps_other_fields() -> None:
     query = parse("foo " * 30_000)
     expanded = expand_aliases(query, {"foo": ["bar"]})
     assert (expanded.raw, expanded.has_operators, expanded.warnings) == (query.raw, False, query.warnings)
     assert expanded.warnings
 
 
-def test_a_second_table_leaves_the_first_one_s_alternatives_alone() -> None:
+def test_aliases_are_not_expanded_twice() -> None:
     once = expand_aliases(parse("foo NOT bar"), {"bar": ["x", "y"]})
     twice = expand_aliases(once, {"y": ["z"], "foo": ["f"]})
     assert compile_fts5(twice) == "f AND NOT x OR y"
     assert render_fts5(twice) == '"f" NOT ("x" OR "y" OR "bar")'
 
 
-def test_a_table_is_a_mapping_that_can_be_used_again() -> None:
+def test_alias_table_is_a_mapping() -> None:
     table = AliasTable({"Foo": ["bar", "Big-Baz"]})
     assert dict(table) == {"foo": ("bar", "Big-Baz")}
     assert len(table) == 1
@@ -69,12 +69,12 @@ def test_a_table_is_a_mapping_that_can_be_used_again() -> None:
         ({1: ["foo"]}, r"aliases key: must be a string, got 1 \(int\)"),
     ],
 )
-def test_wrong_types_name_what_is_wrong(aliases: object, message: str) -> None:
+def test_alias_table_rejects_wrong_types(aliases: object, message: str) -> None:
     with pytest.raises(ArgumentTypeError, match=f"^{message}"):
         expand_aliases(parse("foo"), aliases)  # type: ignore[arg-type]
 
 
-def test_the_query_must_be_parsed() -> None:
+def test_expand_aliases_needs_a_query() -> None:
     with pytest.raises(ArgumentTypeError, match=r"^query: must be a Query as parse\(\) returns it, got str"):
         expand_aliases("foo", {})  # type: ignore[arg-type]
     assert isinstance(expand_aliases(parse("foo"), {}), Query)

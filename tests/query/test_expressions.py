@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentTypeError
 from recollect.query import AllOf, AnyOf, Except, Match, expression, parse, render
-from recollect.query.expressions import Reading
-from recollect.query.tree import Kind
+from recollect.query.expressions import Semantics
+from recollect.query.parser import Kind
 from tests.strategies import query_text
 
 A, B, C = (Match("term", letter * 3) for letter in "abc")
 
 
 @pytest.mark.parametrize(
-    ("text", "reading", "expected"),
+    ("text", "semantics", "expected"),
     [
         ("aaa bbb", "strict", AnyOf((A, B))),
         ("aaa AND bbb NOT ccc", "strict", Except(AllOf((A, B)), C)),
@@ -28,11 +28,11 @@ A, B, C = (Match("term", letter * 3) for letter in "abc")
         ("", "strict", None),
     ],
 )
-def test_nodes(text: str, reading: Reading, expected: object) -> None:
-    assert expression(parse(text), reading) == expected
+def test_expression_nodes(text: str, semantics: Semantics, expected: object) -> None:
+    assert expression(parse(text), semantics) == expected
 
 
-def test_a_query_that_asks_for_nothing_cannot_be_rendered() -> None:
+def test_empty_query_cannot_be_rendered() -> None:
     with pytest.raises(ArgumentTypeError, match="^node: must be an expression, which an empty query has not; got None"):
         render(expression(parse("the")), _Count())  # type: ignore[arg-type]
 
@@ -56,8 +56,8 @@ class _Count:
 
 
 @given(query_text, st.sampled_from(["strict", "literal"]))
-def test_any_engine_can_render_any_query(text: str, reading: Reading) -> None:
-    node = expression(parse(text), reading)
+def test_any_query_can_be_rendered(text: str, semantics: Semantics) -> None:
+    node = expression(parse(text), semantics)
     if node is not None:
         leaves, depth = render(node, _Count())
         assert leaves >= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.query import parse
-from recollect.query.forms import MOST_FORMS, joined_forms, letter_forms, number_forms
+from recollect.query.forms import MAX_FORMS, joined_forms, letter_forms, number_forms
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from recollect.query.forms import MOST_FORMS, joined_forms, letter_forms, number
         ("a1b2c3d4e5f6", "a1b2 c3d4 e5f6"),
     ],
 )
-def test_a_number_or_identifier_has_forms_with_other_separators(written: str, form: str) -> None:
+def test_number_forms(written: str, form: str) -> None:
     assert form in [text for _, text in number_forms(written)]
     assert all((kind == "phrase") is (" " in text) for kind, text in number_forms(written))
 
@@ -39,13 +39,13 @@ def test_a_number_or_identifier_has_forms_with_other_separators(written: str, fo
     ("written", "form"),
     [("14.2kg", "142 kg"), ("v15.4", "154"), ("1412", "14 12"), ("W118", "w118"), ("PF-3KQ7ZX", "pf 3kq7zx")],
 )
-def test_a_decimal_point_is_kept_and_what_is_searched_for_anyway_is_no_other_form(written: str, form: str) -> None:
+def test_number_forms_keep_decimal_points(written: str, form: str) -> None:
     assert form not in [text for _, text in number_forms(written)]
 
 
-def test_a_word_without_a_digit_and_a_very_long_one_have_no_forms() -> None:
+def test_number_forms_need_a_digit_and_a_short_word() -> None:
     assert number_forms("kettle") == number_forms("1" * 41) == []
-    assert all(len(number_forms(written)) <= MOST_FORMS for written in ("1" * 15, "a1" * 20, "1-" * 20))
+    assert all(len(number_forms(written)) <= MAX_FORMS for written in ("1" * 15, "a1" * 20, "1-" * 20))
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_a_word_without_a_digit_and_a_very_long_one_have_no_forms() -> None:
         ("Colloidoil", "cølloidoil"),
     ],
 )
-def test_a_name_has_forms_with_letters_that_keyboards_lack(written: str, form: str) -> None:
+def test_letter_forms(written: str, form: str) -> None:
     assert ("term", form) in letter_forms(written)
 
 
-def test_many_replaceable_letters_are_replaced_one_at_a_time() -> None:
+def test_letter_forms_of_many_letters() -> None:
     assert [text for _, text in letter_forms("Colloidoil")][:2] == ["cølloidoil", "cołloidoil"]
     assert letter_forms("W118") == letter_forms("ol") == []
 
@@ -80,10 +80,10 @@ def test_many_replaceable_letters_are_replaced_one_at_a_time() -> None:
         ("(0171) 552-3981", ("phrase", "0171552 3981")),
     ],
 )
-def test_adjacent_words_with_a_digit_may_be_one_word(query: str, form: tuple[str, str]) -> None:
-    assert form in [each.form for each in joined_forms(parse(query, keep_short=True))]
+def test_joined_forms(query: str, form: tuple[str, str]) -> None:
+    assert form in [joined.form for joined in joined_forms(parse(query, keep_short=True))]
 
 
 @pytest.mark.parametrize("query", ["green tea", "flat AND 5", "the 5", "5 - 6", "two cups of 5"])
-def test_words_without_a_digit_operators_stopwords_and_signs_are_not_joined(query: str) -> None:
+def test_joined_forms_need_a_digit(query: str) -> None:
     assert joined_forms(parse(query, keep_short=True)) == []

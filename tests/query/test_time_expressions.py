@@ -170,7 +170,7 @@ def labels(text: str, now: datetime = NOW) -> list[str]:
         ("drie maanden geleden", "2026-08-01 to 2026-09-02"),
     ],
 )
-def test_a_time_expression_becomes_an_interval(text: str, expected: str) -> None:
+def test_find_time_expressions(text: str, expected: str) -> None:
     assert labels(text) == [expected]
 
 
@@ -279,7 +279,7 @@ def test_a_time_expression_becomes_an_interval(text: str, expected: str) -> None
         ("projects that begin in October", "October 2026"),
     ],
 )
-def test_halves_ranges_feasts_weeks_and_parts_are_read(text: str, expected: str) -> None:
+def test_find_ranges_holidays_weeks_and_parts(text: str, expected: str) -> None:
     assert labels(text) == [expected]
 
 
@@ -356,11 +356,11 @@ def test_halves_ranges_feasts_weeks_and_parts_are_read(text: str, expected: str)
         "a last. Christmas-tree",
     ],
 )
-def test_other_text_names_no_time(text: str) -> None:
+def test_text_without_times(text: str) -> None:
     assert labels(text) == []
 
 
-def test_a_time_of_day_after_a_month_is_not_a_day() -> None:
+def test_clock_time_after_month_is_not_a_day() -> None:
     assert labels("October 9:30") == ["October 2026"]
 
 
@@ -371,49 +371,49 @@ def test_a_time_of_day_after_a_month_is_not_a_day() -> None:
         ("winter 2025", ["2024-12-01 to 2025-02-28", "2025-12-01 to 2026-02-28"]),
     ],
 )
-def test_an_ambiguous_expression_yields_each_reading(text: str, expected: list[str]) -> None:
+def test_ambiguous_expressions(text: str, expected: list[str]) -> None:
     assert labels(text) == expected
 
 
-def test_several_expressions_come_in_the_order_of_the_text() -> None:
-    found = find_time_expressions("on 6 October or last week, not in 2020", NOW)
-    assert [(each.text, each.span) for each in found] == [
+def test_time_expressions_are_in_text_order() -> None:
+    intervals = find_time_expressions("on 6 October or last week, not in 2020", NOW)
+    assert [(interval.text, interval.span) for interval in intervals] == [
         ("6 October", (3, 12)),
         ("last week", (16, 25)),
         ("2020", (34, 38)),
     ]
 
 
-def test_a_day_that_a_year_lacks_is_not_of_that_year() -> None:
+def test_leap_day() -> None:
     assert labels("29 February last year") == ["2024-02-29", "2025"]
 
 
-def test_a_quarter_that_has_not_begun_is_that_of_last_year() -> None:
+def test_future_quarter_is_that_of_last_year() -> None:
     assert labels("Q3", datetime(2026, 2, 1, tzinfo=UTC)) == ["2025-07-01 to 2025-09-30"]
 
 
-def test_a_range_that_ends_before_it_starts_is_two_times() -> None:
+def test_reversed_range_is_two_intervals() -> None:
     assert labels("between 2025-06-01 and 2025-03-01") == ["2025-06-01", "2025-03-01"]
 
 
-def test_a_weekend_is_the_current_one_on_saturday_and_sunday() -> None:
+def test_current_weekend() -> None:
     assert labels("over the weekend", datetime(2026, 11, 15, tzinfo=UTC)) == ["2026-11-14 to 2026-11-15"]
 
 
-def test_the_ends_of_the_calendar_are_no_error() -> None:
+def test_first_and_last_years_of_the_calendar() -> None:
     assert labels("in 1999", datetime(1, 1, 1, tzinfo=UTC)) == ["1999"]
     texts = "last year,last month,last week,yesterday,recently,last summer,March,4 May,KW 46,11.11.,last Easter"
     for text in texts.split(","):
         labels(text, datetime(1, 1, 1, tzinfo=UTC))
         labels(text.replace("last", "next"), datetime(9999, 12, 31, tzinfo=UTC))
-    assert [each.label for each in dates_in_text("4 May", datetime(9999, 12, 31, tzinfo=UTC))] == ["9998-05-04"]
+    assert [interval.label for interval in dates_in_text("4 May", datetime(9999, 12, 31, tzinfo=UTC))] == ["9998-05-04"]
 
 
-def test_only_the_beginning_of_a_long_text_is_read() -> None:
+def test_time_expressions_read_limited_text() -> None:
     assert labels("tea " * 500 + "yesterday") == []
 
 
-def test_intervals_are_half_open_and_in_utc() -> None:
+def test_interval_contains_and_distance() -> None:
     (march,) = find_time_expressions("March 2026", datetime(2026, 11, 17))  # noqa: DTZ001 (a time without zone is UTC)
     assert march.start == datetime(2026, 3, 1, tzinfo=UTC)
     assert march.end == datetime(2026, 4, 1, tzinfo=UTC)
@@ -424,7 +424,7 @@ def test_intervals_are_half_open_and_in_utc() -> None:
     assert march.distance(march.start - timedelta(days=2)) == timedelta(days=2)
 
 
-def test_open_intervals_cover_and_overlap() -> None:
+def test_open_intervals() -> None:
     march = TimeInterval(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC))
     since, until = TimeInterval(march.start, None), TimeInterval(None, march.end)
     assert since.covers(march)
@@ -439,10 +439,10 @@ def test_open_intervals_cover_and_overlap() -> None:
 
 
 @given(st.text(max_size=60), st.datetimes(timezones=st.just(UTC)))
-def test_any_text_at_any_time_gives_ordered_intervals_within_the_text(text: str, now: datetime) -> None:
-    for found in (*find_time_expressions(text, now), *dates_in_text(text, now)):
-        assert found.start is None or found.end is None or found.start < found.end
-        assert found.text == text[slice(*found.span)]
+def test_any_text_gives_ordered_intervals(text: str, now: datetime) -> None:
+    for interval in (*find_time_expressions(text, now), *dates_in_text(text, now)):
+        assert interval.start is None or interval.end is None or interval.start < interval.end
+        assert interval.text == text[slice(*interval.span)]
 
 
 _WORDS = st.sampled_from(
@@ -453,9 +453,9 @@ _WORDS = st.sampled_from(
 
 
 @given(st.lists(_WORDS, max_size=9).map(" ".join), st.datetimes(timezones=st.just(UTC)))
-def test_any_mix_of_time_words_is_read_without_an_error(text: str, now: datetime) -> None:
-    for found in find_time_expressions(text, now):
-        assert found.start is None or found.end is None or found.start < found.end
+def test_any_time_words_are_read(text: str, now: datetime) -> None:
+    for interval in find_time_expressions(text, now):
+        assert interval.start is None or interval.end is None or interval.start < interval.end
 
 
 @pytest.mark.parametrize(
@@ -470,15 +470,15 @@ def test_any_mix_of_time_words_is_read_without_an_error(text: str, now: datetime
         ("no digits at all, May", []),
     ],
 )
-def test_dates_in_a_note(text: str, expected: list[str]) -> None:
-    assert [found.label for found in dates_in_text(text, datetime(2025, 2, 1, tzinfo=UTC))] == expected
+def test_dates_in_text(text: str, expected: list[str]) -> None:
+    assert [interval.label for interval in dates_in_text(text, datetime(2025, 2, 1, tzinfo=UTC))] == expected
 
 
-def test_a_day_without_a_year_needs_a_reference() -> None:
-    assert [found.label for found in dates_in_text("4 May, and 5 May 2024")] == ["2024-05-05"]
+def test_dates_in_text_without_year_need_reference() -> None:
+    assert [interval.label for interval in dates_in_text("4 May, and 5 May 2024")] == ["2024-05-05"]
 
 
-def test_wrong_arguments_are_named() -> None:
+def test_time_expressions_reject_wrong_types() -> None:
     with pytest.raises(ArgumentError, match="^text: must be a string"):
         find_time_expressions(None, NOW)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="^text: must be a string"):

@@ -39,7 +39,7 @@ def test_trigrams(text: str, expected: set[str]) -> None:
 
 
 @given(any_text, any_text)
-def test_jaccard_is_a_share_and_symmetric(a: str, b: str) -> None:
+def test_jaccard_is_symmetric(a: str, b: str) -> None:
     one, other = trigrams(a), trigrams(b)
     assert 0 <= jaccard(one, other) == jaccard(other, one) <= 1
     assert jaccard(one, one) == (1 if one else 0)
@@ -49,7 +49,7 @@ def test_jaccard_of_a_misspelling() -> None:
     assert jaccard(trigrams("photosynthasis"), trigrams("photosynthesis")) == pytest.approx(11 / 17)
 
 
-def test_search_takes_the_best_word_and_sorts_by_similarity_then_path() -> None:
+def test_trigram_search_sorts_by_similarity_and_path() -> None:
     notes = [
         {"id": "long", "path": "n/alpha-beta-gamma-delta.md"},  # each word alone is too small a part
         {"id": "b", "path": "b/kubernetes.md"},
@@ -58,39 +58,39 @@ def test_search_takes_the_best_word_and_sorts_by_similarity_then_path() -> None:
         {"id": "", "path": "a/kubernetes.md"},  # no id: passed over
         {"id": "a", "path": "z/kubernetes.md"},  # an id again: the first counts
     ]
-    found = trigram_search(notes, ["alpha", "kubernetes"], 5)
-    assert [(match.id, match.path) for match in found] == [
+    matches = trigram_search(notes, ["alpha", "kubernetes"], 5)
+    assert [(match.id, match.path) for match in matches] == [
         ("a", "a/kubernetes.md"),
         ("b", "b/kubernetes.md"),
         ("x", "c/kubernetes-x.md"),
     ]
-    assert [match.similarity for match in found] == [1.0, 1.0, 10 / 11]
+    assert [match.similarity for match in matches] == [1.0, 1.0, 10 / 11]
     assert [match.id for match in trigram_search(notes, ["kubernetes"], 1)] == ["a"]
     assert trigram_search(notes, ["kubernetes"], 0) == []
     assert trigram_search(notes, [], 5) == []
 
 
 @given(st.lists(any_text, max_size=5), st.lists(any_text, max_size=5))
-def test_search_is_what_comparing_each_slug_with_each_word_gives(paths: list[str], words: list[str]) -> None:
-    found = trigram_search([{"id": str(number), "path": path} for number, path in enumerate(paths)], words, 99)
+def test_trigram_search_equals_pairwise_comparison(paths: list[str], words: list[str]) -> None:
+    matches = trigram_search([{"id": str(number), "path": path} for number, path in enumerate(paths)], words, 99)
     best = {
         str(number): max((jaccard(trigrams(slug_text(path)), trigrams(word)) for word in words), default=0.0)
         for number, path in enumerate(paths)
     }
-    assert {match.id: match.similarity for match in found} == {
+    assert {match.id: match.similarity for match in matches} == {
         name: value for name, value in best.items() if value >= 0.3
     }
 
 
-def test_a_note_without_a_path_has_no_name_to_find() -> None:
+def test_trigram_search_ignores_notes_without_path() -> None:
     assert trigram_search([{"id": "n"}, {"id": "m", "path": None}], ["tea"], 5) == []
 
 
-def test_search_takes_candidates_too() -> None:
+def test_trigram_search_accepts_candidates() -> None:
     assert trigram_search([Candidate("n", path="bosch.md")], ["bosch"], 5)[0].id == "n"
 
 
-def test_wrong_arguments_are_named() -> None:
+def test_trigram_search_rejects_wrong_types() -> None:
     with pytest.raises(ArgumentError, match="^limit: must not be negative, got -1"):
         trigram_search([], [], -1)
     with pytest.raises(ArgumentTypeError, match="^limit: must be a whole number, got True"):

@@ -8,6 +8,7 @@ import pytest
 
 from recollect.errors import ArgumentError, RerankerError
 from recollect.rerankers import HttpReranker
+from recollect.rerankers.http_api import api_key
 from tests.serving import Answer, JsonServer, Question, as_json
 
 SECRET = "co-very-secret-123"  # noqa: S105 (of nobody)
@@ -70,7 +71,7 @@ def test_tei(server: JsonServer) -> None:
 def test_where_the_vendors_are() -> None:
     assert HttpReranker("cohere", "m").describe() == "cohere:m, https://api.cohere.com"
     assert HttpReranker("voyage", "m").describe() == "voyage:m, https://api.voyageai.com/v1"
-    with pytest.raises(ArgumentError, match="base_url: must be given for tei, such as http://localhost:8080"):
+    with pytest.raises(ArgumentError, match="base_url: is required for tei, such as http://localhost:8080"):
         HttpReranker("tei")
 
 
@@ -137,7 +138,7 @@ def test_a_key_goes_out_and_is_not_shown(server: JsonServer, monkeypatch: pytest
     assert server.keys == [None, "Bearer of another", "Bearer of the vendor", None, f"Bearer {SECRET}"]
     server.answers = [Answer(401, f"wrong key {SECRET}".encode())]
     with pytest.raises(
-        RerankerError, match=r"401 Unauthorized; check the key that was given; wrong key \*\*\*$"
+        RerankerError, match=r"401 Unauthorized; check the key that was passed; wrong key \*\*\*$"
     ) as caught:
         given.rerank("tea", ["tea"])
     assert SECRET not in f"{caught.value} {given!r} {given.describe()} {vars(given)} {vars(given._api)}"
@@ -155,7 +156,7 @@ def test_trouble(server: JsonServer, dialect: str) -> None:
     server.answers = [Answer(429, headers={"Retry-After": "0"}), Answer(500)]
     assert reranker_at(server, dialect).rerank("tea", DOCUMENTS) == EXPECTED
     server.answers = [Answer(500)] * 3
-    with pytest.raises(RerankerError, match=r"/rerank answered 500 Internal Server Error \(tried 3 times\)$"):
+    with pytest.raises(RerankerError, match=r"/rerank returned 500 Internal Server Error \(tried 3 times\)$"):
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
     server.answers = [Answer(401)]
     with pytest.raises(RerankerError, match="401 .*; check the key in the environment variable RECOLLECT_RERANKER_KEY"):
@@ -164,24 +165,28 @@ def test_trouble(server: JsonServer, dialect: str) -> None:
     with pytest.raises(RerankerError, match="413 .*; pass a smaller batch_size or batch_characters$"):
         reranker_at(server, dialect).rerank("tea", DOCUMENTS)
     server.answers = [server.slow]
-    with pytest.raises(RerankerError, match=r"/rerank does not answer \(ReadTimeout: "):
+    with pytest.raises(RerankerError, match=r"/rerank does not respond \(ReadTimeout: "):
         reranker_at(server, dialect, timeout=0.2, retries=0).rerank("tea", DOCUMENTS)
 
 
 @pytest.mark.parametrize(
     ("dialect", "answer", "problem"),
     [
-        ("cohere", Answer(body=b"<html>"), "something that is not JSON: is this a rerank API that speaks like cohere"),
+        ("cohere", Answer(body=b"<html>"), "something that is not JSON: is this a cohere-style rerank API"),
         ("cohere", as_json([1]), "JSON without a list of index and relevance_score in results"),
         ("cohere", as_json({"data": []}), "JSON without a list of index and relevance_score in results"),
         ("cohere", as_json({"results": [7]}), "JSON without a list of index and relevance_score in results"),
         ("cohere", as_json({"results": [{"index": 0, "score": 1}]}), "JSON without a list of index and relevance_sc"),
         ("voyage", as_json({"results": []}), "JSON without a list of index and relevance_score in data: is this"),
-        ("tei", as_json({"results": []}), "JSON without a list of index and score: is this a rerank API that .* tei"),
+        ("tei", as_json({"results": []}), "JSON without a list of index and score: is this a tei-style rerank API"),
         ("tei", as_json([{"index": 0}]), "JSON without a list of index and score: is this"),
-        ("tei", as_json([{"index": "0", "score": 1}]), r"tei returned \('0', 1\) where a pair of an index and a score"),
-        ("tei", as_json([{"index": 0.0, "score": 1}]), "where a pair of an index and a score should be"),
-        ("tei", as_json([{"index": 0, "score": None}]), "where a pair of an index and a score should be"),
+        (
+            "tei",
+            as_json([{"index": "0", "score": 1}]),
+            r"tei returned \('0', 1\) instead of a pair of an index and a score",
+        ),
+        ("tei", as_json([{"index": 0.0, "score": 1}]), "instead of a pair of an index and a score"),
+        ("tei", as_json([{"index": 0, "score": None}]), "instead of a pair of an index and a score"),
         ("tei", as_json([{"index": 3, "score": 1}]), "tei returned the index 3 for 3 documents"),
         ("tei", as_json([{"index": 0, "score": float("nan")}]), "tei returned the score nan, which is not finite"),
         ("tei", Answer(body=b'[{"index": 0, "score": 1e999}]'), "tei returned the score inf, which is not finite"),
@@ -199,7 +204,7 @@ def test_nonsense_is_refused_in_one_line(server: JsonServer, dialect: str, answe
     ("options", "problem"),
     [
         ({"dialect": "jina"}, "dialect: must be one of cohere, voyage, tei, got 'jina'"),
-        ({"model": None}, "model: must be given for cohere"),
+        ({"model": None}, "model: is required for cohere"),
         ({"model": ""}, "model: must not be empty"),
         ({"base_url": "localhost"}, "base_url: must be an address"),
         ({"path": "/a\nb"}, "path: must be one line"),
@@ -213,3 +218,30 @@ def test_nonsense_is_refused_in_one_line(server: JsonServer, dialect: str, answe
 def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ArgumentError, match=problem):
         HttpReranker(**{"dialect": "cohere", "model": "toy", "base_url": "http://localhost", **options})
+
+
+HOME = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API_KEY"}
+
+
+@pytest.mark.parametrize(
+    ("url", "variable"),
+    [
+        ("https://api.cohere.com", "COHERE_API_KEY"),
+        ("https://API.cohere.com/v1/rerank", "COHERE_API_KEY"),
+        ("http://api.cohere.com", "RECOLLECT_RERANKER_KEY"),  # a key does not go out in the clear
+        ("https://api.cohere.com.example.org", "RECOLLECT_RERANKER_KEY"),
+        ("https://api.cohere.com@example.org", "RECOLLECT_RERANKER_KEY"),
+        ("http://localhost:8000", "RECOLLECT_RERANKER_KEY"),
+    ],
+)
+def test_a_vendors_key_goes_to_the_vendor_alone(url: str, variable: str) -> None:
+    assert repr(api_key(url, None, "auto", **HOME)) == f"ApiKey({variable!r})"
+
+
+def test_another_variable_or_key_is_taken_as_it_is() -> None:
+    assert repr(api_key("http://localhost", None, "MINE", **HOME)) == "ApiKey('MINE')"
+    assert repr(api_key("http://localhost", None, None, **HOME)) == "ApiKey(None)"
+    assert repr(api_key("http://localhost", "x", "MINE", **HOME)) == "ApiKey('MINE', key='***')"
+    assert repr(api_key("http://localhost", None, "auto", vendor_url=None, vendor_variable=None)) == (
+        "ApiKey('RECOLLECT_RERANKER_KEY')"
+    )

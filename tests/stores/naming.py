@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH, ENGLISH
 
 BEARERS = 64
 NAMERS = 1000

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Filters, draft_of
 from recollect.query import Query, expand_aliases, parse
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.base import Store
 from tests.stores.engines import ENGINES
 from tests.strategies import ENGINE_EXAMPLES, query_text
 
 HOME = "o'home; DROP"
 EVERYTHING = Filters()
-READINGS: Sequence[Reading] = ("strict", "literal")
+READINGS: Sequence[Semantics] = ("strict", "literal")
 
 _NOTES: list[dict[str, Any]] = [
     {"content": "foo bar", "path": "foo.md"},
@@ -71,11 +71,11 @@ def ids(found: Sequence[Candidate]) -> set[str]:
 @given(query_text, st.sampled_from(READINGS))
 @example("foo' | bar\\", "strict")
 @example("'; DROP TABLE notes; --", "literal")
-def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, reading: Reading) -> None:
+def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, semantics: Semantics) -> None:
     query = parse(text)
     all_the_same(
         {
-            name: ids(store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, reading=reading))
+            name: ids(store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, semantics=semantics))
             for name, store in stores.items()
         }
     )
@@ -139,6 +139,6 @@ def filters_of(kind: str, text: str) -> Filters:
 def test_a_query_as_long_as_they_come_is_searched(stores: dict[str, Store], joint: str) -> None:
     query = parse(joint.join(f"w{number}" for number in range(12_000))[:100_000])
     for store in stores.values():
-        for reading in READINGS:
-            assert store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, reading=reading) == []
+        for semantics in READINGS:
+            assert store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, semantics=semantics) == []
         assert store.candidates(["$1"], namespace=HOME, filters=EVERYTHING, without=query)

@@ -1,6 +1,6 @@
-"""The command line: one command a file, thin. Each parses, calls the library and prints.
+"""The command line: one command a file. Each parses its options, calls the library and prints.
 
-Only click is loaded before a command runs: help, the version and completion come at once.
+Only click is imported before a command runs, so that help, the version and completion are immediate.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 import click
 
 from recollect import __version__
-from recollect.cli.group import Commands
+from recollect.cli.group import CommandGroup
 
 __all__ = ["main", "recollect"]
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, message="recollect %(version)s")
 def recollect() -> None:
     """Hybrid memory retrieval for agents, with the reasons for every result.
 
-    A memory is one file, or a database on a server, named by --db or RECOLLECT_DB. Exit codes: 0 done, 1 nothing found
-    or something failed, 2 wrong use.
+    A memory is a file or a database on a server, chosen by --db or RECOLLECT_DB. Exit codes: 0 success, 1 nothing found
+    or a failure, 2 wrong use.
     """
 
 

@@ -1,4 +1,4 @@
-"""``recollect compare``: the same query, or a dataset, under several presets."""
+"""``recollect compare``: the same query, or a dataset, with several presets."""
 
 from __future__ import annotations
 
@@ -6,90 +6,80 @@ from typing import Any
 
 import click
 
-from recollect.cli import asking, evaluating, options, terminal
+from recollect.cli import memories, options, terminal
+from recollect.cli.eval import evaluate_systems, read_dataset, show_outcomes, systems_of
 
-__all__ = ["command"]
+__all__ = ["compare"]
 
-_OF_A_DATASET = ("format", "level", "pool", "split", "limit", "cache", "store", "fresh")
-_OF_BOTH = ("presets", "dataset", "mode", "namespace", "embedder", "db", "as_json", "quiet")
+_DATASET_ONLY = {"format", "level", "pool", "split", "limit", "cache", "store", "fresh"}
+_WITH_DATASET = {"presets", "dataset", "mode", "namespace", "embedder", "db", "as_json", "quiet"}
 
 
-@click.command("compare")
+@click.command()
+@click.argument("query", nargs=-1)
 @click.option(
     "--preset",
     "presets",
     metavar="NAME|FILE",
     multiple=True,
-    help="A preset to compare, by name or as a TOML file; can be given several times. By default all there are.",
+    help="A preset: a name or a TOML file. Repeatable; by default all presets.",
 )
 @click.option(
     "--dataset",
     type=click.Path(exists=True),
     metavar="PATH",
     default=None,
-    help="Compare them over all questions of a dataset, as recollect eval does, instead of QUERY.",
+    help="Compare over all questions of a dataset, as recollect eval does, instead of QUERY.",
 )
-@evaluating.dataset_options
-@asking.optional_question
+@options.evaluation
+@options.search
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    *,
-    presets: tuple[str, ...],
-    dataset: str | None,
-    as_json: bool,
-    quiet: bool,
-    **asked: Any,
+def compare(
+    context: click.Context, /, *, presets: tuple[str, ...], dataset: str | None, as_json: bool, **params: Any
 ) -> None:
-    """Compare presets: the same query under each, or a whole dataset.
+    """Compare presets on one query, or on a dataset.
 
-    Shows the place of each note under each preset, and how far it moved against the first; of a dataset, how well each
-    preset finds what answers its questions.
+    Shows the rank of each note with each preset, and how far it moved against the first preset. For a dataset, shows
+    the measures of each preset.
     """
-    _refuse(context, dataset)
+    _check_parameters(context, dataset)
     if dataset is not None:
-        _compare_over(dataset, presets, asked, as_json=as_json)
+        _compare_on_dataset(dataset, presets, params, as_json=as_json)
         return
-    with asking.open_asked(asked) as memory:
-        results = memory.compare(asking.words(asked), presets or None, **asking.search_arguments(asked))
+    query = " ".join(params["query"])
+    with memories.open_for_search(params) as memory:
+        results = memory.compare(query, presets or None, **options.search_arguments(params))
     for warning in dict.fromkeys(warning for result in results.values() for warning in result.warnings):
         terminal.warn(warning)
-    found = any(results.values())
     if as_json:
         terminal.print_json({name: result.to_dict() for name, result in results.items()})
-    elif found:
-        from recollect.cli import comparison  # noqa: PLC0415 (brings rich, which is heavy)
+    elif any(results.values()):
+        from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
-        console = terminal.console()
-        comparison.draw_places(console, results)
-        if not quiet:
-            comparison.draw_summaries(console, results)
+        tables.print_comparison(terminal.console(), results, summaries=not terminal.is_quiet())
     else:
-        terminal.say_aside(f"nothing was found for {asking.words(asked)!r}; try other words, or fewer filters")
-    if not found:
+        terminal.print_note(f"no note matches {query!r}; try other terms, or fewer filters")
+    if not any(results.values()):
         context.exit(1)
 
 
-def _compare_over(path: str, presets: tuple[str, ...], asked: dict[str, Any], *, as_json: bool) -> None:
-    from recollect.retrieval import presets as known_presets  # noqa: PLC0415 (brings numpy)
+def _compare_on_dataset(path: str, presets: tuple[str, ...], params: dict[str, Any], *, as_json: bool) -> None:
+    from recollect.retrieval import presets as all_presets  # noqa: PLC0415 (imports numpy)
 
-    dataset = evaluating.chosen_dataset(path, asked)
-    systems = evaluating.systems_of(presets or tuple(known_presets()), [asked["mode"]])
-    outcomes = evaluating.judged(dataset, systems, asked)
+    dataset = read_dataset(path, params)
+    outcomes = evaluate_systems(dataset, systems_of(presets or tuple(all_presets()), [params["mode"]]), params)
     if as_json:
         terminal.print_json([outcome.to_dict() for outcome in outcomes])
     else:
-        evaluating.show(dataset, outcomes)
+        show_outcomes(dataset, outcomes)
 
 
-def _refuse(context: click.Context, dataset: str | None) -> None:
-    """Refuse what would be left unheard: a query is not asked of a dataset, and a query has no level."""
+def _check_parameters(context: click.Context, dataset: str | None) -> None:
+    """Reject options that would have no effect."""
     if dataset is None and not context.params["query"]:
-        raise click.UsageError("what is to be compared? Give a QUERY, or --dataset", context)
-    for parameter in options.given(context):
-        called = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
-        if dataset is None and parameter.name in _OF_A_DATASET:
-            raise click.UsageError(f"{called} is for --dataset", context)
-        if dataset is not None and parameter.name not in (*_OF_A_DATASET, *_OF_BOTH):
-            raise click.UsageError(f"{called} cannot be used with --dataset", context)
+        raise click.UsageError("there is nothing to compare; pass a QUERY or --dataset", context)
+    for name, flag in options.command_line_parameters(context):
+        if dataset is None and name in _DATASET_ONLY:
+            raise click.UsageError(f"{flag} requires --dataset", context)
+        if dataset is not None and name not in _DATASET_ONLY | _WITH_DATASET:
+            raise click.UsageError(f"{flag} cannot be used with --dataset", context)

@@ -1,36 +1,36 @@
-"""``recollect copy``: a memory moves to another file or server."""
+"""``recollect copy``: copy a memory to another file or server."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.cli import options, terminal
+from recollect.cli import memories, options, terminal
 from recollect.cli.group import INTERRUPTED
-from recollect.cli.pace import Pace, shown_pace
 from recollect.errors import ArgumentError, RecollectError
 from recollect.stores import is_url, redact_secrets
 
 if TYPE_CHECKING:
-    from recollect.stores.copying import Copied, Others
+    from recollect.stores.copying import Copied
     from recollect.stores.verifying import Comparison
 
-__all__ = ["command"]
+__all__ = ["copy"]
 
 PARTS = {
-    "others": "looking at what is there",
+    "others": "reading the target",
     "notes": "copying notes",
     "documents": "copying documents",
     "comparing": "comparing notes",
     "searching": "comparing searches",
 }
-SHOWN = 10
-"""How many differences are shown; JSON has more."""
+MAX_DIFFERENCES = 10
+"""How many differences are printed; JSON has more."""
 
 
-@click.command("copy")
+@click.command()
 @click.argument("source")
 @click.argument("target")
 @click.option(
@@ -38,9 +38,9 @@ SHOWN = 10
     "namespaces",
     multiple=True,
     metavar="NAME",
-    help="Only this namespace; can be given several times. All if none is named.",
+    help="Only this namespace. Repeatable; by default all.",
 )
-@click.option("--merge", is_flag=True, help="Keep what TARGET holds and SOURCE has not.")
+@click.option("--merge", is_flag=True, help="Keep what TARGET has and SOURCE has not.")
 @click.option("--mirror", is_flag=True, help="Delete from TARGET what SOURCE has not.")
 @click.option(
     "--batch",
@@ -48,21 +48,21 @@ SHOWN = 10
     default=2000,
     show_default=True,
     metavar="N",
-    help="How many notes to write in one transaction; fewer where they are long.",
+    help="The number of notes in one transaction; fewer if they are long.",
 )
-@click.option("--verify/--no-verify", default=True, help="Whether to compare the two at the end.")
+@click.option("--verify/--no-verify", default=True, help="Compare the two memories at the end.")
 @click.option(
     "--sample",
     type=click.IntRange(0),
     default=50,
     show_default=True,
     metavar="N",
-    help="How many notes to search for on both sides, by words and by vector.",
+    help="The number of notes to search for in both memories, by terms and by vector.",
 )
 @options.as_json
 @options.quiet
 @click.pass_context
-def command(
+def copy(
     context: click.Context,
     /,
     *,
@@ -71,105 +71,97 @@ def command(
     namespaces: tuple[str, ...],
     merge: bool,
     mirror: bool,
-    batch: int,
-    verify: bool,
-    sample: int,
     as_json: bool,
-    quiet: bool,
+    **arguments: Any,
 ) -> None:
     """Copy a memory to another file or server.
 
-    SOURCE is only read; TARGET is created where it is missing. Every note goes with its links, vectors and documents,
-    in the same order, and nothing is embedded. Ctrl-C, or a server that goes away, loses nothing: the same command
-    goes on where it was, and catches up with what changed since. A TARGET that holds what SOURCE has not is refused
-    unless --merge or --mirror says what to do. The exit code is 1 if the two differ in the end.
+    SOURCE is only read; TARGET is created if it is missing. Notes are copied with links, vectors and documents, in
+    order, and are not embedded again. After Ctrl-C or a lost connection, the same command continues, and copies what
+    changed since. A TARGET with other notes is refused without --merge or --mirror. The exit code is 1 if the two
+    memories differ at the end.
     """
-    from recollect.copying import copy  # noqa: PLC0415 (brings SQLite and numpy)
+    from recollect.copying import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
+    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
 
     if merge and mirror:
-        raise click.UsageError("--merge keeps what --mirror deletes; give one of them")
+        raise click.UsageError("--merge keeps what --mirror deletes; choose one of them")
     if not is_url(source) and not Path(source).expanduser().exists():
         raise click.UsageError(f"there is no memory at {source}")
-    others: Others = "merge" if merge else "mirror" if mirror else "refuse"
-    here, there = redact_secrets(source), redact_secrets(target)
-    with shown_pace(PARTS, quiet=quiet) as pace:
+    source_name, target_name = redact_secrets(source), redact_secrets(target)
+    reached = {"notes": (0, 0)}
+
+    with nullcontext(memories.no_progress) if terminal.is_quiet() else shown_progress("Copying") as show:
+
+        def progress(done: int, total: int, part: str) -> None:
+            reached[part] = done, total
+            show(done, total, PARTS.get(part, part))
+
+        def state() -> str:
+            done, total = reached["notes"]
+            return f"{done:,} of {total:,} notes are in {target_name}" if total else "nothing was copied yet"
+
         try:
-            report = copy(
+            report = copy_memory(
                 source,
                 target,
                 namespaces=namespaces or None,
-                others=others,
-                batch=batch,
-                verify=verify,
-                sample=sample,
-                progress=pace,
+                others="merge" if merge else "mirror" if mirror else "refuse",
+                progress=progress,
+                **arguments,
             )
         except KeyboardInterrupt:
-            terminal.complain(f"interrupted; {_reached(pace, there)}, and the same command goes on from there")
+            terminal.print_error(f"interrupted; {state()}, and the same command continues from there")
             context.exit(INTERRUPTED)
         except (RecollectError, OSError) as error:
-            if "notes" not in pace.reached:
+            if not reached["notes"][1]:
                 raise
-            then = ", and the same command goes on from there"
-            if isinstance(error, ArgumentError):  # a note that TARGET cannot hold is there the next time, too
-                then = f"; change it in {here}, then copy again"
-            raise RecollectError(f"{error}; {_reached(pace, there)}{then}") from error
+            advice = ", and the same command continues from there"
+            if isinstance(error, ArgumentError):  # TARGET cannot store this note: trying again does not help
+                advice = f"; change the note in {source_name}, then copy again"
+            raise RecollectError(f"{error}; {state()}{advice}") from error
     if as_json:
-        terminal.print_json({"source": here, "target": there, **report.to_dict()})
+        terminal.print_json({"source": source_name, "target": target_name, **report.to_dict()})
     else:
-        terminal.say(_told(report.copied, here, there))
+        terminal.print_message(_summary(report.copied, source_name, target_name))
         if report.verified:
-            _show(report.verified)
+            _print_differences(report.verified)
     if report.verified and not report.verified.same:
-        terminal.complain(_problem(report.verified, here, there))
+        terminal.print_error(_problem(report.verified, source_name, target_name))
         context.exit(1)
 
 
-def _reached(pace: Pace, target: str) -> str:
-    """Return how far the copy came."""
-    done, total = pace.reached.get("notes", (0, 0))
-    return f"{done:,} of {total:,} notes are in {target}" if total else "nothing was copied yet"
-
-
-def _told(copied: Copied, source: str, target: str) -> str:
-    """Return what was copied, and how fast."""
+def _summary(copied: Copied, source: str, target: str) -> str:
     if copied.nothing_to_do:
-        return f"nothing to copy: {target} holds all {_counted(copied.unchanged, 'note')} of {source}"
+        return f"nothing to copy: {target} has all {terminal.count(copied.unchanged, 'note')} of {source}"
     counts = {"added": copied.added, "updated": copied.updated, "removed": copied.removed, "kept": copied.kept}
-    notes = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "none"
+    notes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count) or "none"
     rate = (copied.added + copied.updated) / max(copied.seconds, 1e-3)
     parts = f"notes {notes}, {copied.unchanged:,} unchanged; documents {copied.documents:,}"
-    return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes a second: {parts}"
+    return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {parts}"
 
 
-def _show(verified: Comparison) -> None:
-    """Show what the comparison found."""
-    for part, namespace, name, problem in verified.differences[:SHOWN]:
-        terminal.say(
-            f"differs: {part} {name} in {namespace}: {problem}" if namespace else f"differs: {name}: {problem}"
-        )
-    if verified.differing > SHOWN:
-        terminal.say(f"differs: {verified.differing - SHOWN:,} more")
+def _print_differences(verified: Comparison) -> None:
+    for part, namespace, name, problem in verified.differences[:MAX_DIFFERENCES]:
+        note = f"{part} {name} in {namespace}" if namespace else name
+        terminal.print_message(f"differs: {note}: {problem}")
+    if verified.differing > MAX_DIFFERENCES:
+        terminal.print_message(f"differs: {verified.differing - MAX_DIFFERENCES:,} more")
     if not verified.differing:
         notes = sum(source.notes for source, _ in verified.namespaces.values())
-        searched = f", and so are {_searched(verified)}" if verified.words.asked or verified.vectors.asked else ""
-        terminal.say(f"verified {_counted(notes, 'note')}: all are the same{searched}")
+        searches = f", and so are {_searches(verified)}" if verified.words.asked or verified.vectors.asked else ""
+        terminal.print_message(f"verified {terminal.count(notes, 'note')}: all are the same{searches}")
 
 
 def _problem(verified: Comparison, source: str, target: str) -> str:
-    """Return in one line what is wrong with a copy."""
     if not verified.differing:
-        return f"{target} does not find what {source} finds: the same are only {_searched(verified)}"
+        return f"searches in {target} and {source} give different results: only {_searches(verified)} are the same"
     advice = f"run the same command again if {source} was written to meanwhile"
-    if all(each.problem == "order" for each in verified.differences):
-        advice = "all notes are there, and an empty target would have them in the same order"
-    return f"{target} differs from {source} in {_counted(verified.differing, 'place')}; {advice}"
+    if all(difference.problem == "order" for difference in verified.differences):
+        advice = "all notes are there; only their order differs, which an empty target would preserve"
+    return f"{target} differs from {source} in {terminal.count(verified.differing, 'point')}; {advice}"
 
 
-def _searched(verified: Comparison) -> str:
+def _searches(verified: Comparison) -> str:
     words, vectors = verified.words, verified.vectors
-    return f"{words.same} of {words.asked} searches by words, {vectors.same} of {vectors.asked} by vectors"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+    return f"{words.same} of {words.asked} lexical searches and {vectors.same} of {vectors.asked} vector searches"

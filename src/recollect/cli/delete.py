@@ -1,4 +1,4 @@
-"""``recollect delete``: forget notes."""
+"""``recollect delete``: delete notes."""
 
 from __future__ import annotations
 
@@ -6,51 +6,37 @@ import sys
 
 import click
 
-from recollect.cli import opening, options, terminal
+from recollect.cli import memories, options, terminal
 
-__all__ = ["command"]
+__all__ = ["delete"]
 
 
-@click.command("delete")
+@click.command()
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.namespace()
-@options.database
-@options.as_json
-@options.quiet
+@options.memory
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    *,
-    keys: tuple[str, ...],
-    yes: bool,
-    namespace: str | None,
-    db: str,
-    as_json: bool,
-    quiet: bool,  # noqa: ARG001 (the terminal asks for it)
+def delete(
+    context: click.Context, /, *, keys: tuple[str, ...], yes: bool, namespace: str | None, db: str, as_json: bool
 ) -> None:
     """Delete notes by id or path.
 
-    Their words, vectors and links go too. Asks before it deletes more than one, if there is somebody to ask. The exit
-    code is 1 if a note was not there.
+    Their vectors and links are deleted, too. In a terminal, asks for confirmation before it deletes more than one. The
+    exit code is 1 if a note does not exist.
     """
-    with opening.open_existing(db, "none") as memory:
-        found = {key: memory.get(key, namespace=namespace) for key in keys}
-        known = [key for key, note in found.items() if note]
-        for key in (key for key, note in found.items() if note is None):
-            terminal.complain(f"there is no note {key!r} in namespace {namespace or 'default'!r}")
-        if (
-            len(known) > 1
-            and not yes
-            and sys.stdin.isatty()
-            and not click.confirm(f"Delete {len(known)} notes?", err=True)
-        ):
+    with memories.open_existing(db, "none") as memory:
+        existing = [key for key in dict.fromkeys(keys) if memory.get(key, namespace=namespace)]
+        for key in dict.fromkeys(keys):
+            if key not in existing:
+                terminal.print_error(f"there is no note {key!r} in namespace {namespace or 'default'!r}")
+        ask = len(existing) > 1 and not yes and sys.stdin.isatty()
+        if ask and not click.confirm(f"Delete {len(existing)} notes?", err=True):
             raise click.ClickException("nothing was deleted")
-        deleted = memory.delete(*known, namespace=namespace)
+        deleted = memory.delete(*existing, namespace=namespace)
     if as_json:
         terminal.print_json({"deleted": deleted})
     else:
-        terminal.say(f"deleted {deleted} {'note' if deleted == 1 else 'notes'}")
-    if len(known) < len(found):
+        terminal.print_message(f"deleted {terminal.count(deleted, 'note')}")
+    if len(existing) < len(dict.fromkeys(keys)):
         context.exit(1)

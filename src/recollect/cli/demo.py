@@ -1,19 +1,18 @@
-"""``recollect demo``: a short tour of searches over a year of somebody's notes."""
+"""``recollect demo``: a tour of searches over a year of sample notes."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from recollect.cli import asking, opening, options, search, terminal
+from recollect.cli import memories, options, terminal
+from recollect.cli.search import print_if_no_answer, run_search, search
 from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
@@ -22,209 +21,177 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval import SearchResult
 
-__all__ = ["TOUR", "command"]
+__all__ = ["TOUR", "demo"]
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """A search worth seeing: the arguments of ``recollect search``, and what it shows.
-
-    An empty ``why`` is the one that the sample gives for its query.
-    """
+class Example(NamedTuple):
+    """The arguments of ``recollect search`` and what they show; by default what the sample says about the query."""
 
     arguments: tuple[str, ...]
     why: str = ""
 
 
 TOUR = (
-    Stop(("ERR_4021",)),
-    Stop(("--mode", "bm25", '"measure the reveal"')),
-    Stop(("deploy NOT friday",)),
-    Stop(("postgre*",)),
-    Stop(("which medicine is dangerous for my daughter?",)),
-    Stop(("why did the checksum fail on B-17 and B-22?",)),
-    Stop(
+    Example(("ERR_4021",)),
+    Example(("--mode", "bm25", '"measure the reveal"')),
+    Example(("deploy NOT friday",)),
+    Example(("postgre*",)),
+    Example(("which medicine is dangerous for my daughter?",)),
+    Example(("why did the checksum fail on B-17 and B-22?",)),
+    Example(
         ("--tag", "preference", "what does Maren drink in the morning?"),
-        "With a tag, her own preferences alone: the tea that she drinks now comes first.",
+        "With a tag, only her preferences: the tea that she drinks now is first.",
     ),
-    Stop(
+    Example(
         ("--since", "2026-03-01", "--path", "people/", "Mum's phone number"),
         "From March on, in one folder: the new number without the one that it replaced.",
     ),
 )
-EXPLAINED = Stop(("can Mum manage the stairs at the inn in Kanazawa?",))
-SHOWN = 3
-WIDTH = 100
+EXPLAINED = Example(("can Mum manage the stairs at the inn in Kanazawa?",), "Every result can explain its rank.")
+HITS = 3
+RULE_WIDTH = 100
 
 
-@click.command("demo")
+@click.command()
 @click.argument("query", nargs=-1)
 @click.option(
     "--db",
     type=click.Path(dir_okay=False),
     metavar="PATH",
     default=None,
-    help="Keep the sample memory in this file; without it, it lives for as long as the tour.",
+    help="Keep the sample memory in this file; by default it is temporary.",
 )
-@click.option("--keep", is_flag=True, help="Keep the temporary file, and say where it is.")
 @options.embedder
 @options.as_json
 @options.quiet
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    *,
-    query: tuple[str, ...],
-    db: str | None,
-    keep: bool,
-    embedder: str,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Take a tour of searches over a sample memory.
+def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, embedder: str, as_json: bool) -> None:
+    """Show searches over a sample memory.
 
-    It holds a year of a data engineer's life and work. With QUERY, search the sample for that instead; its
-    words are one query, as for search.
+    The sample is a year of a data engineer's life and work. With QUERY, search the sample for it instead; its words
+    are one query, as for search.
     """
-    with _home(db, keep=keep) as path, opening.open_or_create(path, embedder) as memory:
-        seconds = _fill(memory, path, quiet=quiet)
-        stops = (_asked(" ".join(query)),) if query else TOUR
+    with ExitStack() as stack:
+        folder = "" if db else stack.enter_context(TemporaryDirectory(prefix="recollect-demo-"))
+        path = db or str(Path(folder, "demo.db"))
+        memory = stack.enter_context(memories.open_or_create(path, embedder))
+        seconds = _fill(memory, path)
+        examples = (Example(("--", " ".join(query))),) if query else TOUR
         if as_json:
-            terminal.print_json([_told(memory, path, stop) for stop in stops])
+            results = [(example, _run(memory, path, example)) for example in examples]
+            terminal.print_json(
+                [{"arguments": [*item.arguments], "why": _why(item), **result.to_dict()} for item, result in results]
+            )
             return
         console = terminal.console()
-        if not quiet:
-            _draw_opening(console, memory, seconds)
-        if query:
-            found = _draw_search(console, memory, path, stops[0], show_weak=False)
-        else:
-            _draw_tour(console, memory, path)
-            found = True
-        if not quiet:
-            _draw_next(console, path if db or keep else "")
-    if not found:
+        if not terminal.is_quiet():
+            _print_introduction(console, memory, seconds)
+        answered = [_print_example(console, memory, path, example, tour=not query) for example in examples]
+        if not query:
+            _print_explained(console, memory, path)
+        if not terminal.is_quiet():
+            _print_next_steps(console, db or "")
+    if query and not any(answered):
         context.exit(1)
 
 
-@contextmanager
-def _home(db: str | None, *, keep: bool) -> Iterator[str]:
-    """Give the path of the sample memory, which goes when the tour ends unless it was named or is to be kept."""
-    if db is not None:
-        yield db
-    elif keep:
-        yield str(Path(mkdtemp(prefix="recollect-demo-"), "demo.db"))
-    else:
-        with TemporaryDirectory(prefix="recollect-demo-") as folder:
-            yield str(Path(folder, "demo.db"))
-
-
-def _fill(memory: Memory, path: str, *, quiet: bool) -> float:
-    """Store the sample, unless it is there; return how long that took. A memory of other notes is left alone."""
-    from recollect.progress import shown_progress  # noqa: PLC0415 (like all of the library)
-    from recollect.sample import sample_notes  # noqa: PLC0415 (brings the library)
+def _fill(memory: Memory, path: str) -> float:
+    """Store the sample unless it is there; return the seconds. A memory of other notes is not changed."""
+    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
+    from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 
     notes = list(sample_notes())
     if any(memory.stats().store.notes.values()) and memory.get(notes[0]["path"]) is None:
-        raise click.UsageError(f"{redact_secrets(path)} holds other notes; choose a new file for the sample")
+        raise click.UsageError(f"{redact_secrets(path)} contains other notes; choose a new file for the sample")
     started = perf_counter()
-    if quiet:
+    if terminal.is_quiet():
         memory.add_many(notes)
     else:
-        with shown_progress("Remembering a year") as told:
-            memory.add_many(notes, progress=told)
+        with shown_progress("Storing the sample") as progress:
+            memory.add_many(notes, progress=progress)
     return perf_counter() - started
 
 
-def _asked(query: str) -> Stop:
-    return Stop(("--", query) if query.startswith("-") else (query,))
+def _run(memory: Memory, path: str, example: Example) -> SearchResult:
+    """Search with the arguments of an example, as ``recollect search`` parses them."""
+    arguments = ["--top-k", str(HITS), "--db", path, *example.arguments]
+    with search.make_context("search", arguments) as context:
+        return run_search(memory, context.params)
 
 
-def _find(memory: Memory, path: str, stop: Stop) -> SearchResult:
-    """Search with the arguments of the stop, read as ``recollect search`` reads them."""
-    arguments = ["--top-k", str(SHOWN), "--db", path, *stop.arguments]
-    with search.command.make_context("search", arguments) as context:
-        return asking.find(memory, context.params)
+def _why(example: Example) -> str:
+    from recollect.sample import sample_queries  # noqa: PLC0415 (part of the library)
+
+    by_query: dict[str, str] = {query["query"]: query["why"] for query in sample_queries()}
+    return example.why or by_query.get(example.arguments[-1], "")
 
 
-def _why(stop: Stop) -> str:
-    from recollect.sample import sample_queries  # noqa: PLC0415 (like all of the library)
+def _print(console: Console, *parts: Any) -> None:
+    from rich.text import Text  # noqa: PLC0415 (heavy)
 
-    known = {each["query"]: each["why"] for each in sample_queries()}
-    return stop.why or known.get(stop.arguments[-1], "")
-
-
-def _told(memory: Memory, path: str, stop: Stop) -> dict[str, Any]:
-    return {"arguments": list(stop.arguments), "why": _why(stop), **_find(memory, path, stop).to_dict()}
+    console.print(Text.assemble(*parts))
 
 
-def _draw_opening(console: Console, memory: Memory, seconds: float) -> None:
-    from rich.text import Text  # noqa: PLC0415 (heavy, as all of rich)
-
+def _print_introduction(console: Console, memory: Memory, seconds: float) -> None:
     stats = memory.stats()
-    count = sum(stats.store.notes.values())
-    console.print(Text.assemble(("Recollect", "bold cyan"), (" · a year of Maren Oduya's life and work", "bold")))
-    facts = f"{count} notes, {stats.store.links} links, {sum(stats.store.vectors.values())} vectors, "
-    console.print(Text(f"{facts}ready in {seconds:.1f} s", "dim"))
-    console.print(Text(f"embedder: {terminal.line(stats.embedder)}", "dim"))
-    console.print()
+    store = stats.store
+    notes, vectors = sum(store.notes.values()), sum(store.vectors.values())
+    _print(console, ("Recollect", "bold cyan"), (" · a year of Maren Oduya's life and work", "bold"))
+    _print(console, (f"{notes} notes, {store.links} links, {vectors} vectors, ready in {seconds:.1f} s", "dim"))
+    _print(console, (f"embedder: {terminal.sanitise_line(stats.embedder)}", "dim"))
+    _print(console, "")
 
 
-def _draw_tour(console: Console, memory: Memory, path: str) -> None:
-    for stop in TOUR:
-        _draw_search(console, memory, path, stop)
-    _draw_heading(console, EXPLAINED, "Every result can say why it stands where it stands.", "explain")
-    from recollect.cli import drawing  # noqa: PLC0415 (heavy, as all of rich)
+def _print_example(console: Console, memory: Memory, path: str, example: Example, *, tour: bool) -> bool:
+    """Print an example with its first hits; return whether there is an answer.
 
-    drawing.draw_explanation(console, _find(memory, path, EXPLAINED), limit=SHOWN)
-    console.print()
-
-
-def _draw_search(console: Console, memory: Memory, path: str, stop: Stop, *, show_weak: bool = True) -> bool:
-    """Draw what a search shows, how it is asked for, and its first hits; return whether there is an answer.
-
-    The tour shows weak candidates, too: without a model some of its searches find no better ones.
+    The tour also shows weak candidates: without a model, some of its searches find nothing better.
     """
-    from recollect.cli import drawing  # noqa: PLC0415 (heavy, as all of rich)
+    from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
-    _draw_heading(console, stop, _why(stop))
-    result = _find(memory, path, stop)
+    _print_heading(console, "search", example)
+    result = _run(memory, path, example)
     for warning in result.warnings:
         terminal.warn(warning)
-    drawing.draw_exclusion(result)
-    drawing.draw_retry(result)
-    if result.has_answer or show_weak:
-        drawing.draw_hits(console, result.hits if show_weak else result.strong_hits, weak=result.weak_hits)
-    if not (result and show_weak):
-        search.say_if_nothing_fits(result, shown=show_weak)
+    tables.print_exclusion(result)
+    tables.print_fallback(result)
+    if result.has_answer or tour:
+        tables.print_hits(console, result.hits if tour else result.strong_hits, weak=result.weak_hits)
+    if not (result and tour):
+        print_if_no_answer(result, weak_shown=tour)
     return result.has_answer
 
 
-def _draw_heading(console: Console, stop: Stop, why: str, command: str = "search") -> None:
-    from rich.text import Text  # noqa: PLC0415 (heavy, as all of rich)
+def _print_explained(console: Console, memory: Memory, path: str) -> None:
+    from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
-    console.print(Text("─" * min(console.width, WIDTH), "dim"))
-    if why:
-        console.print(Text(why, "bold"))
-    asked = shlex.join(["recollect", command, *stop.arguments])
-    console.print(Text.assemble(("$ ", "dim"), (terminal.line(asked), "green")))
+    _print_heading(console, "explain", EXPLAINED)
+    tables.print_explanation(console, _run(memory, path, EXPLAINED), limit=HITS)
     console.print()
 
 
-def _draw_next(console: Console, path: str) -> None:
-    from rich.text import Text  # noqa: PLC0415 (heavy, as all of rich)
+def _print_heading(console: Console, command: str, example: Example) -> None:
+    _print(console, ("─" * min(console.width, RULE_WIDTH), "dim"))
+    if why := _why(example):
+        _print(console, (why, "bold"))
+    words = example.arguments
+    words = words[1:] if words[0] == "--" and not words[1].startswith("-") else words
+    _print(console, ("$ ", "dim"), (terminal.sanitise_line(shlex.join(["recollect", command, *words])), "green"))
+    console.print()
 
-    kept = shlex.quote(redact_secrets(path) or "demo.db")
-    lines = [] if path else [("recollect demo --db demo.db", "keep the sample to play with")]
-    lines += [
-        (f"recollect explain --db {kept} 'does Maren like coriander?'", "and see why"),
-        (f"recollect compare --db {kept} 'what does Maren drink?'", "see where presets differ"),
-        (f"recollect serve --db {kept}", "see both in a browser, at http://127.0.0.1:7700"),
-        ("recollect add 'Prefers green tea.' --path memory/tea.md", "begin a memory of your own"),
-        ("recollect ingest ~/notes", "or fill it from a folder"),
+
+def _print_next_steps(console: Console, path: str) -> None:
+    db = shlex.quote(redact_secrets(path) or "demo.db")
+    steps = [] if path else [("recollect demo --db demo.db", "keep the sample")]
+    steps += [
+        (f"recollect explain --db {db} 'does Maren like coriander?'", "explain a ranking"),
+        (f"recollect compare --db {db} 'what does Maren drink?'", "compare presets"),
+        (f"recollect serve --db {db}", "open the web UI at http://127.0.0.1:7700"),
+        ("recollect add 'Prefers green tea.' --path memory/tea.md", "start your own memory"),
+        ("recollect ingest ~/notes", "or ingest a folder"),
     ]
-    console.print(Text("─" * min(console.width, WIDTH), "dim"))
-    console.print(Text("What to type next", "bold"))
-    widest = max(len(typed) for typed, _ in lines)
-    for typed, what in lines:
-        console.print(Text.assemble(("$ ", "dim"), (f"{typed:<{widest}}", "green"), (f"  {what}", "dim")))
+    _print(console, ("─" * min(console.width, RULE_WIDTH), "dim"))
+    _print(console, ("Next steps", "bold"))
+    width = max(len(command) for command, _ in steps)
+    for command, purpose in steps:
+        _print(console, ("$ ", "dim"), (f"{command:<{width}}", "green"), (f"  {purpose}", "dim"))

@@ -1,4 +1,4 @@
-"""The commands, each loaded when it is asked for, and the one place where errors become a line and an exit code."""
+"""The command group: loads commands on demand and turns errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
+from click.shell_completion import ShellComplete, get_completion_class
 
 from recollect.cli import terminal
 from recollect.errors import ArgumentError, RecollectError, RecollectWarning
 
-__all__ = ["COMMANDS", "Commands"]
+__all__ = ["COMMANDS", "CommandGroup", "completion"]
 
 COMMANDS = {
     "add": "add",
     "ingest": "ingest",
     "search": "search",
-    "explain": "explain",
+    "explain": "search",
     "compare": "compare",
     "eval": "eval",
     "questions": "questions",
@@ -30,70 +31,57 @@ COMMANDS = {
     "presets": "presets",
     "get": "get",
     "delete": "delete",
-    "export": "export",
-    "import": "load",
+    "export": "transfer",
+    "import": "transfer",
     "copy": "copy",
-    "reindex": "reindex",
-    "backup": "backup",
-    "stats": "stats",
-    "doctor": "doctor",
+    "reindex": "maintenance",
+    "backup": "maintenance",
+    "stats": "maintenance",
+    "doctor": "maintenance",
     "serve": "serve",
     "keys": "keys",
     "mcp": "mcp",
     "demo": "demo",
-    "completion": "completion",
+    "completion": "group",
 }
-"""The commands in the order in which help lists them, and the module that holds each."""
+"""The commands in the order of the help, and the module of each; its function has the command's name."""
 
 INTERRUPTED = 130
-"""What shells report for a process that Ctrl-C ended."""
+"""The exit code that shells report for a process that Ctrl-C ended."""
 PIPE_CLOSED = 141
-"""What shells report for a process whose reader went away."""
+"""The exit code that shells report for a process whose reader closed the pipe."""
 
 
-class Commands(click.Group):
-    """A group whose commands are loaded one by one, and whose errors are one line on standard error."""
+class CommandGroup(click.Group):
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         """Return the names in the order of the table."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as above)
-        """Load a command."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
+        """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"recollect.cli.{COMMANDS[cmd_name]}").command
+        module = import_module(f"recollect.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name}_" if cmd_name in ("import", "eval") else cmd_name)
         return command
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
-        """Run and exit; what went wrong is told in one line."""
+        """Run and exit."""
         _prepare_streams()
-        try:
-            code = super().main(*args, **{**extra, "standalone_mode": False})
-        except click.exceptions.NoArgsIsHelpError as error:
-            error.show()
-            code = error.exit_code
-        except click.UsageError as error:
-            asked = error.ctx.command_path if error.ctx else "recollect"
-            terminal.complain(f"{error.format_message().rstrip('.')}; see {asked} --help")
-            code = error.exit_code
-        except click.ClickException as error:
-            terminal.complain(error.format_message())
-            code = error.exit_code
-        except OSError as error:
-            terminal.complain(_message(error))
-            code = 1
+        code = _exit_code(lambda: super(CommandGroup, self).main(*args, **{**extra, "standalone_mode": False}))
         try:
             sys.stdout.flush()
         except OSError:
-            _let_go_of_stdout()
+            _discard_stdout()
         sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> int:
-        """Run the command; each kind of error has its exit code."""
+        """Run the command; return the exit code."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", RecollectWarning)
-            usual = warnings.showwarning
+            show_other = warnings.showwarning
 
             def show(
                 message: Warning | str,
@@ -106,49 +94,58 @@ class Commands(click.Group):
                 if issubclass(category, RecollectWarning):
                     terminal.warn(str(message))
                 else:
-                    usual(message, category, filename, lineno, file, line)
+                    show_other(message, category, filename, lineno, file, line)
 
             warnings.showwarning = show
-            return _exit_code(lambda: super(Commands, self).invoke(ctx))
+
+            def run() -> object:
+                result = super(CommandGroup, self).invoke(ctx)
+                sys.stdout.flush()
+                return result
+
+            # Errors are handled here, before click handles interrupts and closed pipes in its own way.
+            return _exit_code(run)
 
 
 def _exit_code(run: Callable[[], object]) -> int:
+    """Run, print what failed in one line, and return the exit code."""
     try:
-        run()
-        sys.stdout.flush()
+        code = run()
     except BrokenPipeError:
-        _let_go_of_stdout()
+        _discard_stdout()
         return PIPE_CLOSED
     except (KeyboardInterrupt, click.Abort):
-        terminal.complain("interrupted")
+        terminal.print_error("interrupted")
         return INTERRUPTED
-    except ArgumentError as error:
-        terminal.complain(str(error))
-        return 2
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "recollect"
+        terminal.print_error(f"{error.format_message().rstrip('.')}; see {command} --help")
+        return error.exit_code
+    except click.ClickException as error:
+        terminal.print_error(error.format_message())
+        return error.exit_code
     except RecollectError as error:
-        terminal.complain(str(error))
-        return 1
+        terminal.print_error(str(error))
+        return 2 if isinstance(error, ArgumentError) else 1
     except OSError as error:
-        terminal.complain(_message(error))
+        message = error.strerror or str(error)
+        terminal.print_error(f"{error.filename}: {message}" if error.filename else message)
         return 1
-    except (click.ClickException, click.exceptions.Exit):
-        raise
     except Exception as error:
         if os.environ.get("RECOLLECT_DEBUG"):
             raise
-        # A person at a terminal is not helped by a traceback; whoever wants it can have it.
-        terminal.complain(f"a fault in Recollect: {error!r}; RECOLLECT_DEBUG=1 shows where")
+        terminal.print_error(f"a bug in Recollect: {error!r}; RECOLLECT_DEBUG=1 shows the traceback")
         return 1
-    return 0
-
-
-def _message(error: OSError) -> str:
-    said = error.strerror or str(error)
-    return f"{error.filename}: {said}" if error.filename else said
+    return code if isinstance(code, int) else 0
 
 
 def _prepare_streams() -> None:
-    """Let no output fail for a character, and none for a stream that the shell closed."""
+    """Make output work for every character, and with streams that the shell closed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (it stays open until the process ends)
@@ -157,8 +154,23 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not an error
 
 
-def _let_go_of_stdout() -> None:
-    """Let Python's own last flush, when the process ends, go nowhere instead of failing again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _discard_stdout() -> None:
+    """Redirect standard output to nowhere, so that Python's flush at exit does not fail."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, /, *, shell: str) -> None:
+    """Print the completion script for a shell.
+
+    bash: eval "$(recollect completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc; fish: recollect completion fish >
+    ~/.config/fish/completions/recollect.fish
+    """
+    script_class = get_completion_class(shell) or ShellComplete
+    script = script_class(context.find_root().command, {}, "recollect", "_RECOLLECT_COMPLETE")
+    # Not script.source(): for bash it starts a bash to check its version, which this machine may not have.
+    click.echo(script.source_template % script.source_vars())

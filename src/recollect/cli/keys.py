@@ -1,128 +1,99 @@
-"""``recollect keys``: who may use a server, and for what."""
+"""``recollect keys``: manage the keys of a server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.cli import options, terminal
 
 if TYPE_CHECKING:
-    from recollect.server.keys import Key, KeyRing
+    from recollect.server.auth import Key, KeyRing
 
-__all__ = ["command", "file_of_keys"]
+__all__ = ["keys"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def file_of_keys(help: str, *, required: bool) -> Callable[[F], F]:  # noqa: A002 (click's name)
-    """Return the option that names a file of keys."""
-    return click.option(
-        "--keys",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        required=required,
-        envvar="RECOLLECT_KEYS",
-        show_envvar=True,
-        help=help,
-    )
+_keys_file = options.keys_file("The file with the hashes of the keys; recollect keys add creates it.", required=True)
 
 
-DEEDS = {"read": "read", "write": "write", "admin": "administer"}
+@click.group()
+def keys() -> None:
+    """Create, list and revoke the keys of a server.
 
-_file = file_of_keys("The file that holds the hashes of the keys; recollect keys add makes it.", required=True)
-
-
-@click.group("keys")
-def command() -> None:
-    """Make, list and revoke the keys of a server.
-
-    A key is bound to namespaces and to one right: read, write (which includes read) or admin (which includes both). The
-    file holds hashes; servers that are running see a change at once.
+    A key is valid for some namespaces and one right: read, write (includes read) or admin (includes both). The file
+    contains hashes; running servers apply a change at once.
     """
 
 
-@command.command("add")
+@keys.command("add")
 @click.argument("name")
-@click.option(
-    "--namespace", "namespaces", metavar="NAME", multiple=True, help="Where it may be used; several: in each."
-)
-@click.option("--all-namespaces", is_flag=True, help="It may be used in every namespace, also in those to come.")
+@click.option("--namespace", "namespaces", metavar="NAME", multiple=True, help="A namespace of the key. Repeatable.")
+@click.option("--all-namespaces", is_flag=True, help="The key is valid in every namespace, including future ones.")
 @click.option(
     "--right",
     type=click.Choice(["read", "write", "admin"]),
     default="read",
     show_default=True,
-    help="What it may do there.",
+    help="The right of the key.",
 )
-@_file
+@_keys_file
 @options.as_json
 @options.quiet
-def add(
-    *,
-    name: str,
-    namespaces: tuple[str, ...],
-    all_namespaces: bool,
-    right: str,
-    keys: str,
-    as_json: bool,
-    quiet: bool,  # noqa: ARG001 (the terminal asks for it)
+def add_key(
+    *, name: str, namespaces: tuple[str, ...], all_namespaces: bool, right: str, keys: str, as_json: bool
 ) -> None:
-    """Make a key and print it, this once.
+    """Create a key and print it once.
 
-    NAME is who or what will use it. The key is the only thing on standard output.
+    NAME is the user of the key. The key is the only thing on standard output.
     """
     if bool(namespaces) == all_namespaces:
-        raise click.UsageError("where may it be used? Give --namespace, or --all-namespaces")
-    key, text = _ring(keys).add(name, None if all_namespaces else namespaces, right)
+        raise click.UsageError("the key needs namespaces; pass --namespace or --all-namespaces")
+    key, text = _key_ring(keys).add(name, None if all_namespaces else namespaces, right)
     if as_json:
-        terminal.print_json({**_told(key), "key": text})
+        terminal.print_json({**_public_fields(key), "key": text})
         return
     click.echo(text)
-    terminal.say_aside(f"{key.name} may {DEEDS[right]} {_where(key)}; keep the key now, it is shown this once")
+    terminal.print_note(f"{key.name} has the right {right} {_namespaces(key)}; save the key now, it is not shown again")
 
 
-@command.command("list")
-@_file
+@keys.command("list")
+@_keys_file
 @options.as_json
-def list_all(*, keys: str, as_json: bool) -> None:
-    """List the keys: their ids, names and rights, not the keys."""
-    found = _ring(keys).keys()
+def list_keys(*, keys: str, as_json: bool) -> None:
+    """List ids, names and rights of the keys, not the keys themselves."""
+    ring = _key_ring(keys).keys()
     if as_json:
-        terminal.print_json([_told(key) for key in found])
+        terminal.print_json([_public_fields(key) for key in ring])
         return
-    for key in found:
-        made = f"{key.created_at:%Y-%m-%d}"
-        click.echo(terminal.line(f"{key.id}  {made}  {key.grant.right!s:<5}  {key.name}  {_where(key)}"))
+    for key in ring:
+        fields = (key.id, f"{key.created_at:%Y-%m-%d}", f"{key.grant.right!s:<5}", key.name, _namespaces(key))
+        click.echo(terminal.sanitise_line("  ".join(fields)))
 
 
-@command.command("revoke")
+@keys.command("revoke")
 @click.argument("id")
-@_file
+@_keys_file
 @options.quiet
-def revoke(*, id: str, keys: str, quiet: bool) -> None:  # noqa: A002, ARG001 (the argument's name; the terminal asks)
-    """Take a key away, named by its id as list shows it.
+def revoke_key(*, id: str, keys: str) -> None:  # noqa: A002 (the argument's name)
+    """Revoke a key by its id, as list shows it.
 
-    Servers that are running refuse it from now on. The exit code is 1 if there was none.
+    Running servers reject it from now on. The exit code is 1 if it does not exist.
     """
-    if not _ring(keys).revoke(id):
-        raise click.ClickException(f"there is no key {id!r} in {keys}; recollect keys list shows those there are")
-    terminal.say(f"revoked {id}")
+    if not _key_ring(keys).revoke(id):
+        raise click.ClickException(f"there is no key {id!r} in {keys}; recollect keys list shows all")
+    terminal.print_message(f"revoked {id}")
 
 
-def _ring(path: str) -> KeyRing:
-    from recollect.server.keys import KeyRing  # noqa: PLC0415 (brings regex, which help does not need)
+def _key_ring(path: str) -> KeyRing:
+    from recollect.server.auth import KeyRing  # noqa: PLC0415 (imports regex, which help does not need)
 
     return KeyRing(path)
 
 
-def _told(key: Key) -> dict[str, Any]:
-    """Return what a person may see of a key."""
+def _public_fields(key: Key) -> dict[str, Any]:
     return {name: value for name, value in key.to_dict().items() if name != "hash"}
 
 
-def _where(key: Key) -> str:
-    held = key.grant.namespaces
-    return "in all namespaces" if held is None else f"in {', '.join(sorted(held))}"
+def _namespaces(key: Key) -> str:
+    namespaces = key.grant.namespaces
+    return "in all namespaces" if namespaces is None else f"in {', '.join(sorted(namespaces))}"

@@ -1,111 +1,175 @@
-"""The options that commands share, and the kinds of values that they take."""
+"""Options that commands share, and the parsers of their values.
+
+The search options are generated from :class:`recollect.SearchOptions`; the others are listed here once.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any, NoReturn, TypeVar
 
 import click
 
 from recollect.errors import ArgumentError
+from recollect.retrieval.options import SearchOption, search_options
 
 __all__ = [
+    "MAX_HITS",
     "as_json",
+    "command_line_parameters",
     "database",
+    "dataset",
+    "dataset_cache",
     "embedder",
-    "given",
-    "mcp_secrets",
+    "keys_file",
+    "memory",
+    "mode",
     "namespace",
-    "parsed_aliases",
-    "parsed_date",
-    "parsed_end",
-    "parsed_expiry",
-    "parsed_pairs",
-    "parsed_question_date",
-    "parsed_values",
+    "parse_aliases",
+    "parse_date",
+    "parse_end",
+    "parse_expiry",
+    "parse_links",
+    "parse_metadata",
+    "preset",
     "quiet",
     "reranker",
+    "search",
+    "search_arguments",
     "secrets",
     "seed",
 ]
 
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+MAX_HITS = 100_000
+"""The largest number of hits: more than anyone reads, and few enough for every engine."""
+
+_DURATIONS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-database = click.option(
+
+def _option(*names: str, show: bool = True, **attributes: Any) -> Callable[[F], F]:
+    """Return a click option; its default and its environment variable are shown in the help."""
+    return click.option(*names, show_default=show, show_envvar=True, **attributes)
+
+
+def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds several options, in this order."""
+
+    def decorate(command: F) -> F:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def _set_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's signature)
+    context.meta["recollect.quiet"] = value
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+quiet = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    callback=_set_quiet,
+    expose_value=False,
+    help="Print the result only: no progress, no warnings.",
+)
+database = _option(
     "--db",
     type=click.Path(dir_okay=False),
     metavar="PATH|URL",
     default="recollect.db",
     envvar="RECOLLECT_DB",
-    show_default=True,
-    show_envvar=True,
-    help="Where the memory is: a file, or the address of a server.",
+    help="The memory: a file, or the address of a server.",
 )
-embedder = click.option(
+memory = _all(database, as_json, quiet)
+embedder = _option(
     "--embedder",
     metavar="SPEC",
     default="auto",
     envvar="RECOLLECT_EMBEDDER",
-    show_default=True,
-    show_envvar=True,
-    help="What turns text into vectors: auto, none, minilm, static, a folder with an ONNX model, openai:MODEL or "
+    help="The embedding model: auto, none, minilm, static, a folder with an ONNX model, openai:MODEL or "
     "openai:MODEL@URL.",
 )
-
-
-def _secrets(default: str) -> Callable[[F], F]:
-    return click.option(
-        "--secrets",
-        type=click.Choice(["none", "refuse", "redact"]),
-        default=default,
-        envvar="RECOLLECT_SECRETS",
-        show_default=True,
-        show_envvar=True,
-        help="What to do with passwords, keys and card numbers: nothing, refuse the note, or redact them.",
-    )
-
-
-secrets = _secrets("none")
-mcp_secrets = _secrets("refuse")
-"""The same option for MCP, where language models write the notes: by default it refuses."""
-reranker = click.option(
+reranker = _option(
     "--reranker",
     metavar="SPEC",
     default="none",
     callback=lambda _context, _parameter, value: None if value == "none" else value,
     envvar="RECOLLECT_RERANKER",
-    show_default=True,
-    show_envvar=True,
-    help="What reads the best again: none, cohere:MODEL, voyage:MODEL or openai:MODEL, each also with @URL, "
+    help="The model that reranks the best hits: none, cohere:MODEL, voyage:MODEL or openai:MODEL, each also with @URL, "
     "tei:URL, or a folder with an ONNX cross-encoder.",
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-quiet = click.option("-q", "--quiet", is_flag=True, help="No progress, no warnings, nothing but the result.")
 
 
-def seed(help: str) -> Callable[[F], F]:  # noqa: A002 (the option's word for it)
-    """Return the option that says where drawing begins."""
-    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help=help)
+def secrets(default: str = "none") -> Callable[[F], F]:
+    """Return the option that says what happens to secrets in notes."""
+    return _option(
+        "--secrets",
+        type=click.Choice(["none", "refuse", "redact"]),
+        default=default,
+        envvar="RECOLLECT_SECRETS",
+        help="How to treat passwords, keys and card numbers: store them, refuse the note, or redact them.",
+    )
 
 
-def given(context: click.Context) -> list[click.Parameter]:
-    """Return the arguments and options that stand on the command line."""
-    source = click.core.ParameterSource.COMMANDLINE
-    return [each for each in context.command.params if each.name and context.get_parameter_source(each.name) is source]
+def seed(help: str) -> Callable[[F], F]:  # noqa: A002 (click's name)
+    """Return the option of a random seed."""
+    return _option("--seed", type=click.IntRange(0), default=0, metavar="N", help=help)
 
 
-def namespace(help: str = "The namespace to work in; 'default' if none is named.") -> Callable[[F], F]:  # noqa: A002 (the option's word for it)
-    """Return the option that names a namespace."""
+def namespace(help: str = "The namespace; by default 'default'.") -> Callable[[F], F]:  # noqa: A002 (click's name)
+    """Return the option that chooses a namespace."""
     return click.option("--namespace", metavar="NAME", default=None, help=help)
 
 
-def parsed_date(_: click.Context | None, param: click.Parameter, value: str | None) -> datetime | None:
-    """Read a day or an instant as ISO 8601 writes them; without an offset it is UTC."""
-    from recollect import arguments  # noqa: PLC0415 (brings regex, which help does not need)
+def keys_file(help: str, *, required: bool = False) -> Callable[[F], F]:  # noqa: A002 (click's name)
+    """Return the option that chooses a file of keys."""
+    path = click.Path(dir_okay=False)
+    return _option(
+        "--keys", type=path, metavar="FILE", required=required, envvar="RECOLLECT_KEYS", show=False, help=help
+    )
+
+
+def _search_option(option: SearchOption) -> Callable[[F], F]:
+    """Return the command-line option of a search parameter, with its default, range and help text."""
+    name = f"--{option.name.replace('_', '-')}"
+    attributes: dict[str, Any] = {"default": option.default, "help": option.help, "show": option.default is not None}
+    if option.annotation == "bool":
+        flags = f"{name}/--no-{name[2:]}" if option.default else name
+        return click.option(flags, is_flag=True, default=option.default, help=option.help)
+    if option.choices:
+        return _option(name, type=click.Choice(option.choices), **attributes)
+    if option.annotation.startswith("int"):
+        return _option(
+            *(["-k"] if option.name == "top_k" else []),
+            name,
+            type=click.IntRange(int(option.at_least or 0), MAX_HITS),
+            metavar="N",
+            **attributes,
+        )
+    if option.annotation.startswith("float"):
+        return _option(name, type=click.FloatRange(option.at_least, option.at_most), metavar="NUMBER", **attributes)
+    return _option(name, metavar={"namespace": "NAME"}.get(option.name, "DATE"), **attributes)
+
+
+preset = _option(
+    "--preset",
+    metavar="NAME|FILE",
+    default="default",
+    help="The preset: a name (recollect presets lists them) or a TOML file.",
+)
+mode = _search_option(search_options()["mode"])
+
+
+def parse_date(_: click.Context | None, param: click.Parameter, value: str | None) -> datetime | None:
+    """Parse a day or a time in ISO 8601; without an offset it is UTC."""
+    from recollect import arguments  # noqa: PLC0415 (imports regex, which help does not need)
 
     try:
         return None if value is None else arguments.instant("date", value)
@@ -113,73 +177,64 @@ def parsed_date(_: click.Context | None, param: click.Parameter, value: str | No
         raise click.BadParameter(error.problem, param=param) from None
 
 
-def parsed_expiry(context: click.Context, param: click.Parameter, value: str | None) -> datetime | str | None:
-    """Read when a note expires: a day or an instant, so many hours, days or weeks from now, or never."""
-    from recollect import clock  # noqa: PLC0415 (like all of the library)
+def parse_expiry(context: click.Context, param: click.Parameter, value: str | None) -> datetime | str | None:
+    """Parse when a note expires: a day or a time, a number of hours, days or weeks from now, or "never"."""
+    from recollect import clock  # noqa: PLC0415 (part of the library)
 
-    told = value.strip().lower() if value else ""
-    if told == "never":
-        return told
-    number, unit = told[:-1], _UNITS.get(told[-1:])
+    text = value.strip().lower() if value else ""
+    if text == "never":
+        return text
+    number, unit = text[:-1], _DURATIONS.get(text[-1:])
     if unit is None or not number.isdecimal():
-        return parsed_date(context, param, value)
+        return parse_date(context, param, value)
     try:
         return clock.now() + int(number) * unit
     except (OverflowError, ValueError):
-        raise click.BadParameter(f"lies too far in the future: {value}", param=param) from None
+        raise click.BadParameter(f"is too far in the future: {value}", param=param) from None
 
 
-def parsed_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """Read the end of a span: an instant, or a day, which belongs to the span until it is over."""
-    moment = parsed_date(context, param, value)
-    if moment is None or value is None or not _is_day(value):
-        return moment
+def parse_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """Parse the end of a period: a time, or a day, which is included."""
+    end = parse_date(context, param, value)
+    if end is None or value is None or not _is_day(value):
+        return end
     try:
-        return moment + timedelta(days=1)
+        return end + timedelta(days=1)
     except OverflowError:
-        raise click.BadParameter(f"lies too far in the future: {value}", param=param) from None
+        raise click.BadParameter(f"is too far in the future: {value}", param=param) from None
 
 
-def parsed_question_date(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return a date in any of the forms in which a question's date may be written."""
-    from recollect.question_dates import check_question_date  # noqa: PLC0415 (as above)
-
-    try:
-        check_question_date(value)
-    except ArgumentError as error:
-        raise click.BadParameter(error.problem, param=param) from None
-    return value
-
-
-def parsed_values(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    """Read KEY=VALUE: the value as JSON where it is JSON, otherwise as text."""
-    found: dict[str, Any] = {}
+def parse_metadata(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """Parse KEY=VALUE: the value as JSON if it is JSON, otherwise as text."""
+    metadata: dict[str, Any] = {}
     for value in values:
         key, sign, text = value.partition("=")
         if not sign or not key:
             raise click.BadParameter(f"must be KEY=VALUE, got {value!r}", param=param)
         try:
-            found[key] = json.loads(text, parse_constant=_refuse)
+            metadata[key] = json.loads(text, parse_constant=_reject)
         except (ValueError, RecursionError):
-            found[key] = text
-    return found
+            metadata[key] = text
+    return metadata
 
 
-def parsed_pairs(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]] | None:
-    """Read KIND=TARGET, or a TARGET alone, which is related; ``None`` if there is none."""
-    pairs = [(kind, target) if sign else ("related", kind) for kind, sign, target in (v.partition("=") for v in values)]
-    for (kind, target), value in zip(pairs, values, strict=True):
-        if not kind or not target:
+def parse_links(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]] | None:
+    """Parse KIND=TARGET, or a TARGET alone, whose kind is "related"; ``None`` if there is none."""
+    links = []
+    for value in values:
+        kind, sign, target = value.partition("=")
+        if not kind or (sign and not target):
             raise click.BadParameter(f"must be KIND=TARGET, got {value!r}", param=param)
-    return pairs or None
+        links.append((kind, target) if sign else ("related", kind))
+    return links or None
 
 
-def parsed_aliases(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[str]]:
-    """Read TERM=ALTERNATIVE,ALTERNATIVE; one term may be given several times."""
+def parse_aliases(_: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[str]]:
+    """Parse TERM=ALTERNATIVE,ALTERNATIVE; a term may be repeated."""
     aliases: dict[str, list[str]] = {}
     for value in values:
-        term, _sign, listed = value.partition("=")
-        alternatives = [each.strip() for each in listed.split(",") if each.strip()]
+        term, _sign, text = value.partition("=")
+        alternatives = [name.strip() for name in text.split(",") if name.strip()]
         if not term.strip() or not alternatives:
             raise click.BadParameter(f"must be TERM=ALTERNATIVE,ALTERNATIVE, got {value!r}", param=param)
         aliases.setdefault(term.strip(), []).extend(alternatives)
@@ -194,6 +249,115 @@ def _is_day(value: str) -> bool:
     return True
 
 
-def _refuse(constant: str) -> NoReturn:
-    """Refuse NaN and Infinity, which Python reads although they are not JSON."""
+def _reject(constant: str) -> NoReturn:
+    """Reject NaN and Infinity, which Python parses although they are not JSON."""
     raise ValueError(constant)
+
+
+_NOT_GENERATED = ("preset", "filters", "vector")
+"""Of these, --preset has its own default, filters have an option for each field, and vectors cannot be typed."""
+
+search = _all(
+    *(_search_option(option) for option in search_options().values() if option.name not in _NOT_GENERATED),
+    click.option("--path", metavar="PREFIX", default="", help="Only notes whose path starts with this."),
+    click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag. Repeatable: with all."),
+    click.option("--session", metavar="NAME", help="Only notes of this conversation or document."),
+    click.option(
+        "--since",
+        callback=parse_date,
+        metavar="DATE",
+        help="Only notes created on or after this day or time.",
+    ),
+    click.option(
+        "--until",
+        callback=parse_end,
+        metavar="DATE",
+        help="Only notes created up to the end of this day, or before this time. The search is as of then: later notes "
+        "supersede none.",
+    ),
+    click.option(
+        "--where",
+        callback=parse_metadata,
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Only notes with this metadata; the value is JSON, or else text. Repeatable: with all.",
+    ),
+    click.option(
+        "--alias",
+        "aliases",
+        metavar="TERM=NAME,NAME",
+        multiple=True,
+        callback=parse_aliases,
+        help="Alternatives that replace a term; list the term itself to keep it. Repeatable.",
+    ),
+    reranker,
+    embedder,
+    memory,
+)
+
+
+def search_arguments(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of :meth:`Memory.search` for the options of a command."""
+    arguments = {name: params[name] for name in search_options() if name in params}
+    arguments["filters"] = {
+        "path_prefix": params["path"],
+        "tags": params["tags"],
+        "session": params["session"],
+        "created_after": params["since"],
+        "created_before": params["until"],
+        "metadata": params["where"],
+    }
+    return arguments
+
+
+_DATASET = (
+    click.option(
+        "--format",
+        type=click.Choice(["beir", "locomo", "longmemeval"]),
+        default=None,
+        help="The dataset's format, if it cannot be detected.",
+    ),
+    click.option(
+        "--level",
+        type=click.Choice(["turn", "session"]),
+        default=None,
+        help="What a note of a conversation is; by default a turn in LoCoMo and a session in LongMemEval.",
+    ),
+    click.option("--pool", is_flag=True, help="Put the sessions of all LongMemEval questions into one memory."),
+    click.option("--split", metavar="NAME", default=None, help="The judgements of a BEIR folder; by default test."),
+    click.option(
+        "--limit",
+        type=click.IntRange(1),
+        default=None,
+        metavar="N",
+        help="Use only N questions, spread evenly over the dataset.",
+    ),
+)
+dataset_cache = click.option(
+    "--cache",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    default=None,
+    help="The folder for vectors and rankings; by default in the user's cache.",
+)
+dataset = _all(*_DATASET, dataset_cache)
+evaluation = _all(
+    dataset,
+    click.option(
+        "--store",
+        metavar="PATH|URL",
+        default=None,
+        help="The store for the dataset's notes during the run, one namespace for each collection; by default "
+        "temporary files.",
+    ),
+    click.option("--fresh", is_flag=True, help="Start again instead of continuing the last run."),
+)
+
+
+def command_line_parameters(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield name and flag of the parameters that were given on the command line."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            is_option = isinstance(parameter, click.Option)
+            yield name, parameter.opts[0] if is_option else parameter.human_readable_name

@@ -1,4 +1,4 @@
-"""``recollect presets``: the ways to search, and one's own."""
+"""``recollect presets``: list presets, or show one."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ import click
 
 from recollect.cli import options, terminal
 
-__all__ = ["command"]
+__all__ = ["presets"]
 
 
-@click.command("presets")
+@click.command()
 @click.argument("name", required=False)
-@click.option("--toml", "as_toml", is_flag=True, help="Print NAME as TOML, to begin one's own from.")
+@click.option("--toml", "as_toml", is_flag=True, help="Print NAME as TOML, as a start for your own preset.")
 @options.as_json
-def command(*, name: str | None, as_toml: bool, as_json: bool) -> None:
+def presets(*, name: str | None, as_toml: bool, as_json: bool) -> None:
     """List the presets, or show one of them.
 
-    A preset is a way to search: which legs, which fusion, which stages. NAME is one of them, or a TOML file: recollect
-    presets default --toml > mine.toml begins one's own, and --preset mine.toml searches with it.
+    A preset defines how to search: legs, fusion and stages. NAME is a preset or a TOML file. Start your own with
+    recollect presets default --toml > mine.toml, and search with --preset mine.toml.
     """
-    from recollect.retrieval import preset_from, presets  # noqa: PLC0415 (brings numpy)
+    from recollect.retrieval import preset_from  # noqa: PLC0415 (imports numpy)
+    from recollect.retrieval import presets as all_presets  # noqa: PLC0415 (imports numpy)
 
     if as_toml and not name:
-        raise click.UsageError("which preset? --toml needs a NAME")
-    chosen = [preset_from(name)] if name else list(presets().values())
+        raise click.UsageError("--toml needs the NAME of a preset")
+    chosen = [preset_from(name)] if name else list(all_presets().values())
     if as_json:
-        told = [preset.to_dict() for preset in chosen]
-        terminal.print_json(told[0] if name else told)
+        data = [preset.to_dict() for preset in chosen]
+        terminal.print_json(data[0] if name else data)
         return
     if as_toml:
-        # Without a name of its own, a preset is called like the file that it is kept in.
+        # Without the line with its name: a preset in a file is named after the file.
         _, _, rest = chosen[0].to_toml().partition("\n")
         click.echo(rest, nl=False)
         return
-    from recollect.cli import preset_tables  # noqa: PLC0415 (brings rich, which is heavy)
+    from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
     if name:
-        preset_tables.draw_preset(terminal.console(), chosen[0], presets()["default"])
+        tables.print_preset(terminal.console(), chosen[0], all_presets()["default"])
     else:
-        preset_tables.draw_presets(terminal.console(), chosen)
+        tables.print_presets(terminal.console(), chosen)

@@ -1,4 +1,4 @@
-"""``recollect questions``: questions with known answers from one's own notes, made by rule."""
+"""``recollect questions``: generate evaluation questions from the notes of a memory."""
 
 from __future__ import annotations
 
@@ -7,100 +7,100 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli import opening, options, terminal
-from recollect.sample import sample_notes
+from recollect.cli import memories, options, terminal
 from recollect.stores import redact_secrets
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
     from recollect.model import Note
 
-__all__ = ["command"]
+__all__ = ["questions"]
 
-_EXAMPLES = 3
+EXAMPLES = 3
 
 
-@click.command("questions")
+@click.command()
 @click.argument("folder", type=click.Path())
 @click.option(
     "--each",
+    "per_kind",
     type=click.IntRange(1),
     default=100,
     show_default=True,
     metavar="N",
-    help="How many questions of each kind, where so many can be made.",
+    help="The number of questions of each kind, if that many can be generated.",
 )
-@options.seed("What is drawn with; the same notes and seed give the same questions.")
+@options.seed("The random seed; the same notes and seed give the same questions.")
 @click.option(
     "--foreign",
     metavar="PATH|URL",
     default=None,
-    help="A memory from whose notes unanswerable questions are made; by default the built-in sample.",
+    help="The memory whose notes give unanswerable questions; by default the built-in sample.",
 )
 @options.namespace()
 @options.embedder
-@options.database
-@options.as_json
-@options.quiet
+@options.memory
 @click.pass_context
-def command(
+def questions(
     context: click.Context,
     /,
     *,
     folder: str,
-    each: int,
+    per_kind: int,
     seed: int,
     foreign: str | None,
     namespace: str | None,
     embedder: str,
     db: str,
     as_json: bool,
-    quiet: bool,  # noqa: ARG001 (the terminal asks for it)
 ) -> None:
-    """Make questions with known answers from one's own notes.
+    """Generate questions with known answers from your notes.
 
-    They are synthetic: made by rule, to compare ways to search over these notes. FOLDER must be new or empty; recollect
-    eval and recollect tune take it. The exit code is 1 if no question could be made.
+    The questions are synthetic: rules generate them, to compare presets on these notes. FOLDER must be new or empty;
+    recollect eval and recollect tune read it. The exit code is 1 if no question could be generated.
     """
-    from recollect.evaluation.synthetic import STRATA, generate_questions, require_new_folder, write_questions  # noqa: PLC0415 (brings numpy)
+    from recollect.evaluation.synthetic import STRATA, generate_questions, require_new_folder, write_questions  # noqa: PLC0415 (imports numpy)
 
     target = require_new_folder(folder)
-    with opening.open_for_reading(db, embedder) as memory:
-        made = generate_questions(memory, namespace=namespace, each=each, seed=seed, foreign=_foreign_notes(foreign))
-    counts = {name: sum(name in question.strata for question in made.questions) for name in STRATA}
-    if made.answerable:
-        write_questions(made, target)
+    with memories.open_for_reading(db, embedder) as memory:
+        dataset = generate_questions(
+            memory, namespace=namespace, each=per_kind, seed=seed, foreign=_foreign_notes(foreign)
+        )
+    counts = {name: sum(name in question.strata for question in dataset.questions) for name in STRATA}
+    if dataset.answerable:
+        write_questions(dataset, target)
     if as_json:
-        written = str(target) if made.answerable else None
-        terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(made.remarks)})
-    elif made.answerable:
-        _tell(made, counts)
-        place = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
-        place += f" --namespace {shlex.quote(namespace)}" if namespace else ""
-        terminal.say(f"written to {target}; what to do with them:")
-        for verb in ("eval", "tune"):
-            terminal.say(f"  recollect {verb} {shlex.quote(str(target))}{place}")
+        written = str(target) if dataset.answerable else None
+        terminal.print_json({"folder": written, "synthetic": True, "strata": counts, "remarks": list(dataset.remarks)})
+    elif dataset.answerable:
+        _print_examples(dataset, counts)
+        arguments = "" if db == "recollect.db" else f" --db {shlex.quote(redact_secrets(db))}"
+        arguments += f" --namespace {shlex.quote(namespace)}" if namespace else ""
+        terminal.print_message(f"written to {target}; use them with:")
+        for command in ("eval", "tune"):
+            terminal.print_message(f"  recollect {command} {shlex.quote(str(target))}{arguments}")
     else:
-        terminal.say_aside("no question could be made: there are too few notes that say something of their own")
-    if not made.answerable:
+        terminal.print_note("no question could be generated: too few notes have terms of their own")
+    if not dataset.answerable:
         context.exit(1)
 
 
 def _foreign_notes(db: str | None) -> list[Note]:
     """Return the notes of another memory, or the sample's."""
-    from recollect.model import Note  # noqa: PLC0415 (brings numpy)
+    from recollect.model import Note  # noqa: PLC0415 (imports numpy)
+    from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 
     if db is None:
         return [Note(**fields) for fields in sample_notes()]
-    with opening.open_for_reading(db) as memory:
+    with memories.open_for_reading(db) as memory:
         return list(memory.notes())
 
 
-def _tell(made: Dataset, counts: dict[str, int]) -> None:
-    """Print how many questions there are of each kind, some of them, and what a reader of figures should know."""
+def _print_examples(dataset: Dataset, counts: dict[str, int]) -> None:
+    """Print the number of questions of each kind with examples, and the remarks of the dataset."""
     for name, count in counts.items():
-        texts = [question.text for question in made.questions if name in question.strata]
-        examples = " · ".join(texts[:: max(1, len(texts) // _EXAMPLES)][:_EXAMPLES])
-        terminal.say(f"{name:<12} {count:>4}  {examples}".rstrip())
-    for remark in made.remarks:
-        terminal.say(remark)
+        texts = [question.text for question in dataset.questions if name in question.strata]
+        examples = " · ".join(texts[:: max(1, len(texts) // EXAMPLES)][:EXAMPLES])
+        terminal.print_message(f"{name:<12} {count:>4}  {examples}".rstrip())
+    for remark in dataset.remarks:
+        terminal.print_message(remark)

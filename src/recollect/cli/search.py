@@ -1,4 +1,4 @@
-"""``recollect search``: find notes by words, by meaning and by connections."""
+"""``recollect search`` and ``recollect explain``: search a memory, with or without the reasons."""
 
 from __future__ import annotations
 
@@ -6,84 +6,101 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.cli import asking, terminal
+from recollect.cli import memories, options, terminal
 
 if TYPE_CHECKING:
+    from recollect.memory import Memory
     from recollect.retrieval import SearchResult
 
-__all__ = ["answer", "command"]
+__all__ = ["explain", "print_if_no_answer", "run_search", "search"]
 
 
-@click.command("search")
-@click.option("--explain", is_flag=True, help="Draw how each hit came by its score, as recollect explain does.")
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("--explain", is_flag=True, help="Show how each hit got its score, as recollect explain does.")
 @click.option(
     "--show-weak",
     is_flag=True,
-    help="Also show weak candidates, marked as weak: all hits if nothing fits, else those whose confidence is below "
-    "the answer threshold and below a tenth of the best.",
+    help="Also show weak candidates, marked as weak: all hits if there is no answer, else those whose confidence is "
+    "below the answer threshold and below a tenth of the best.",
 )
-@asking.preset
-@asking.question
+@options.preset
+@options.search
 @click.pass_context
-def command(
-    context: click.Context, /, *, explain: bool, show_weak: bool, as_json: bool, quiet: bool, **asked: Any
-) -> None:
-    """Find notes by words and by meaning.
+def search(context: click.Context, /, *, explain: bool, show_weak: bool, as_json: bool, **params: Any) -> None:
+    """Search for notes.
 
-    The words of QUERY are one query: "a phrase", AND, OR, NOT, tea* for a prefix. A query that begins with a dash
-    comes after --. The exit code is 1 if nothing in the memory fits. Of the --top-k best notes, weak candidates are
-    shown only with --show-weak; --json has them all.
+    The words of QUERY are one query: "a phrase", AND, OR, NOT, tea* for a prefix. A query that starts with a dash
+    comes after --. The exit code is 1 if there is no answer. Of the --top-k best notes, weak candidates are shown only
+    with --show-weak; --json has all of them.
     """
-    with asking.open_asked(asked) as memory:
-        result = asking.find(memory, asked)
-    answer(result, explain=explain, show_weak=show_weak, as_json=as_json, quiet=quiet)
-    if not result.has_answer:
-        context.exit(1)
+    _search_and_print(context, params, explain=explain, show_weak=show_weak, as_json=as_json)
 
 
-def answer(
-    result: SearchResult, *, explain: bool = False, show_weak: bool = False, as_json: bool = False, quiet: bool = False
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@options.preset
+@options.search
+@click.pass_context
+def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
+    """Search and explain the ranking.
+
+    Shows how the query was parsed, what was tried and how long it took; then for each hit, weak ones included, the
+    score of each leg and the effect of each stage. The exit code is 1 if there is no answer, as for search.
+    """
+    _search_and_print(context, params, explain=True, show_weak=False, as_json=as_json)
+
+
+def _search_and_print(
+    context: click.Context, params: dict[str, Any], *, explain: bool, show_weak: bool, as_json: bool
 ) -> None:
-    """Show what was found: as JSON, as an explanation, or as hits; weak ones only with ``show_weak``."""
-    if as_json or not explain:  # an explanation tells its warnings itself
+    with memories.open_for_search(params) as memory:
+        result = run_search(memory, params)
+    if as_json or not explain:  # an explanation contains the warnings
         for warning in result.warnings:
             terminal.warn(warning)
     if as_json:
         terminal.print_json(result.to_dict())
-        return
-    if not explain:
-        from recollect.cli import drawing  # noqa: PLC0415 (brings rich, which is heavy)
+    elif explain:
+        from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
-        drawing.draw_exclusion(result)
-    if explain or result.has_answer or (result and show_weak):
-        _draw(result, explain=explain, show_weak=show_weak, quiet=quiet)
-    if not (explain and result):  # an explanation says so itself
-        say_if_nothing_fits(result, shown=show_weak)
+        tables.print_explanation(terminal.console(), result)
+        if not result:
+            print_if_no_answer(result, weak_shown=False)
+    else:
+        _print_hits(result, show_weak=show_weak)
+    if not result.has_answer:
+        context.exit(1)
 
 
-def say_if_nothing_fits(result: SearchResult, *, shown: bool) -> None:
+def run_search(memory: Memory, params: dict[str, Any]) -> SearchResult:
+    """Search with the options of a command."""
+    return memory.search(" ".join(params["query"]), **options.search_arguments(params))
+
+
+def _print_hits(result: SearchResult, *, show_weak: bool) -> None:
+    from recollect.cli import tables  # noqa: PLC0415 (imports rich)
+
+    tables.print_exclusion(result)
+    if result.has_answer or (result and show_weak):
+        tables.print_fallback(result)
+        hits = result.hits if show_weak else result.strong_hits
+        console = terminal.console()
+        tables.print_hits(console, hits, weak=result.weak_hits)
+        if not terminal.is_quiet():
+            tables.print_summary(console, result, len(hits))
+    print_if_no_answer(result, weak_shown=show_weak)
+
+
+def print_if_no_answer(result: SearchResult, *, weak_shown: bool) -> None:
     """Say in one line that there is no answer, and how to see the weak candidates unless they are shown."""
-    if not result:
-        from recollect.retrieval.wording import nothing_found_in_words  # noqa: PLC0415 (brings numpy)
-
-        terminal.say_aside(nothing_found_in_words(result.trace))
-    elif not result.has_answer:
-        from recollect.retrieval.wording import no_answer_in_words  # noqa: PLC0415 (brings numpy)
-
-        why = no_answer_in_words(result.best_confidence, result.answer_threshold)
-        how = "the hits above are weak candidates" if shown else "--show-weak shows the weak candidates"
-        terminal.say_aside(f"nothing in this memory fits {result.query!r}: {why}; {how}")
-
-
-def _draw(result: SearchResult, *, explain: bool, show_weak: bool, quiet: bool) -> None:
-    from recollect.cli import drawing  # noqa: PLC0415 (brings rich, which is heavy)
-
-    console = terminal.console()
-    if explain:
-        drawing.draw_explanation(console, result)
+    if result.has_answer:
         return
-    drawing.draw_retry(result)
-    shown = result.hits if show_weak else result.strong_hits
-    drawing.draw_hits(console, shown, weak=result.weak_hits)
-    if not quiet:
-        drawing.draw_summary(console, result, len(shown))
+    from recollect.retrieval.messages import no_answer_message, no_results_message  # noqa: PLC0415 (imports numpy)
+
+    if not result:
+        terminal.print_note(no_results_message(result.trace))
+        return
+    reason = no_answer_message(result.best_confidence, result.answer_threshold)
+    hint = "the hits above are weak candidates" if weak_shown else "--show-weak shows the weak candidates"
+    terminal.print_note(f"no answer to {result.query!r} in this memory: {reason}; {hint}")

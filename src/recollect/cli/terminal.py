@@ -1,4 +1,4 @@
-"""What reaches a terminal: text without control characters, lines on standard error, JSON, and rich's console."""
+"""Output: text without control characters, messages on standard error, JSON, and rich's console."""
 
 from __future__ import annotations
 
@@ -14,113 +14,123 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
-    "complain",
     "console",
+    "count",
+    "file_size",
     "is_quiet",
-    "line",
-    "page",
+    "print_error",
     "print_json",
-    "say",
-    "say_aside",
-    "size",
-    "styled",
+    "print_message",
+    "print_note",
+    "sanitise",
+    "sanitise_line",
+    "style",
     "warn",
 ]
 
-_HARMFUL = "\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-"""Control characters, lone surrogates, and the marks that turn the direction of text."""
-_NOT_ON_A_PAGE = re.compile(f"[{_HARMFUL}\x0b\x0c\r]")
-_NOT_IN_A_LINE = re.compile(f"[{_HARMFUL}]")
-_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
+_UNSAFE = "\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Control characters, lone surrogates, and the marks that change the direction of text."""
+_UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}\x0b\x0c\r]")
+_UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
+_LINE_BREAKS = re.compile("[\t\n\x0b\x0c\r\u2028\u2029]")
 
-UNBROKEN = 100_000
-"""The width where nothing has one: in a pipe or a file, lines are as long as they are."""
+PIPE_WIDTH = 100_000
+"""The width of a pipe or a file: lines are not wrapped."""
 
 
-def line(text: str) -> str:
-    r"""Return ``text`` as one line that is fit for a terminal, character for character, so that spans still fit.
+def sanitise_line(text: str) -> str:
+    r"""Return ``text`` as one line that is safe for a terminal; its length stays, so that highlights still match.
 
-    >>> line("green\ntea\x1b[31m")
+    >>> sanitise_line("green\ntea\x1b[31m")
     'green tea�[31m'
     """
-    return _NOT_IN_A_LINE.sub("�", _BREAKS.sub(" ", text))
+    return _UNSAFE_IN_LINE.sub("�", _LINE_BREAKS.sub(" ", text))
 
 
-def page(text: str) -> str:
-    r"""Return ``text`` fit for a terminal, with its line breaks and tabs.
+def sanitise(text: str) -> str:
+    r"""Return ``text`` safe for a terminal, with its line breaks and tabs.
 
-    >>> page("green\r\ntea\x07")
+    >>> sanitise("green\r\ntea\x07")
     'green\ntea�'
     """
-    return _NOT_ON_A_PAGE.sub("�", text.replace("\r\n", "\n"))
+    return _UNSAFE_IN_TEXT.sub("�", text.replace("\r\n", "\n"))
 
 
 def is_quiet() -> bool:
-    """Return whether the command that is running was told to be quiet."""
+    """Return whether the running command has --quiet."""
     context = click.get_current_context(silent=True)
-    return bool(context and context.params.get("quiet"))
+    return bool(context and context.meta.get("recollect.quiet"))
 
 
-def say(message: str) -> None:
-    """Print a line for a person; a quiet command does not."""
+def print_message(message: str) -> None:
+    """Print a line for a person, unless the command is quiet."""
     if not is_quiet():
-        click.echo(line(message))
+        click.echo(sanitise_line(message))
 
 
-def say_aside(message: str) -> None:
-    """Print a line for a person on standard error, where it is not taken for data; a quiet command does not."""
+def print_note(message: str) -> None:
+    """Print a line for a person on standard error, apart from data, unless the command is quiet."""
     if not is_quiet():
-        click.echo(line(message), err=True)
+        click.echo(sanitise_line(message), err=True)
 
 
 def warn(message: str) -> None:
-    """Print a warning in one line on standard error; a quiet command does not."""
+    """Print a warning in one line on standard error, unless the command is quiet."""
     if not is_quiet():
-        _tell("warning", "yellow", message)
+        _print_labelled("warning", "yellow", message)
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print an error in one line on standard error."""
-    _tell("error", "red", message)
+    _print_labelled("error", "red", message)
+
+
+def _print_labelled(label: str, colour: str, message: str) -> None:
+    text = " ".join(sanitise_line(message).split())
+    click.echo(f"{style(f'{label}:', fg=colour, bold=True)} {text}", err=True)
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; where the output cannot hold every character, they are escaped, not lost."""
+    """Print data as JSON; characters that the output cannot encode are escaped."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     click.echo(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8"))
 
 
-def styled(text: str, **style: Any) -> str:
-    """Return ``text`` in a style, unless NO_COLOR asks for none; click takes styles away where there is no terminal."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, **style)
+def style(text: str, **attributes: Any) -> str:
+    """Return ``text`` with a style, unless NO_COLOR is set; click removes styles where there is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, **attributes)
 
 
-def size(count: int) -> str:
-    """Return a number of bytes for a person.
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun.
 
-    >>> size(999), size(1_056_768)
+    >>> count(1, "note"), count(1200, "note")
+    ('1 note', '1,200 notes')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def file_size(size: int) -> str:
+    """Return a number of bytes with a unit.
+
+    >>> file_size(999), file_size(1_056_768)
     ('999 B', '1.1 MB')
     """
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count} B"
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} B"
 
 
 def console() -> Console:
-    """Return a console for standard output that draws text as it is: no markup, no colour but in a terminal."""
-    from rich.console import Console  # noqa: PLC0415 (heavy: only who draws pays for it)
+    """Return a console for standard output that prints text as it is: no markup, and colour only in a terminal."""
+    from rich.console import Console  # noqa: PLC0415 (heavy)
 
-    class PipedConsole(Console):
+    class PipeConsole(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # it is for the command to say how it ends
+            raise BrokenPipeError  # the group chooses the exit code
 
-    made = PipedConsole(highlight=False, markup=False, emoji=False)
-    if not made.is_terminal:
-        made.width = UNBROKEN
-    return made
-
-
-def _tell(kind: str, colour: str, message: str) -> None:
-    shown = " ".join(line(message).split())
-    click.echo(f"{styled(f'{kind}:', fg=colour, bold=True)} {shown}", err=True)
+    result = PipeConsole(highlight=False, markup=False, emoji=False)
+    if not result.is_terminal:
+        result.width = PIPE_WIDTH
+    return result

@@ -1,8 +1,7 @@
-"""A memory behind the HTTP API, asked from a running loop."""
+"""An asynchronous client of the HTTP API with the methods of a memory."""
 
 from __future__ import annotations
 
-from recollect.client.answers import RemoteResult
-from recollect.client.client import AsyncClient
+from recollect.client.client import AsyncClient, RemoteResult
 
 __all__ = ["AsyncClient", "RemoteResult"]

@@ -1,26 +1,36 @@
-"""What every embedder keeps: text becomes vectors."""
+"""The embedder contract, and what all embedders share: prefixes, batches, checks and a cache of query vectors."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from recollect import arguments
+from recollect.errors import EmbedderError
+from recollect.inference.runtime import batches
+from recollect.text import well_formed
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-__all__ = ["Embedder"]
+__all__ = ["QUERY_CACHE", "Embedder", "ModelEmbedder", "SupportsDescription", "SupportsQueryCache", "unit_rows"]
+
+QUERY_CACHE = 1024
+"""How many query vectors an embedder caches by default."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product says how near they are in meaning.
+    """Turns texts into vectors whose dot product is their similarity.
 
-    Making one is cheap: a model is loaded when the first text comes. All methods may be called from several threads.
+    Constructing one is cheap: a model is loaded with the first text. All methods are thread-safe.
     """
 
     @property
     def name(self) -> str:
-        """The model's name, as it is stored with its vectors: other vectors cannot be compared with them."""
+        """The model's name, as it is stored with its vectors; vectors of other names are not compared with them."""
         ...
 
     @property
@@ -35,3 +45,151 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> NDArray[float32]:
         """Return the vector of a query, of unit length; raise ``EmbedderError`` if that fails."""
         ...
+
+
+@runtime_checkable
+class SupportsDescription(Protocol):
+    """An embedder that describes itself in more than its name."""
+
+    def describe(self) -> str:
+        """Return the name and how the model runs, in one line."""
+        ...
+
+
+@runtime_checkable
+class SupportsQueryCache(Protocol):
+    """An embedder that caches query vectors."""
+
+    def clear_query_cache(self) -> None:
+        """Drop the cached vectors, so that the next search embeds its query; for measurements."""
+        ...
+
+
+class ModelEmbedder(ABC):
+    """An embedder without its model: a subclass implements ``_vectors`` for a batch of texts.
+
+    The base adds prefixes, sorts texts into batches of similar length, checks what the model returns, scales rows to
+    unit length, and caches the vectors of the last ``query_cache`` queries. A document prefix changes the stored
+    vectors, so it is part of the name.
+
+    >>> class Letters(ModelEmbedder):
+    ...     def _vectors(self, texts):
+    ...         return [[text.count("a"), text.count("e")] for text in texts]
+    >>> embedder = Letters("letters", "two counts", dimension=2)
+    >>> embedder.embed_documents(["banana", "eel"]).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    >>> embedder.describe()
+    'letters, 2 dimensions, two counts'
+    """
+
+    def __init__(
+        self,
+        model: str,
+        runtime: str,
+        *,
+        dimension: int | None = None,
+        batch_size: int = 64,
+        batch_characters: int | None = None,
+        query_prefix: str = "",
+        document_prefix: str = "",
+        query_cache: int = QUERY_CACHE,
+    ) -> None:
+        """Check the arguments; without ``dimension`` it is that of the model's first vector."""
+        self._model = arguments.name("name", model)
+        self._runtime = runtime
+        self._dimension = None if dimension is None else arguments.at_least_one("dimension", dimension)
+        self._batch_size = arguments.at_least_one("batch_size", batch_size)
+        self._batch_characters = batch_characters
+        self._query_prefix = well_formed(arguments.text("query_prefix", query_prefix))
+        self._document_prefix = well_formed(arguments.text("document_prefix", document_prefix))
+        # lru_cache needs no lock of ours, which a fork could leave locked.
+        self._cached_query_vector = lru_cache(maxsize=arguments.count("query_cache", query_cache))(self._query_vector)
+
+    @property
+    def name(self) -> str:
+        """The model's name and the prefix of its documents, if there is one."""
+        return f"{self._model} after {self._document_prefix!r}" if self._document_prefix else self._model
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has; runs the model if that is not known yet."""
+        return self._dimension or self._rows(["dimension"]).shape[1]
+
+    def describe(self) -> str:
+        """Return the name, the dimension and how the model runs, in one line; the model is not loaded."""
+        dimension = f"{self._dimension} dimensions, " if self._dimension else ""
+        return f"{self.name}, {dimension}{self._runtime}"
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[float32]:
+        """Return one row of unit length for each text, in the same order."""
+        import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
+
+        prepared = [
+            self._document_prefix + well_formed(arguments.text(f"texts[{index}]", text))
+            for index, text in enumerate(arguments.sequence("texts", texts))
+        ]
+        if not prepared:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        order: list[int] = []
+        parts: list[NDArray[float32]] = []
+        for batch in batches(prepared, size=self._batch_size, characters=self._batch_characters):
+            order += batch
+            parts.append(self._rows([prepared[index] for index in batch]))
+        rows = np.empty((len(prepared), parts[0].shape[1]), dtype=np.float32)
+        rows[order] = np.concatenate(parts)
+        return rows
+
+    def embed_query(self, text: str) -> NDArray[float32]:
+        """Return the vector of a query, of unit length; it is read-only, because it is cached."""
+        return self._cached_query_vector(arguments.text("text", text))
+
+    def clear_query_cache(self) -> None:
+        """Drop the cached query vectors; for measurements."""
+        self._cached_query_vector.cache_clear()
+
+    def _query_vector(self, text: str) -> NDArray[float32]:
+        row: NDArray[float32] = self._rows([self._query_prefix + well_formed(text)])[0]
+        row.flags.writeable = False
+        return row
+
+    def _rows(self, texts: list[str]) -> NDArray[float32]:
+        """Return the checked rows of one batch."""
+        rows = unit_rows(self._model, self._vectors(texts), count=len(texts), dimension=self._dimension)
+        self._dimension = rows.shape[1]
+        return rows
+
+    @abstractmethod
+    def _vectors(self, texts: list[str]) -> Any:
+        """Return one vector for each text, of any length; raise ``EmbedderError`` if that fails."""
+
+
+def unit_rows(model: str, output: Any, *, count: int, dimension: int | None) -> NDArray[float32]:
+    """Return ``output`` as ``count`` rows of unit length; raise ``EmbedderError`` that says what ``model`` did wrong.
+
+    Any dimension is valid if ``dimension`` is ``None``. A row of zeros stays as it is: its similarity is 0 to all.
+
+    >>> unit_rows("toy", [[3.0, 4.0], [0.0, 0.0]], count=2, dimension=2).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    >>> unit_rows("toy", [[1.0, 2.0, 3.0]], count=1, dimension=2)
+    Traceback (most recent call last):
+        ...
+    recollect.errors.EmbedderError: toy returned vectors of 3 dimensions instead of 2
+    """
+    import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
+
+    try:
+        rows = np.asarray(output, dtype=np.float64)  # numbers beyond the range of float32 still have a direction
+    except (TypeError, ValueError, OverflowError):
+        raise EmbedderError(f"{model} returned something that is not one list of numbers for each text") from None
+    if rows.ndim != 2 or rows.shape[0] != count:
+        expected = f"{count} {'vector' if count == 1 else 'vectors'}"
+        raise EmbedderError(f"{model} returned an array of shape {rows.shape} instead of {expected}")
+    if not rows.shape[1] or dimension not in (None, rows.shape[1]):
+        expected = "at least 1" if dimension is None else str(dimension)
+        raise EmbedderError(f"{model} returned vectors of {rows.shape[1]} dimensions instead of {expected}")
+    if not np.isfinite(rows).all():
+        raise EmbedderError(f"{model} returned numbers that are not finite")
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = rows / np.where(largest > 0, largest, 1)  # first, because the square of a very large number overflows
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)

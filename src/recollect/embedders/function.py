@@ -1,11 +1,11 @@
-"""Any Python function that turns texts into vectors is an embedder."""
+"""Any Python function that turns texts into vectors as an embedder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
 from recollect.errors import ArgumentTypeError, EmbedderError
 
 __all__ = ["FunctionEmbedder"]
@@ -14,8 +14,8 @@ __all__ = ["FunctionEmbedder"]
 class FunctionEmbedder(ModelEmbedder):
     """Calls ``function`` with a list of texts; it returns a vector for each: lists of numbers, or an array of rows.
 
-    ``name`` is stored with the vectors; without one it is the function's own. Give one that changes when the vectors
-    do. Without ``dimension`` the first answer tells it.
+    ``name`` is stored with the vectors, by default the function's own. Pass one that changes when the vectors do.
+    Without ``dimension`` it is that of the first vector.
 
     >>> embedder = FunctionEmbedder(lambda texts: [[len(text), 1.0] for text in texts], name="length")
     >>> embedder.name, embedder.dimension
@@ -35,7 +35,7 @@ class FunctionEmbedder(ModelEmbedder):
         document_prefix: str = "",
         query_cache: int = QUERY_CACHE,
     ) -> None:
-        """Remember the function; it is not called yet."""
+        """Store the function; it is not called yet."""
         if not callable(function):
             raise ArgumentTypeError("function", f"must be a function of a list of texts, got {type(function).__name__}")
         super().__init__(
@@ -50,8 +50,7 @@ class FunctionEmbedder(ModelEmbedder):
         self._function = function
 
     def _vectors(self, texts: list[str]) -> Any:
-        """Call the function."""
         try:
             return self._function(texts)
-        except Exception as error:  # whatever a stranger's function raises, callers wait for one kind of error
+        except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise EmbedderError(f"{self._model} raised {type(error).__name__}: {error}") from error

@@ -1,25 +1,24 @@
-"""Models behind an HTTP API of OpenAI's kind, as Ollama, vLLM and Text Embeddings Inference have it too."""
+"""Models behind an OpenAI-style HTTP API: OpenAI, Ollama, vLLM, Text Embeddings Inference."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from recollect import arguments
-from recollect.embedders.model import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
 from recollect.errors import EmbedderError
-from recollect.inference.json_api import OPENAI_URL, JsonApi
-from recollect.inference.keys import ApiKey
+from recollect.inference.http_api import OPENAI_URL, ApiKey, JsonApi
 
 __all__ = ["HttpEmbedder"]
 
 
 class HttpEmbedder(ModelEmbedder):
-    """Sends texts to ``{base_url}/embeddings`` and reads the vectors from the answer.
+    """Sends texts to ``{base_url}/embeddings`` and reads the vectors from the response.
 
-    The key is read from the environment variable ``key_variable`` for each request, and is never kept, shown or
-    logged; without one none is sent, which suits servers of one's own. ``dimensions`` asks the server for shorter
-    vectors, where the model can do that. A request that meets no server, a busy or a failing one is repeated up to
-    ``retries`` times, after waits that double from ``backoff`` seconds or that the server asks for.
+    The key is read from the environment variable ``key_variable`` for each request and is never stored, shown or
+    logged; if it is empty, no key is sent. ``dimensions`` requests shorter vectors, if the model supports that. A
+    request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay that the
+    server requests or one that doubles from ``backoff`` seconds.
 
     >>> embedder = HttpEmbedder("nomic-embed-text", "http://localhost:11434/v1", query_prefix="search_query: ")
     >>> embedder.describe()
@@ -48,7 +47,7 @@ class HttpEmbedder(ModelEmbedder):
             base_url,
             "/embeddings",
             key=ApiKey(key_variable),
-            failure=EmbedderError,
+            error_type=EmbedderError,
             smaller="pass a smaller batch_size or batch_characters",
             timeout=timeout,
             retries=retries,
@@ -65,23 +64,22 @@ class HttpEmbedder(ModelEmbedder):
             document_prefix=document_prefix,
             query_cache=query_cache,
         )
-        self._question: dict[str, Any] = {"model": model, "encoding_format": "float"}
+        self._request: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if dimensions is not None:
-            self._question["dimensions"] = self._dimension
+            self._request["dimensions"] = self._dimension
 
     def _vectors(self, texts: list[str]) -> Any:
-        """Ask the server for the vectors of one batch."""
-        # Some servers refuse an empty text, and none of them makes anything of a space.
-        answer = self._api.ask({**self._question, "input": [text or " " for text in texts]})
-        data = answer.get("data") if isinstance(answer, dict) else None
+        # Some servers refuse an empty text, and all ignore a space.
+        response = self._api.post({**self._request, "input": [text or " " for text in texts]})
+        data = response.get("data") if isinstance(response, dict) else None
         if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
-            raise self._api.misread("JSON without a list of embeddings in data")
+            raise self._api.unexpected("JSON without a list of embeddings in data")
         if len(data) != len(texts):
-            raise self._api.error(f"answered {len(data)} embeddings for {len(texts)} texts")
-        places = [item.get("index", place) for place, item in enumerate(data)]
-        if sorted(map(str, places)) != sorted(map(str, range(len(texts)))):
-            raise self._api.error(f"answered embeddings whose index does not count the {len(texts)} texts")
+            raise self._api.error(f"returned {len(data)} embeddings for {len(texts)} texts")
+        indexes = [item.get("index", index) for index, item in enumerate(data)]
+        if sorted(map(str, indexes)) != sorted(map(str, range(len(texts)))):
+            raise self._api.error(f"returned embeddings whose indexes do not match the {len(texts)} texts")
         vectors: list[Any] = [None] * len(texts)
-        for place, item in zip(places, data, strict=True):
-            vectors[int(place)] = item["embedding"]
+        for index, item in zip(indexes, data, strict=True):
+            vectors[int(index)] = item["embedding"]
         return vectors

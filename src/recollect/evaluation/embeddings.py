@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embedders import Embedder
-from recollect.embedders.rows import unit_rows
+from recollect.embedders.base import SupportsQueryCache, unit_rows
 from recollect.errors import StoreError
 
 __all__ = ["CachingEmbedder", "VectorCache"]
@@ -80,11 +80,10 @@ class CachingEmbedder:
             self._queries[text] = self._embedder.embed_query(text)
         return self._queries[text]
 
-    def forget_queries(self) -> None:
+    def clear_query_cache(self) -> None:
         """Let the embedder forget the queries that it has seen, unless they are to be remembered."""
-        forget = getattr(self._embedder, "forget_queries", None)
-        if self._queries is None and forget is not None:
-            forget()
+        if self._queries is None and isinstance(self._embedder, SupportsQueryCache):
+            self._embedder.clear_query_cache()
 
 
 def _file_name(model: str) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Ranking
-from recollect.inference.parts import part
+from recollect.inference.runtime import require_module
 
 __all__ = ["MEASURES", "compute_measures", "cutoff"]
 
@@ -39,7 +39,7 @@ def compute_measures(
     >>> {name: value.tolist() for name, value in compute_measures([asked], found, ["any@5", "recall@5", "mrr"]).items()}
     {'any@5': [1.0], 'recall@5': [0.5], 'mrr': [0.5]}
     """
-    library = part("ir_measures", RecollectError)
+    library = require_module("ir_measures", RecollectError)
     wanted = {name: _parsed(library, name) for name in measures}
     judged = {question.id: dict(question.relevant) for question in questions}
     # The library sorts by score, and equal scores by id: places from the end stand in for scores, so that our order

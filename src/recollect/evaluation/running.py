@@ -16,7 +16,6 @@ import numpy as np
 
 from recollect import arguments
 from recollect.embedders import Embedder, EmbedderSpec, embedder_from
-from recollect.embedders.built_files import cache_folder
 from recollect.errors import ArgumentError, RecollectError
 from recollect.evaluation.calibration import trust_metrics
 from recollect.evaluation.dataset import Collection, Dataset, Question
@@ -27,11 +26,12 @@ from recollect.evaluation.measures import MEASURES, compute_measures, cutoff
 from recollect.evaluation.outcome import Outcome, Ranking
 from recollect.evaluation.own_memory import Held, held_by
 from recollect.evaluation.system import System
+from recollect.inference.runtime import cache_folder
 from recollect.memory import Memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import PresetSpec, SearchResult
-from recollect.retrieval.wording import index_warnings
+from recollect.retrieval.messages import index_warnings
 
 __all__ = ["DEPTH", "default_cache_folder", "evaluate", "questions_by_collection"]
 
@@ -171,7 +171,7 @@ class _Run:
         options: Mapping[str, Any],
         held: Held | None = None,
     ) -> None:
-        forget = getattr(memory.embedder, "forget_queries", lambda: None)
+        forget = getattr(memory.embedder, "clear_query_cache", lambda: None)
         for system, journal in self._journals:
             pending = [question for question in questions if digests[question.id] not in journal.rankings]
             for question in pending[:1]:  # what is loaded with the first search is not format_count with any

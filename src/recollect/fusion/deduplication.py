@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace
 from recollect.model import Candidate, Step, as_candidates
+from recollect.text import collapse_whitespace
 
 __all__ = ["MOVED_UP", "copies_message", "deduplicate", "find_copies"]
 

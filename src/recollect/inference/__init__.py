@@ -1,1 +1,1 @@
-"""Models are run: in this process by ONNX, or elsewhere over HTTP. What texts and answers mean is not known here."""
+"""Run models: in this process with ONNX, or over HTTP."""

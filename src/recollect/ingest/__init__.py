@@ -1,35 +1,27 @@
 """Files and records become notes. See ``docs/ingest.md``."""
 
-from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_text
-from recollect.ingest.formats import SUFFIXES, read_file_text
-from recollect.ingest.ingestion import Library, ingest
-from recollect.ingest.markdown import read_markdown
-from recollect.ingest.plain import read_text
-from recollect.ingest.problems import Contents, Problem
-from recollect.ingest.records import read_json, read_json_lines
-from recollect.ingest.report import IngestReport
-from recollect.ingest.sentences import split_sentences
-from recollect.ingest.shelving import NoteNames
-from recollect.ingest.texts import ingest_texts
-from recollect.model import WriteCounts
+from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_text, split_sentences
+from recollect.ingest.documents import DocumentStore
+from recollect.ingest.ingestion import ingest, ingest_texts
+from recollect.ingest.readers import READERS, read_file
+from recollect.ingest.report import IngestReport, Problem
+from recollect.ingest.source import Contents, Reader, Source, UnreadableError, text_reader
 
 __all__ = [
     "CHUNK_SIZE",
-    "SUFFIXES",
+    "READERS",
     "Chunk",
     "Contents",
+    "DocumentStore",
     "IngestReport",
-    "Library",
-    "NoteNames",
     "Problem",
-    "WriteCounts",
+    "Reader",
+    "Source",
+    "UnreadableError",
     "chunk_text",
     "ingest",
     "ingest_texts",
-    "read_file_text",
-    "read_json",
-    "read_json_lines",
-    "read_markdown",
-    "read_text",
+    "read_file",
     "split_sentences",
+    "text_reader",
 ]

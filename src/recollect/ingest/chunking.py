@@ -1,9 +1,11 @@
-"""A long text becomes chunks: pieces small enough that a model reads them whole, cut where a reader would pause.
+"""Split a long text into chunks that a model reads as a whole, and a paragraph into sentences.
 
-A chunk is a span of the text, and the spans follow each other without gap, so that nothing is lost by construction.
-Sections that are almost empty join their neighbours; then each group of sections is cut: between paragraphs where they
-fit, else between items and lines, else between sentences, between words, and last of all inside a word. Everything is
-one pass over the text, whatever it holds.
+Chunks are spans of the text without gaps, so that no text is lost. Very short sections join their neighbours; then each
+group of sections is split: between paragraphs where they fit, else between items and lines, else between sentences,
+between words, and at last inside a word. All of it takes time linear in the length of the text.
+
+Both are written by hand. The splitters of libraries (LangChain, LlamaIndex, semantic-text-splitter) lose the headings
+or the spans that note paths and links need, and sentence models (spaCy, NLTK) cost hundreds of megabytes or a download.
 """
 
 from __future__ import annotations
@@ -15,43 +17,45 @@ from typing import Literal, NamedTuple
 
 from recollect import arguments
 from recollect.errors import ArgumentError
-from recollect.ingest.sentences import sentence_ends
 
-__all__ = ["CHUNK_SIZE", "Block", "Chunk", "chunk_blocks", "chunk_text", "text_blocks"]
+__all__ = ["CHUNK_SIZE", "Block", "BlockKind", "Chunk", "chunk_blocks", "chunk_text", "split_sentences"]
 
 CHUNK_SIZE = 1_000
-"""How many characters a chunk should have. Sentence models of the MiniLM family read 256 word pieces, title included:
-about 1,100 characters of English."""
+"""The target length of a chunk in characters. Models of the MiniLM family read 256 tokens, title included: about 1,100
+characters of English."""
 
-TINY = 120
-"""A section with fewer characters is not worth a note of its own."""
+MIN_SECTION_CHARS = 120
+"""A shorter section joins a neighbour."""
 
-SMALLEST_SIZE = 20
+MIN_CHUNK_SIZE = 20
 
 _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
 
-Kind = Literal["heading", "prose", "list", "table", "code"]
+_Splitter = Callable[[str], Iterable[int]]
+"""Returns the offsets at which a text can be split."""
+
+BlockKind = Literal["heading", "prose", "list", "table", "code"]
 
 
 class Block(NamedTuple):
-    """A part of a text that is better not cut: a heading, a paragraph, a list, a table, a fenced code block.
+    """A part of a text that is split only if it has to be: a heading, paragraph, list, table or code block.
 
     >>> Block(0, 6, "heading", 1, "Ines").label
     'Ines'
     """
 
     start: int
-    """Where in the text it starts; it goes on to the start of the next."""
+    """Its offset in the text; it ends where the next block starts."""
     end: int
-    kind: Kind = "prose"
+    kind: BlockKind = "prose"
     level: int = 0
     """A heading's level, from 1."""
     label: str = ""
-    """A heading's words."""
+    """The text of a heading."""
 
 
 class Chunk(NamedTuple):
-    """A piece of a text, with the headings above it.
+    """A part of a text, with the headings above it.
 
     >>> Chunk("Prefers sencha.", ("Ines", "Tea"), ("Ines", "Tea"), 0, 15).headings
     ('Ines', 'Tea')
@@ -59,16 +63,15 @@ class Chunk(NamedTuple):
 
     text: str
     headings: tuple[str, ...]
-    """The headings that all of the chunk is under, from the outside to the inside."""
+    """The headings that the whole chunk is under, outermost first."""
     anchor: tuple[str, ...]
-    """The headings that the chunk's first words are under."""
+    """The headings that the beginning of the chunk is under."""
     start: int
-    """Where in the text it starts."""
     end: int
 
 
 class _Section(NamedTuple):
-    """What stands under a heading, up to the next heading of any level."""
+    """A heading and what follows it, up to the next heading of any level."""
 
     path: tuple[str, ...]
     blocks: list[Block]
@@ -90,69 +93,61 @@ def chunk_text(text: str, *, size: int = CHUNK_SIZE) -> list[Chunk]:
     >>> [chunk.text for chunk in chunk_text("Ines likes tea. Olaf does not.\n\nThe end.", size=20)]
     ['Ines likes tea.', 'Olaf does not.\n\nThe end.']
     """
-    return chunk_blocks(text, text_blocks(text), size=size)
-
-
-def text_blocks(text: str) -> list[Block]:
-    """Return the paragraphs of a plain text; empty lines separate them.
-
-    >>> [block.start for block in text_blocks("Tea.")]
-    [0]
-    """
-    starts = [0, *(found.end() for found in _EMPTY_LINES.finditer(text))]
-    return [Block(start, end) for start, end in zip(starts, [*starts[1:], len(text)], strict=True) if end > start]
+    starts = [0, *(match.end() for match in _EMPTY_LINES.finditer(text))]
+    spans = zip(starts, [*starts[1:], len(text)], strict=True)
+    return chunk_blocks(text, [Block(start, end) for start, end in spans if end > start], size=size)
 
 
 def chunk_blocks(text: str, blocks: Sequence[Block], *, size: int = CHUNK_SIZE) -> list[Chunk]:
-    r"""Return the chunks of ``text``, whose ``blocks`` follow each other without gap.
+    r"""Return the chunks of ``text``, whose ``blocks`` cover it without gaps.
 
     >>> tea = Block(0, 6, "heading", 1, "Tea"), Block(6, 13)
     >>> [(chunk.text, chunk.headings) for chunk in chunk_blocks("# Tea\nSencha.", tea)]
     [('# Tea\nSencha.', ('Tea',))]
     """
-    aim = arguments.count("size", size)
-    if aim < SMALLEST_SIZE:
-        raise ArgumentError("size", f"must be at least {SMALLEST_SIZE}, got {aim}")
-    limit = aim + aim // 5
+    target = arguments.count("size", size)
+    if target < MIN_CHUNK_SIZE:
+        raise ArgumentError("size", f"must be at least {MIN_CHUNK_SIZE}, got {target}")
+    limit = target + target // 5
     chunks: list[Chunk] = []
-    for group in _groups(_sections(blocks), aim):
-        headings = _shared([section.path for section in group])
-        for start, end in _pieces(text, [block for section in group for block in section.blocks], aim, limit):
-            piece = _trimmed(text[start:end])
-            if piece:
-                chunks.append(Chunk(piece, headings, group[0].path, start, end))
+    for group in _groups(_sections(blocks), target):
+        headings = _common_prefix([section.path for section in group])
+        for start, end in _spans(text, [block for section in group for block in section.blocks], target, limit):
+            if trimmed := _trim_empty_lines(text[start:end]):
+                chunks.append(Chunk(trimmed, headings, group[0].path, start, end))
     return chunks
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:
-    """Yield the sections; a heading with nothing under it but deeper headings belongs to the first of these."""
+    """Yield the sections; a heading directly above a deeper heading belongs to the section of that one."""
     above: list[Block] = []
     section = _Section((), [])
     for block in blocks:
         if block.kind == "heading":
-            bare = bool(section.blocks) and section.blocks[-1].kind == "heading"
-            if section.blocks and not (bare and block.level > above[-1].level):
+            is_bare = bool(section.blocks) and section.blocks[-1].kind == "heading"
+            if section.blocks and not (is_bare and block.level > above[-1].level):
                 yield section
                 section = _Section((), [])
             while above and above[-1].level >= block.level:
                 above.pop()
             above.append(block)
-            section = _Section(tuple(each.label for each in above), section.blocks)
+            section = _Section(tuple(heading.label for heading in above), section.blocks)
         section.blocks.append(block)
     if section.blocks:
         yield section
 
 
-def _groups(sections: Iterable[_Section], aim: int) -> Iterator[list[_Section]]:
-    """Put tiny sections together with a neighbour under the same parent."""
-    tiny = min(TINY, aim // 4)
+def _groups(sections: Iterable[_Section], target: int) -> Iterator[list[_Section]]:
+    """Group short sections with a neighbour under the same parent."""
+    short = min(MIN_SECTION_CHARS, target // 4)
     group: list[_Section] = []
     for section in sections:
         if group:
             first, last = group[0], group[-1]
-            related = section.path[:-1] == first.path[:-1] or _is_below(section, first)
-            fits = section.end - first.start <= aim
-            if related and fits and min(last.end - first.start, section.end - section.start) < tiny:
+            is_below = section.path[: len(first.path)] == first.path
+            related = is_below or section.path[:-1] == first.path[:-1]
+            fits = section.end - first.start <= target
+            if related and fits and min(last.end - first.start, section.end - section.start) < short:
                 group.append(section)
                 continue
             yield group
@@ -161,26 +156,22 @@ def _groups(sections: Iterable[_Section], aim: int) -> Iterator[list[_Section]]:
         yield group
 
 
-def _is_below(section: _Section, other: _Section) -> bool:
-    return section.path[: len(other.path)] == other.path
-
-
-def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the headings with which all ``paths`` begin."""
-    shared = paths[0]
+def _common_prefix(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the headings that all ``paths`` begin with."""
+    prefix = paths[0]
     for path in paths:
-        while path[: len(shared)] != shared:
-            shared = shared[:-1]
-    return shared
+        while path[: len(prefix)] != prefix:
+            prefix = prefix[:-1]
+    return prefix
 
 
-def _pieces(text: str, blocks: Sequence[Block], aim: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Cut what the blocks span into pieces of at most ``limit`` characters, as even as the atoms allow."""
+def _spans(text: str, blocks: Sequence[Block], target: int, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield spans of at most ``limit`` characters that cover the blocks, as even in length as the atoms allow."""
     start, end = blocks[0].start, blocks[-1].end
     if end - start <= limit:
         yield start, end
         return
-    even = (end - start) / -(-(end - start) // aim)
+    even = (end - start) / -(-(end - start) // target)
     last = start
     for atom_end in _atoms(text, blocks, limit):
         if last > start and (last - start >= even or atom_end - start > limit):
@@ -191,45 +182,45 @@ def _pieces(text: str, blocks: Sequence[Block], aim: int, limit: int) -> Iterato
 
 
 def _atoms(text: str, blocks: Iterable[Block], limit: int) -> Iterator[int]:
-    """Yield where each atom ends: the smallest parts that pieces are made of, none longer than ``limit``.
+    """Yield the end of each atom: the smallest parts that chunks consist of, none longer than ``limit``.
 
-    A heading is one atom with the beginning of what follows, so that no piece ends with a heading.
+    A heading is one atom with the beginning of what follows, so that no chunk ends with a heading.
     """
     start = 0
-    held = 0  # the length of headings that wait for what they announce
+    pending = 0  # the length of headings that belong to the next atom
     for block in blocks:
-        if not held:
+        if not pending:
             start = block.start
         if block.end - start <= limit:
-            held = block.end - start if block.kind == "heading" else 0
-            if not held:
+            pending = block.end - start if block.kind == "heading" else 0
+            if not pending:
                 yield block.end
             continue
-        room = limit - held
-        if room < limit // 2:
-            yield block.start  # the headings are so long that they can stand alone
-            room = limit
-        held = 0
-        yield from _cut(text, block.start, block.end, _CUTS[block.kind], room)
-    if held:
-        yield start + held
+        available = limit - pending
+        if available < limit // 2:
+            yield block.start  # the headings are long enough for an atom of their own
+            available = limit
+        pending = 0
+        yield from _split(text, block.start, block.end, _SPLITTERS[block.kind], available)
+    if pending:
+        yield start + pending
 
 
-def _cut(text: str, start: int, end: int, cuts: Sequence[Callable[[str], Iterable[int]]], limit: int) -> Iterator[int]:
-    """Yield the ends of the parts of a span, cut as finely as ``limit`` asks for."""
+def _split(text: str, start: int, end: int, splitters: Sequence[_Splitter], limit: int) -> Iterator[int]:
+    """Yield the ends of the parts of a span, split only as finely as ``limit`` requires."""
     if end - start <= limit:
         yield end
-    elif not cuts:
+    elif not splitters:
         yield from _slices(text, start, end, limit)
     else:
         first = start
-        for part_end in (*cuts[0](text[first:end]), end - first):
-            yield from _cut(text, start, first + part_end, cuts[1:], limit)
+        for part_end in (*splitters[0](text[first:end]), end - first):
+            yield from _split(text, start, first + part_end, splitters[1:], limit)
             start = first + part_end
 
 
 def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
-    """Yield cuts inside a word, if possible not between a letter and the marks on it."""
+    """Yield ends inside a word, if possible not between a letter and its combining marks."""
     while end - start > limit:
         cut = start + limit
         for _ in range(min(16, limit - 1)):
@@ -245,8 +236,102 @@ def _slices(text: str, start: int, end: int, limit: int) -> Iterator[int]:
     yield end
 
 
-def _ends_of(pattern: re.Pattern[str]) -> Callable[[str], Iterable[int]]:
-    return lambda text: [found.end() for found in pattern.finditer(text) if found.end() < len(text)]
+def _ends_of(pattern: re.Pattern[str]) -> _Splitter:
+    return lambda text: [match.end() for match in pattern.finditer(text) if match.end() < len(text)]
+
+
+def _trim_empty_lines(text: str) -> str:
+    """Remove empty lines around a chunk, but not the indentation of its first line, which may be significant."""
+    stripped = text.lstrip()
+    indentation = text[: len(text) - len(stripped)].rpartition("\n")[2]
+    return (indentation + stripped).rstrip()
+
+
+_CLOSERS = "\"'”’»›)\\]*_"
+_BOUNDARY = re.compile(
+    rf"(?<![.!?…])(?P<marks>[.!?…]++)[{_CLOSERS}]*+(?=\s)\s*+"  # possessive: linear time
+    r"|(?<![。！？｡])[。！？｡]++[」』”’）】〕》]*+\s*+"
+    r"|\n[^\S\n]*\n\s*+"
+)
+_WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘„«]*\Z")
+_OPENERS = "\"'“‘„«‹([*_¿¡"
+
+_NEVER_LAST = frozenset(
+    """
+    adm approx apr aug bldg brig bzgl bzw ca capt cf col d.h dec dept dipl dr e.g eds evtl feb fr geb gen ggf gov
+    hon hr i.e inkl jan jul jun lt maj mio mr mrs ms mt nov oct prof rep rev sen sep sept sgt st str tel u.a univ
+    vgl vs z.b
+    """.split()
+)
+"""Abbreviations that never end a sentence."""
+
+_BEFORE_NUMBERS = frozenset("art ch eq fig figs mar no nos nr op p pp sec tab vol".split())
+"""Abbreviations if a number follows, otherwise words."""
+
+_SOMETIMES_LAST = frozenset("a.m al ave bros co corp est etc inc jr ltd p.m ph.d resp sr usw".split())
+"""Abbreviations that end a sentence if one of the usual first words follows."""
+
+_FIRST_WORDS = frozenset(
+    """
+    a aber after all als am an and as at auch auf because before bei both but by da danach das dass der die dies
+    diese each ein eine er es every for from für he her here heute hier his how however i ich if ihr im in ist it
+    its kein later man mit most my nach nein next no now nun nur ob oder on one or our she sie since so some that
+    the their then there these they this those to today und uns vom von war warum was we wenn wer what when where
+    while who why wie wir with wo yes you your zu zum
+    """.split()
+)
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of ``text``, without surrounding white space.
+
+    A full stop also follows abbreviations, initials and numbers. In doubt, two sentences stay together.
+
+    >>> split_sentences('Dr. Vega paid 3.50 for tea. "Too much?" she asked. It was J. R. Smith vs. the U.S. Mint.')
+    ['Dr. Vega paid 3.50 for tea.', '"Too much?" she asked.', 'It was J. R. Smith vs. the U.S. Mint.']
+    >>> split_sentences("お茶が好きです。コーヒーは？いいえ！")
+    ['お茶が好きです。', 'コーヒーは？', 'いいえ！']
+    """
+    starts = [0, *_sentence_ends(text)]
+    sentences = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    return [sentence for sentence in sentences if sentence]
+
+
+def _sentence_ends(text: str) -> list[int]:
+    """Return the offsets at which a sentence ends and the next begins; white space belongs to the one before it."""
+    return [
+        match.end()
+        for match in _BOUNDARY.finditer(text)
+        if match.end() < len(text) and (match["marks"] is None or _ends_sentence(text, match))
+    ]
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    """Return whether punctuation marks end a sentence, judged by the words before and after them."""
+    if "\n" in match[0] and match[0].count("\n") > 1:
+        return True  # an empty line always ends a sentence
+    following = text[match.end() : match.end() + 24].lstrip(_OPENERS)
+    if following[:1].islower():
+        return False
+    if match["marks"] != ".":
+        return True
+    before = _WORD_BEFORE.search(text, max(0, match.start() - 24), match.start())
+    word = before[0].lower() if before else ""
+    if word.isdecimal():
+        # "1." at the start of a line numbers an item; elsewhere a number may well be a sentence's last word.
+        line = text.rfind("\n", max(0, match.start() - 24), match.start()) + 1
+        return bool(text[max(line, match.start() - 24) : match.start()].strip(word + " \t>*-"))
+    if word in _NEVER_LAST or (word in _BEFORE_NUMBERS and following[:1].isdecimal()):
+        return False
+    if word in _SOMETIMES_LAST or (len(word) == 1 and word.isalpha()) or _is_acronym(word):
+        first = re.match(r"\w*", following)
+        return first is not None and first[0].lower() in _FIRST_WORDS
+    return True
+
+
+def _is_acronym(word: str) -> bool:
+    """Return whether ``word`` consists of single letters with full stops between: ``u.s``."""
+    return len(word) > 2 and all(len(part) == 1 and part.isalpha() for part in word.split("."))
 
 
 _PARAGRAPHS = _ends_of(_EMPTY_LINES)
@@ -254,18 +339,11 @@ _ITEMS = _ends_of(re.compile(r"\n(?=[^\S\n]{0,3}(?:[-*+]|\d{1,9}[.)])\s)"))
 _LINES = _ends_of(re.compile(r"\n"))
 _WORDS = _ends_of(re.compile(r"\s++|[，、；：]"))  # the commas of scripts that have no spaces
 
-_CUTS: dict[Kind, tuple[Callable[[str], Iterable[int]], ...]] = {
-    "heading": (sentence_ends, _WORDS),
-    "prose": (sentence_ends, _WORDS),
-    "list": (_ITEMS, _PARAGRAPHS, _LINES, sentence_ends, _WORDS),
-    "table": (_LINES, sentence_ends, _WORDS),
+_SPLITTERS: dict[BlockKind, tuple[_Splitter, ...]] = {
+    "heading": (_sentence_ends, _WORDS),
+    "prose": (_sentence_ends, _WORDS),
+    "list": (_ITEMS, _PARAGRAPHS, _LINES, _sentence_ends, _WORDS),
+    "table": (_LINES, _sentence_ends, _WORDS),
     "code": (_PARAGRAPHS, _LINES, _WORDS),
 }
-"""How each kind of block is cut if it does not fit, the gentlest way first."""
-
-
-def _trimmed(text: str) -> str:
-    """Drop empty lines around a piece; the indentation of its first line stays, because it may mean something."""
-    stripped = text.lstrip()
-    indentation = text[: len(text) - len(stripped)].rpartition("\n")[2]
-    return (indentation + stripped).rstrip()
+"""How a block of each kind is split if it is too long, the coarsest way first."""

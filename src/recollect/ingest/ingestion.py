@@ -1,7 +1,7 @@
-"""A folder becomes notes in a library, and stays in step with it.
+"""Synchronise a store with files: only what changed is read and written.
 
-Only what changed is read. A file's notes are replaced as a whole, those of a file that is gone go too, and what cannot
-be read is reported and left as it was.
+The notes of a file are replaced as a whole, and those of a deleted file are removed. A file that cannot be read is
+reported, and its notes from an earlier ingest stay.
 """
 
 from __future__ import annotations
@@ -12,174 +12,215 @@ from hashlib import blake2b
 from itertools import count
 
 from recollect import arguments
-from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.ingest.decoding import BinaryError, decode
-from recollect.ingest.expired import without_expired
-from recollect.ingest.formats import largest_size, read_file_text
-from recollect.ingest.moments import moment_of_timestamp
-from recollect.ingest.problems import Contents, Problem, UnreadableError, failure
-from recollect.ingest.report import IngestReport
-from recollect.ingest.shelving import METHOD, UNRESOLVED, Library, Shelving
-from recollect.ingest.walk import FoundFile, walk
-from recollect.model import DEFAULT_NAMESPACE, Document
+from recollect.ingest.dates import datetime_from_timestamp
+from recollect.ingest.documents import UNRESOLVED, DocumentBatchWriter, DocumentStore, keeps_earlier_version
+from recollect.ingest.files import FileEntry, FileScan, scan_files
+from recollect.ingest.readers import read_file, reader_for
+from recollect.ingest.report import IngestReport, Problem
+from recollect.ingest.source import Contents, Screen, Source, UnreadableError
+from recollect.model import DEFAULT_NAMESPACE, Document, is_expired
 from recollect.progress import Progress
+from recollect.text import well_formed
 
-__all__ = ["Library", "ingest"]
+__all__ = ["ingest", "ingest_texts"]
+
+READERS_VERSION = "4"
+"""Part of every fingerprint. Change it when a reader returns other notes than before: all files are then read again."""
+
+TEXT_ROOT = "text:"
+"""The root of documents without files; no folder has this path."""
 
 
 def ingest(
     source: str | os.PathLike[str],
-    library: Library,
+    store: DocumentStore,
     *,
     prefix: str = "",
     namespace: str = DEFAULT_NAMESPACE,
     progress: Progress | None = None,
-    screen: Callable[[str, str], str] | None = None,
+    screen: Screen | None = None,
 ) -> IngestReport:
-    """Bring a library in step with a file or a folder, and return what that took.
+    """Synchronise a store with a file or a folder, and return a report.
 
-    The paths of the notes are ``prefix`` and the file's path below the folder. Files that are as they were are not
-    read; notes of files that are gone from the folder are removed. A file that cannot be read is reported and skipped,
-    and the notes that it had stay. Files of types that are not read are counted by extension. What is written is kept
-    if the ingest is interrupted; the next goes on from there. ``screen`` gets the text and the name of each file before
-    it is read, and returns the text that is to be; an ``ArgumentError`` of its own skips the file.
+    The paths of the notes are ``prefix`` and the file's path below the folder. Unchanged files are not read; notes of
+    files that no longer exist are removed. A file that cannot be read is reported and skipped, and the notes that it
+    had stay. If an ingest is interrupted, what was written stays, and the next one continues. ``screen`` gets the text
+    and the name of each text file before it is parsed and returns the text to parse.
 
-    >>> from recollect.model import WriteCounts
-    >>> class Shelf:
-    ...     def documents(self, root, namespace):
-    ...         return {}
-    ...     def write_documents(self, documents, namespace):
-    ...         return WriteCounts(added=sum(len(document.drafts) for document in documents))
-    ...     def remove_documents(self, root, names, namespace):
-    ...         return 0
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from types import SimpleNamespace
+    >>> from recollect.model import WriteCounts
+    >>> store = SimpleNamespace(documents=lambda *_: {}, write_documents=lambda *_: WriteCounts(added=1))
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "tea.md").write_text("Ines likes tea.")
-    ...     report = ingest(folder, Shelf())
-    >>> report.files_read, report.notes_added
-    (1, 1)
+    ...     ingest(folder, store).notes_added
+    1
     """
-    return _Ingestion(source, library, prefix, namespace, progress, screen).run()
+    if not isinstance(source, (str, os.PathLike)):
+        raise ArgumentTypeError("source", f"must be the path of a file or a folder, got {type(source).__name__}")
+    scan = scan_files(source)
+    done = count(1)
+
+    def tick(name: str) -> None:
+        if progress:
+            progress(next(done), len(scan.files), name)
+
+    run = _Ingestion(well_formed(str(scan.root)), store, prefix, namespace, screen, tick)
+    return run.synchronise(scan)
+
+
+def ingest_texts(
+    texts: Mapping[str, str],
+    store: DocumentStore,
+    *,
+    prefix: str = "",
+    namespace: str = DEFAULT_NAMESPACE,
+    screen: Screen | None = None,
+) -> IngestReport:
+    """Synchronise a store with texts by file name, read as files of these names are; return a report.
+
+    A text replaces the notes of the earlier text with its name. Unchanged texts are not read; a text that cannot be
+    read is reported and skipped, and the notes that it had stay. ``screen`` is as in :func:`ingest`.
+
+    >>> from types import SimpleNamespace
+    >>> store = SimpleNamespace(documents=lambda *_: {})
+    >>> [problem.name for problem in ingest_texts({"tea.png": "?"}, store).problems]
+    ['tea.png']
+    """
+    if not isinstance(texts, Mapping):
+        raise ArgumentTypeError("texts", f"must map names to texts, got {type(texts).__name__}")
+    checked = {arguments.name("texts", name): arguments.text(f"texts[{name!r}]", text) for name, text in texts.items()}
+    run = _Ingestion(TEXT_ROOT, store, prefix, namespace, screen, lambda _: None)
+    return run.add_texts(checked)
 
 
 class _Ingestion:
-    """One run: what was found, what is waiting to be written, and what was done so far."""
+    """The state of one ingest."""
 
     def __init__(
         self,
-        source: str | os.PathLike[str],
-        library: Library,
+        root: str,
+        store: DocumentStore,
         prefix: str,
         namespace: str,
-        progress: Progress | None,
-        screen: Callable[[str, str], str] | None,
+        screen: Screen | None,
+        done: Callable[[str], None],
     ) -> None:
-        if not isinstance(source, (str, os.PathLike)):
-            raise ArgumentTypeError("source", f"must be the path of a file or a folder, got {type(source).__name__}")
-        self._library = library
+        self._root = root
+        self._store = store
         self._prefix = arguments.line("prefix", prefix)
         self._namespace = arguments.name("namespace", namespace)
-        self._progress = progress or (lambda _done, _total, _name: None)
-        self._screen = screen or (lambda text, _: text)
-        self._walk = walk(source)
-        self._root = well_formed(str(self._walk.root))
-        self._place = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
-        self._settings = f"{METHOD}-{self._place}"
-        self._problems = list(self._walk.problems)
-        self._done = count(1)
-        self._known = library.documents(self._root, self._namespace)
-        self._shelving = Shelving(library, self._namespace, self._tick, self._known)
+        self._screen = screen
+        self._done = done
+        self._prefix_hash = blake2b(self._prefix.encode(), digest_size=4).hexdigest()
+        self._settings = f"{READERS_VERSION}-{self._prefix_hash}"
+        self._fingerprints = store.documents(root, self._namespace)
+        self._writer = DocumentBatchWriter(store, self._namespace, done, self._fingerprints)
+        self._problems: list[Problem] = []
         self._unchanged = 0
-        self._failed = self._walk.failed
+        self._failed = 0
         self._failed_records = 0
 
-    def run(self) -> IngestReport:
-        known = self._known
-        # What is gone makes room first: a record with a path of its own may have moved to another file.
-        gone = self._gone(known)
-        removed = self._library.remove_documents(self._root, gone, self._namespace) if gone else 0
-        for file in self._walk.files:
-            document = self._document(file, known.get(file.name, ""))
-            if document is None:
-                self._tick(file.name)
-                continue
-            self._shelving.add(document, self._prefix)
-        total = self._shelving.finish()
+    def synchronise(self, scan: FileScan) -> IngestReport:
+        """Write new and changed files, and remove the notes of files that no longer exist."""
+        self._problems += scan.problems
+        # Removed first: a record with a path of its own may have moved to another file.
+        names = {file.name for file in scan.files}
+        gone = [name for name in self._fingerprints if name not in names and not scan.may_contain(name)]
+        gone = sorted(gone) if scan.complete else []
+        removed = self._store.remove_documents(self._root, gone, self._namespace) if gone else 0
+        for file in scan.files:
+            self._add_file(file)
+        return self._report(scan, files_removed=len(gone), notes_removed=removed)
+
+    def _add_file(self, file: FileEntry) -> None:
+        stored = self._fingerprints.get(file.name, "")
+        is_unresolved = stored.startswith(f"{UNRESOLVED}:")
+        size, modified, digest, settings = (*stored.removeprefix(f"{UNRESOLVED}:").split(":"), "", "", "", "")[:4]
+        same_settings = settings == self._settings
+        if not is_unresolved and same_settings and (size, modified) == (str(file.size), str(file.modified)):
+            self._unchanged += 1
+            self._done(file.name)
+            return
+        try:
+            data = _read_bytes(file)
+        except UnreadableError as error:
+            self._fail(file.name, error)
+            return
+        new_digest = blake2b(data, digest_size=16).hexdigest()
+        # The modification time is the date of the notes only at the first ingest: later, stored notes keep their date,
+        # and notes that are added get the current time.
+        is_new = not settings.endswith(f"-{self._prefix_hash}")
+        created_at = datetime_from_timestamp(file.modified / 1e9) if is_new else None
+        fingerprint = f"{file.size}:{file.modified}:{new_digest}:{self._settings}"
+        was_reported = same_settings and new_digest == digest
+        source = Source(file.name, self._prefix, created_at, screen=self._screen)
+        self._add(source, data, fingerprint, report_problems=not was_reported)
+
+    def add_texts(self, texts: Mapping[str, str]) -> IngestReport:
+        """Write new and changed texts."""
+        for name, text in texts.items():
+            data = well_formed(text).encode()
+            fingerprint = f"{blake2b(data, digest_size=16).hexdigest()}:{self._settings}"
+            if self._fingerprints.get(name) == fingerprint:
+                self._unchanged += 1
+            else:
+                self._add(Source(name, self._prefix, screen=self._screen), data, fingerprint)
+        return self._report()
+
+    def _add(self, source: Source, data: bytes, fingerprint: str, *, report_problems: bool = True) -> None:
+        """Read a document and queue it for writing."""
+        try:
+            contents = _without_expired(read_file(data, source), source.name)
+        except (UnreadableError, ArgumentError) as error:
+            self._fail(source.name, error)
+            return
+        if report_problems:
+            self._problems += contents.problems
+            self._failed_records += contents.failed_records
+        self._writer.add(Document(self._root, source.name, fingerprint, contents.drafts), self._prefix)
+
+    def _fail(self, name: str, error: UnreadableError | ArgumentError) -> None:
+        problem = error.problem if isinstance(error, UnreadableError) else Problem(name, None, str(error), skipped=True)
+        self._problems.append(keeps_earlier_version(problem) if name in self._fingerprints else problem)
+        self._failed += 1
+        self._done(name)
+
+    def _report(self, scan: FileScan | None = None, *, files_removed: int = 0, notes_removed: int = 0) -> IngestReport:
+        total = self._writer.finish()
         return IngestReport(
-            files_read=self._shelving.count,
+            files_read=self._writer.written,
             files_unchanged=self._unchanged,
-            files_removed=len(gone),
-            files_failed=self._failed + self._shelving.failed,
+            files_removed=files_removed,
+            files_failed=self._failed + self._writer.failed + (scan.failed if scan else 0),
             notes_added=total.added,
             notes_updated=total.updated,
             notes_unchanged=total.unchanged,
-            notes_removed=total.removed + removed,
+            notes_removed=total.removed + notes_removed,
             notes_failed=self._failed_records,
-            problems=(*self._problems, *self._shelving.problems),
-            skipped=dict(self._walk.skipped.most_common()),
+            problems=(*self._problems, *self._writer.problems),
+            skipped=dict(scan.skipped.most_common()) if scan else {},
         )
 
-    def _document(self, file: FoundFile, known: str) -> Document | None:
-        """Return what a file holds, or ``None`` if it is as it was or cannot be read."""
-        unresolved = known.startswith(f"{UNRESOLVED}:")
-        size, changed, digest, settings = (*known.removeprefix(f"{UNRESOLVED}:").split(":"), "", "", "", "")[:4]
-        same_settings = settings == self._settings
-        if not unresolved and same_settings and (size, changed) == (str(file.size), str(file.changed)):
-            self._unchanged += 1
-            return None
-        try:
-            data = _bytes_of(file)
-            now = blake2b(data, digest_size=16).hexdigest()
-            contents = self._contents(file, data, is_new=not settings.endswith(f"-{self._place}"))
-        except UnreadableError as error:
-            self._fail(error.problem)
-            return None
-        except ArgumentError as error:
-            self._fail(Problem(file.name, None, str(error), skipped=True))
-            return None
-        drafts, expired = without_expired(file.name, contents.drafts)
-        if not (same_settings and now == digest):
-            self._problems += (*contents.problems, *expired)
-            self._failed_records += contents.failed_records
-        fingerprint = f"{file.size}:{file.changed}:{now}:{self._settings}"
-        return Document(self._root, file.name, fingerprint, drafts)
 
-    def _fail(self, problem: Problem) -> None:
-        self._failed += 1
-        self._problems.append(failure(problem, is_known=problem.name in self._known))
-
-    def _contents(self, file: FoundFile, data: bytes, *, is_new: bool) -> Contents:
-        try:
-            text, guess = decode(data)
-        except BinaryError as error:
-            raise UnreadableError(file.name, None, str(error)) from None
-        # When a file was changed says when its notes were made only the first time: a note that is there already keeps
-        # its date, and one that is added later was made now.
-        created_at = moment_of_timestamp(file.changed / 1e9) if is_new else None
-        contents = read_file_text(self._screen(text, file.name), file.name, prefix=self._prefix, created_at=created_at)
-        if not guess:
-            return contents
-        problems = [Problem(file.name, None, guess, skipped=False), *contents.problems]
-        return contents._replace(problems=problems)
-
-    def _tick(self, name: str) -> None:
-        self._progress(next(self._done), len(self._walk.files), name)
-
-    def _gone(self, known: Mapping[str, str]) -> list[str]:
-        """Return the documents whose files are no more; those that merely could not be looked at are not among them."""
-        if not self._walk.whole:
-            return []
-        found = {file.name for file in self._walk.files}
-        return sorted(name for name in known if name not in found and not self._walk.might_hold(name))
-
-
-def _bytes_of(file: FoundFile) -> bytes:
-    largest = largest_size(file.name)
+def _read_bytes(file: FileEntry) -> bytes:
+    reader = reader_for(file.name)
+    if reader is not None and reader.max_bytes is not None and file.size > reader.max_bytes:
+        message = f"has {file.size:,} bytes, more than {reader.max_bytes:,}; split it"
+        raise UnreadableError(file.name, None, message)
     try:
-        if largest is not None and file.size > largest:
-            raise UnreadableError(file.name, None, f"has {file.size:,} bytes, more than {largest:,}; split it")
         return file.path.read_bytes()
     except OSError as error:
         raise UnreadableError(file.name, None, f"cannot be read: {error.strerror}") from None
+
+
+def _without_expired(contents: Contents, name: str) -> Contents:
+    """Return the contents without notes that have expired, and with a problem that says how many there were."""
+    drafts = [draft for draft in contents.drafts if not is_expired(draft)]
+    expired = len(contents.drafts) - len(drafts)
+    if not expired:
+        return contents
+    message = f"{expired} of its notes expired and {'was' if expired == 1 else 'were'} left out"
+    return Contents(drafts, [*contents.problems, Problem(name, None, message, skipped=False)])

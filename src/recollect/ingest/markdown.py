@@ -1,226 +1,214 @@
-"""Markdown becomes notes: front matter, sections, tags and links."""
+"""The reader of Markdown: front matter, sections, tags and links.
+
+markdown-it-py finds the blocks as CommonMark defines them. Inline parsing is off, reference definitions are paragraphs,
+and blocks nested deeper than twenty levels are text: so every line of the source belongs to a block, and hostile
+nesting takes linear time.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
-from itertools import accumulate
-from typing import Any
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect import arguments
-from recollect.characters import collapse_whitespace
-from recollect.errors import ArgumentError
-from recollect.ingest.chunking import CHUNK_SIZE, Chunk, chunk_blocks
-from recollect.ingest.frontmatter import Entry, split_front_matter
-from recollect.ingest.mentions import mentions_in, resolved_link
-from recollect.ingest.moments import expiry_of, moment_in_name, moment_of
-from recollect.ingest.naming import Paths, is_one_line, readable, titled
-from recollect.ingest.outline import outline
-from recollect.ingest.plain import tidy_lines
-from recollect.ingest.problems import Contents, Problem
-from recollect.ingest.references import LINK_KINDS
+from recollect.ingest.chunking import Block, BlockKind, Chunk, chunk_blocks
+from recollect.ingest.dates import date_in_name
+from recollect.ingest.front_matter import FIELD_OF_KEY, parse_front_matter, strings_in
+from recollect.ingest.links import find_mentions, resolve_file_link
+from recollect.ingest.paths import NotePaths, file_title, note_title
+from recollect.ingest.source import MAX_TEXT_BYTES, Contents, Source, text_reader
 from recollect.model import Draft, Link, draft_of
+from recollect.text import collapse_whitespace
 
-__all__ = ["read_markdown"]
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
-_FIELD_OF = {
-    "title": "title",
-    "tags": "tags",
-    "tag": "tags",
-    "summary": "summary",
-    "description": "summary",
-    "created": "created_at",
-    "created_at": "created_at",
-    "date": "created_at",
-    "updated": "updated_at",
-    "updated_at": "updated_at",
-    "expires": "expires_at",
-    "expires_at": "expires_at",
-    "importance": "importance",
-}
-_SAME_KIND = {"replaces": "supersedes", "replaced-by": "superseded-by"}
-"""Other names of kinds of links."""
-LONGEST_VALUE = 200
-"""How many characters a value of the front matter may have to be part of the note's text."""
-MOST_FIELDS_TEXT = 600
+__all__ = ["MARKDOWN_READER", "Outline", "outline", "parse_markdown"]
+
+MAX_VALUE_CHARS = 200
+"""A longer value of the front matter is not added to the text of the note."""
+MAX_FIELDS_CHARS = 600
 """How many characters of front matter are added to the text of a note at most."""
+MAX_LABEL_CHARS = 120
+
 _NOT_SEARCHED = frozenset(("cssclass", "cssclasses"))
-"""Keys of the front matter that say how a page looks."""
+"""Keys of the front matter that are about the layout of the page."""
+
+_BLOCK_KINDS: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "fence": "code",
+    "code_block": "code",
+    "html_block": "code",
+}
+_RAW_HTML = re.compile(r"\s*<(?:script|style|pre|textarea)\b", re.IGNORECASE)
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|[`*]|~~|(?<!\w)_|_(?!\w)")
 
 
-def read_markdown(
-    text: str,
-    name: str,
-    *,
-    prefix: str = "",
-    created_at: datetime | None = None,
-    size: int = CHUNK_SIZE,
-) -> Contents:
-    r"""Return the notes of a Markdown file, a note for each section or piece of one; none if it has no text.
-
-    ``name`` is the file's path below the root, ``prefix`` what its notes' paths begin with. ``created_at`` counts where
-    neither the front matter nor the file's name holds a date. ``size`` is how long a note should be.
+def parse_markdown(text: str, source: Source) -> Contents:
+    r"""Return the notes of a Markdown file, one for each section or chunk of a section; none if it has no text.
 
     >>> text = "---\ntags: people\n---\n# Ines\nLikes [[Sencha]].\n"
-    >>> [note] = read_markdown(text, "people/ines.md").drafts
+    >>> [note] = parse_markdown(text, Source("people/ines.md")).drafts
     >>> note["path"], note["title"], note["tags"], note["links"]
     ('people/ines.md', 'Ines', ('people',), (Link(kind='wikilink', target='Sencha'),))
     """
-    text = tidy_lines(text)
-    front = split_front_matter(text, name)
-    said = _Said(name, front.entries)
+    front = parse_front_matter(text, source.name)
     body = text[front.end :]
     blocks, prose = outline(body)
-    chunks = chunk_blocks(body, blocks, size=size)
-    if not chunks and said.fields.get("summary"):
+    chunks = chunk_blocks(body, blocks, size=source.chunk_size)
+    if not chunks and front.fields.get("summary"):
         chunks = [Chunk("", (), (), 0, 0)]  # the summary in the front matter is the text
-    lead = next((block.label for block in blocks if block.kind == "heading" and block.level == 1 and block.label), "")
-    title = said.fields.pop("title", "") or lead or readable(name)
-    created = said.fields.pop("created_at", None) or moment_in_name(name) or created_at
-    tags, links = _mentioned(body, prose, chunks, name, prefix)
-    paths = Paths(prefix + name)
+    heading = next((block.label for block in blocks if block.level == 1 and block.label), "")
+    title = front.fields.pop("title", "") or heading or file_title(source.name)
+    created_at = front.fields.pop("created_at", None) or date_in_name(source.name) or source.created_at
+    tags, links = _mentions_by_chunk(body, prose, chunks, source)
+    paths = NotePaths(source.path)
     drafts = []
     for position, chunk in enumerate(chunks):
         draft: Draft = {
-            **said.fields,
-            "content": chunk.text if position else _with_fields(chunk.text, said.metadata),
-            "path": paths.next(_below(chunk.anchor, lead)),
-            "title": titled(title, _below(chunk.headings, title, lead) if position else ()),
-            "tags": (*said.tags, *tags[position]),
-            "created_at": created,
-            "session": prefix + name,
+            **front.fields,
+            "content": chunk.text if position else _with_fields(chunk.text, front.metadata),
+            "path": paths.next(_without_first(chunk.anchor, heading)),
+            "title": note_title(title, _without_first(chunk.headings, title, heading) if position else ()),
+            "tags": (*front.tags, *tags[position]),
+            "created_at": created_at,
+            "session": source.path,
             "position": position,
-            "links": (*(said.links if not position else ()), *links[position]),
-            "metadata": said.metadata,
+            "links": (*(() if position else front.links), *links[position]),
+            "metadata": front.metadata,
         }
         if position:
             draft.pop("summary", None)
         drafts.append(draft_of(draft))
-    return Contents(drafts, said.problems)
+    return Contents(drafts, front.problems)
+
+
+MARKDOWN_READER = text_reader(
+    parse_markdown,
+    max_bytes=MAX_TEXT_BYTES,
+    if_empty="it has front matter and no text; write something below the front matter",
+)
 
 
 def _with_fields(text: str, metadata: Mapping[str, Any]) -> str:
-    """Return the text of a file's first note with the fields of the front matter below it, so that they are searched.
+    """Return the text of a file's first note with the metadata below it, so that searches match it.
 
-    Numbers, short texts and lists of these are added. Each value, also of a list, has a line with its key, so that the
-    search for secrets sees which key a value belongs to.
+    Numbers, short texts and lists of them are added. Each value has a line with its key, so that the detection of
+    secrets sees which key a value belongs to.
     """
     lines: list[str] = []
     for key, value in metadata.items():
-        named = key.strip().lower()
-        if isinstance(value, bool) or named in _NOT_SEARCHED or named.replace("-", "_") in _FIELD_OF:
+        plain_key = key.strip().lower()
+        if isinstance(value, bool) or plain_key in _NOT_SEARCHED or plain_key.replace("-", "_") in FIELD_OF_KEY:
             continue
-        shown = (collapse_whitespace(each) for each in _strings(value))
-        lines += [f"{collapse_whitespace(key)}: {each}" for each in shown if 0 < len(each) <= LONGEST_VALUE]
+        values = (collapse_whitespace(item) for item in strings_in(value))
+        lines += [f"{collapse_whitespace(key)}: {item}" for item in values if 0 < len(item) <= MAX_VALUE_CHARS]
     ends = accumulate(len(line) + 1 for line in lines)
-    fitting = [line for line, end in zip(lines, ends, strict=True) if end <= MOST_FIELDS_TEXT]
+    fitting = [line for line, end in zip(lines, ends, strict=True) if end <= MAX_FIELDS_CHARS]
     return "\n\n".join([text, "\n".join(fitting)]) if text and fitting else text
 
 
-class _Said:
-    """What the front matter says, sorted into the fields of a note."""
-
-    def __init__(self, name: str, entries: Mapping[str, Entry]) -> None:
-        self.fields: dict[str, Any] = {}
-        self.tags: tuple[str, ...] = ()
-        self.links: tuple[Link, ...] = ()
-        self.metadata: dict[str, Any] = {}
-        self.problems: list[Problem] = []
-        for key, (value, line) in entries.items():
-            plain_key = key.strip().lower().replace("_", "-")
-            field = _FIELD_OF.get(plain_key.replace("-", "_"))
-            if value is None:
-                continue
-            kind = _SAME_KIND.get(plain_key, plain_key)
-            if kind in LINK_KINDS:
-                self.links += tuple(Link(kind, target) for target in _targets(value))
-            elif field == "tags":
-                self.tags += tuple(_tags(value))
-            elif field is None:
-                self.metadata[key] = value
-            else:
-                try:
-                    # Of two keys that say the same thing, the first counts and the other is kept as metadata.
-                    if field in self.fields:
-                        self.metadata[key] = value
-                    else:
-                        self.fields[field] = _READ[field](key, value)
-                except ArgumentError as error:
-                    self.metadata[key] = value
-                    self.problems.append(Problem(name, line, f"{error}; it is kept as metadata", skipped=False))
-
-
-def _words(_: str, value: Any) -> str:
-    """Return a title or summary in one line; a list of them in a row."""
-    return collapse_whitespace(", ".join(_strings(value)))
-
-
-def _importance(argument: str, value: Any) -> float:
-    number = arguments.number(argument, value)
-    if not 0 <= number <= 1:
-        raise ArgumentError(argument, f"must lie between 0 and 1, got {number:g}")
-    return number
-
-
-_READ: dict[str, Callable[[str, Any], Any]] = {
-    "title": _words,
-    "summary": _words,
-    "created_at": moment_of,
-    "updated_at": moment_of,
-    "expires_at": expiry_of,
-    "importance": _importance,
-}
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts in a value, however deep its lists are: YAML reads ``[[Ines]]`` as a list in a list."""
-    if isinstance(value, list):
-        for each in value:
-            yield from _strings(each)
-    elif value is not None and not isinstance(value, dict):
-        yield str(value)
-
-
-def _tags(value: Any) -> Iterator[str]:
-    for written in _strings(value):
-        # In a list each entry is a tag of its own, spaces and all; a text is split.
-        parts = [written] if isinstance(value, list) else re.split(r"[,\s]+", written)
-        for part in parts:
-            tag = collapse_whitespace(part).lstrip("#").strip("/ ")
-            if tag and is_one_line(tag):
-                yield tag
-
-
-def _targets(value: Any) -> Iterator[str]:
-    for written in _strings(value):
-        linked = re.findall(r"\[\[([^\[\]]+)\]\]", written) or [written]
-        for target in linked:
-            plain = collapse_whitespace(re.split(r"[|#]", target, maxsplit=1)[0])
-            if plain and is_one_line(plain):
-                yield plain
-
-
-def _mentioned(
-    body: str, prose: list[tuple[int, int]], chunks: list[Chunk], name: str, prefix: str
+def _mentions_by_chunk(
+    body: str, prose: list[tuple[int, int]], chunks: list[Chunk], source: Source
 ) -> tuple[list[list[str]], list[list[Link]]]:
-    """Return the tags and the links that stand in each chunk."""
+    """Return the tags and the links in each chunk."""
     tags: list[list[str]] = [[] for _ in chunks]
     links: list[list[Link]] = [[] for _ in chunks]
     starts = [chunk.start for chunk in chunks]
     for start, end in prose:
-        for mention in mentions_in(body, start, end):
-            place = max(0, bisect_right(starts, mention.at) - 1)
+        for mention in find_mentions(body, start, end):
+            index = max(0, bisect_right(starts, mention.start) - 1)
             if mention.kind == "tag":
-                tags[place].append(mention.name)
+                tags[index].append(mention.name)
             elif mention.kind == "wikilink":
-                links[place].append(Link("wikilink", mention.name))
-            elif link := resolved_link(mention.name, name, prefix):
-                links[place].append(link)
+                links[index].append(Link("wikilink", mention.name))
+            elif link := resolve_file_link(mention.name, source.name, source.prefix):
+                links[index].append(link)
     return tags, links
 
 
-def _below(headings: tuple[str, ...], *known: str) -> tuple[str, ...]:
-    """Return ``headings`` without the first if it says what is known already."""
-    return headings[1:] if headings and headings[0] in known else headings
+def _without_first(headings: tuple[str, ...], *titles: str) -> tuple[str, ...]:
+    """Return ``headings`` without the first one if it is one of ``titles``."""
+    return headings[1:] if headings and headings[0] in titles else headings
+
+
+class Outline(NamedTuple):
+    """The blocks of a Markdown text, and the spans of it that are prose.
+
+    >>> outline("# Tea").prose
+    [(0, 5)]
+    """
+
+    blocks: list[Block]
+    """They cover the text without gaps."""
+    prose: list[tuple[int, int]]
+    """Where tags and links may be: each span is part of one paragraph, and none is code."""
+
+
+def outline(text: str) -> Outline:
+    r"""Return the outline of a Markdown text whose lines end with ``\n``.
+
+    >>> [(block.kind, block.level, block.label) for block in outline("# *Green* tea\n\n```\n# code\n```\n").blocks]
+    [('heading', 1, 'Green tea'), ('code', 0, '')]
+    """
+    if not text:
+        return Outline([], [])
+    tokens = [token for token in _parser().parse(text) if token.map]
+    line_starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    line_starts[-1] = len(text)
+    return Outline(_blocks(text, tokens, line_starts), _prose(tokens, line_starts))
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 (heavy)
+
+    return MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
+
+
+def _blocks(text: str, tokens: list[Token], line_starts: list[int]) -> list[Block]:
+    blocks: list[Block] = []
+    for index, token in enumerate(tokens):
+        if token.level or not token.map:
+            continue
+        start = line_starts[token.map[0]] if blocks else 0  # the first block includes what is above it
+        if blocks:
+            blocks[-1] = blocks[-1]._replace(end=start)
+        kind = _BLOCK_KINDS.get(token.type, "prose")
+        if kind == "prose" and text.startswith("|", line_starts[token.map[0]]):
+            kind = "table"  # CommonMark has no tables; the kind keeps rows in one chunk
+        level, label = 0, ""
+        if kind == "heading":
+            level, label = int(token.tag[1:]), _label(tokens[index + 1].content)
+        blocks.append(Block(start, line_starts[-1], kind, level, label))
+    return blocks or [Block(0, line_starts[-1])]
+
+
+def _prose(tokens: list[Token], line_starts: list[int]) -> list[tuple[int, int]]:
+    """Return the spans between the starts of blocks of any depth, without those that are code.
+
+    They come from the lines and not from inline tokens, because text that is nested too deep has no such token.
+    """
+    borders = {0, len(line_starts) - 1}
+    code: set[int] = set()
+    for token in tokens:
+        first, end = token.map or (0, 0)
+        borders.update((first, end))
+        if token.type in ("fence", "code_block") or (token.type == "html_block" and _RAW_HTML.match(token.content)):
+            code.add(first)
+    return [(line_starts[first], line_starts[end]) for first, end in pairwise(sorted(borders)) if first not in code]
+
+
+def _label(content: str) -> str:
+    """Return the text of a heading without its markup."""
+    text = _WIKILINK.sub(r"\1", _LINK.sub(r"\1", content[: 4 * MAX_LABEL_CHARS]))
+    text = collapse_whitespace(_MARKUP.sub(r"\1", text))
+    return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1].rstrip() + "…"

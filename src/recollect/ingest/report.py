@@ -1,22 +1,47 @@
-"""What an ingest did."""
+"""What an ingest did, and the problems that it met."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from recollect.ingest.problems import Problem
+__all__ = ["IngestReport", "Problem", "describe_skipped"]
 
-__all__ = ["IngestReport", "describe_skipped"]
+MAX_EXTENSIONS = 8
+"""How many extensions of skipped files a message lists one by one."""
 
-SHOWN_EXTENSIONS = 8
-"""How many extensions of skipped files a message names one by one."""
+
+class Problem(NamedTuple):
+    """A file, a line of it or a folder that could not be read as intended.
+
+    >>> print(Problem("people/ines.md", 3, "importance: must be a number", skipped=False))
+    people/ines.md, line 3: importance: must be a number
+    """
+
+    name: str
+    """The file's path below the root."""
+    line: int | None
+    """The line, from 1; ``None`` if the problem is about the whole file."""
+    message: str
+    skipped: bool
+    """Whether the file or record was skipped; otherwise it was read except for what the message says."""
+    times: int = 1
+    """How many problems it stands for."""
+
+    def __str__(self) -> str:
+        """Return name, line and message in one line."""
+        location = self.name if self.line is None else f"{self.name}, line {self.line}"
+        return f"{location}: {self.message}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problem as JSON-ready data."""
+        return {"name": self.name, "line": self.line, "message": self.message, "skipped": self.skipped}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestReport:
-    """What an ingest did: how many files and notes, and what was wrong with which.
+    """The numbers of files and notes that an ingest read, wrote and removed, and its problems.
 
     >>> report = IngestReport(files_read=1, notes_added=3)
     >>> report.to_dict()["notes"]
@@ -24,39 +49,30 @@ class IngestReport:
     """
 
     files_read: int = 0
-    """Files whose notes were written, because they are new or changed."""
+    """New and changed files, whose notes were written."""
     files_unchanged: int = 0
-    """Files that are as they were; their notes were not looked at."""
+    """Files that were not read because they did not change."""
     files_removed: int = 0
-    """Files that are gone, and their notes with them."""
+    """Files that no longer exist, whose notes were removed."""
     files_failed: int = 0
-    """Files and folders that could not be read or written; the notes that such a file had stay."""
+    """Files and folders that could not be read or written; notes from an earlier ingest stay."""
     notes_added: int = 0
     notes_updated: int = 0
     notes_unchanged: int = 0
-    """Notes of the files read that are as they were."""
+    """Notes of the files read that did not change."""
     notes_removed: int = 0
     notes_failed: int = 0
-    """Records of the files read that could not be read."""
+    """Records of the files read that are not notes."""
     problems: tuple[Problem, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
-    """How many files of the folder are of types that are not read, by extension, the most frequent first."""
+    """The number of files of unsupported types by extension, the most frequent first."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {
-            "files": {
-                "read": self.files_read,
-                "unchanged": self.files_unchanged,
-                "removed": self.files_removed,
-                "failed": self.files_failed,
-            },
+            "files": {name: getattr(self, f"files_{name}") for name in ("read", "unchanged", "removed", "failed")},
             "notes": {
-                "added": self.notes_added,
-                "updated": self.notes_updated,
-                "unchanged": self.notes_unchanged,
-                "removed": self.notes_removed,
-                "failed": self.notes_failed,
+                name: getattr(self, f"notes_{name}") for name in ("added", "updated", "unchanged", "removed", "failed")
             },
             "problems": [problem.to_dict() for problem in self.problems],
             "skipped": dict(self.skipped),
@@ -64,7 +80,7 @@ class IngestReport:
 
 
 def describe_skipped(counts: Mapping[str, int]) -> str:
-    """Return in one line how many files of which extensions were skipped, and what to do; nothing if there are none.
+    """Return one line with the numbers of skipped files by extension and what to do; "" if there are none.
 
     >>> describe_skipped({".pdf": 3, ".csv": 1})
     '3 .pdf, 1 .csv; only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text'
@@ -72,7 +88,7 @@ def describe_skipped(counts: Mapping[str, int]) -> str:
     if not counts:
         return ""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    shown = [f"{count} {extension}" for extension, count in ordered[:SHOWN_EXTENSIONS]]
-    rest = sum(count for _, count in ordered[SHOWN_EXTENSIONS:])
-    listed = ", ".join([*shown, f"{rest} of other types"] if rest else shown)
-    return f"{listed}; only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text"
+    listed = [f"{count} {extension}" for extension, count in ordered[:MAX_EXTENSIONS]]
+    rest = sum(count for _, count in ordered[MAX_EXTENSIONS:])
+    numbers = ", ".join([*listed, f"{rest} of other types"] if rest else listed)
+    return f"{numbers}; only Markdown, plain text, JSON and JSONL are read: convert the others to Markdown or text"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from inspect import signature
 from typing import Any
 
 from recollect.asynchronous import AsyncMemory
@@ -13,6 +12,7 @@ from recollect.client import AsyncClient
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.memory import Memory
 from recollect.model import Hit, RankedHits
+from recollect.retrieval.options import search_options
 
 __all__ = [
     "HIT_METADATA",
@@ -36,7 +36,7 @@ HIT_METADATA = (
 """The fields of ``Hit.to_dict()`` that become metadata of a document or node."""
 WEAK = "weak"
 """The metadata key that marks a hit of a search without an answer; other hits do not have it."""
-SEARCH_OPTIONS = tuple(name for name in signature(Memory.search).parameters if name not in ("self", "query"))
+SEARCH_OPTIONS = tuple(search_options())
 
 
 def check_source(memory: Any) -> SearchSource:

@@ -15,8 +15,8 @@ from string import punctuation
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from recollect import arguments, clock
-from recollect.characters import well_formed
 from recollect.errors import ArgumentError, ArgumentTypeError
+from recollect.text import well_formed
 
 __all__ = [
     "DEFAULT_NAMESPACE",

@@ -1,20 +1,20 @@
-"""A person's words become a query tree, and the tree an engine's query.
-
-See ``docs/query-language.md`` for the language; every function has an example that the tests run.
-"""
+"""Text becomes a query tree, and the tree an engine's query. See ``docs/query-language.md`` for the language."""
 
 from recollect.query.aliases import AliasTable, expand_aliases
-from recollect.query.dates import date_search_tokens, parse_question_date
+from recollect.query.dates import (
+    TemporalExpansion,
+    augment_with_temporal,
+    date_search_tokens,
+    expand_temporal,
+    parse_question_date,
+    with_dates,
+)
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Renderer, exclusion, expression, render
-from recollect.query.fts5 import compile_fts5
-from recollect.query.normalisation import normalise
-from recollect.query.parser import MAX_LENGTH, parse
-from recollect.query.temporal import TemporalExpansion, augment_with_temporal, expand_temporal, with_dates
+from recollect.query.parser import MAX_LENGTH, Query, Token, compile_fts5, normalise, parse
+from recollect.query.terms import query_tokens, sanitise, strongest_term
 from recollect.query.time_expressions import dates_in_text, find_time_expressions
 from recollect.query.time_intervals import TimeInterval
-from recollect.query.tree import Query, Token
 from recollect.query.trigrams import TrigramIndex, TrigramMatch, jaccard, slug_text, trigram_search, trigrams
-from recollect.query.words import query_tokens, sanitise, strongest_term
 
 __all__ = [
     "MAX_LENGTH",

@@ -1,16 +1,38 @@
-"""The date on which a question is asked, and the words by which text may speak of a date. All in UTC."""
+"""The date of a question, and temporal expansion: relative times become dates that texts contain. All in UTC.
+
+Temporal expansion runs before the parser and returns text. It has only the three recognisers of the source document, in
+English: "N days/weeks/months ago", "last <weekday>", and words that ask for the first or the latest event.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from recollect.characters import collapse_whitespace, javascript_pattern
+from recollect import arguments
 from recollect.errors import ArgumentTypeError
+from recollect.query.parser import Query, Token, require_query
+from recollect.text import collapse_whitespace, javascript_pattern
 
-__all__ = ["MONTHS", "WEEKDAYS", "QuestionDate", "date_search_tokens", "parse_question_date"]
+__all__ = [
+    "MONTHS",
+    "WEEKDAYS",
+    "QuestionDate",
+    "TemporalExpansion",
+    "augment_with_temporal",
+    "date_search_tokens",
+    "expand_temporal",
+    "parse_question_date",
+    "read_date",
+    "rolled",
+    "with_dates",
+]
 
 QuestionDate = str | date | None
-"""A date as text in one of the accepted layouts, a ``date`` or ``datetime``, or none."""
+"""A date as text, as a ``date`` or ``datetime``, or none."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -32,9 +54,9 @@ _RFC_2822 = javascript_pattern(
 
 
 def parse_question_date(text: QuestionDate) -> datetime | None:
-    """Return the instant that ``text`` names, in UTC, or ``None`` if it names none.
+    """Return the instant in UTC that ``text`` names, or ``None`` if it is not a date.
 
-    Accepted are ``YYYY-MM-DD`` and ``YYYY/MM/DD``, with a weekday in brackets or a time or both; ISO-8601; RFC 2822.
+    Formats are ``YYYY-MM-DD`` and ``YYYY/MM/DD``, with a weekday in brackets or a time or both; ISO-8601; RFC 2822.
     A time without offset is UTC. Fields that overflow roll over, as in JavaScript.
 
     >>> parse_question_date("2023/04/10 (Mon) 23:07").isoformat()
@@ -48,16 +70,16 @@ def parse_question_date(text: QuestionDate) -> datetime | None:
 
 
 def date_search_tokens(text: QuestionDate) -> list[str]:
-    """Return the words by which text may speak of a date: ISO date, slash date, year, weekday, month.
+    """Return the forms in which texts contain a date: ISO date, slash date, year, weekday, month.
 
     >>> date_search_tokens("2026-04-18 (Sat)")
     ['2026-04-18', '2026/04/18', '2026', 'Saturday', 'April']
     """
-    moment = read_date("text", text)
-    if moment is None:
+    instant = read_date("text", text)
+    if instant is None:
         return []
-    day = f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}"
-    return [day, day.replace("-", "/"), day[:4], WEEKDAYS[moment.weekday()], MONTHS[moment.month - 1]]
+    day = f"{instant.year:04d}-{instant.month:02d}-{instant.day:02d}"
+    return [day, day.replace("-", "/"), day[:4], WEEKDAYS[instant.weekday()], MONTHS[instant.month - 1]]
 
 
 def read_date(argument: str, value: QuestionDate) -> datetime | None:
@@ -73,12 +95,12 @@ def read_date(argument: str, value: QuestionDate) -> datetime | None:
             raise ArgumentTypeError(argument, f"must be a string or a date, got {type(value).__name__}")
         trimmed = collapse_whitespace(value)
         return _numeric(trimmed) or _rfc_2822(trimmed)
-    except OverflowError:  # a year that Python's calendar does not hold
+    except OverflowError:  # outside of the years 1 to 9999
         return None
 
 
 def rolled(year: int, month: int, day: int) -> datetime:
-    """Return midnight of a day whose month and day may lie outside their ranges; they roll over."""
+    """Return midnight of a day; a month or day outside its range rolls over, as in JavaScript."""
     years, month = divmod(month - 1, 12)
     if not 1 <= year + years <= 9999:
         raise OverflowError
@@ -86,13 +108,13 @@ def rolled(year: int, month: int, day: int) -> datetime:
 
 
 def _numeric(text: str) -> datetime | None:
-    found = _NUMERIC.fullmatch(text)
-    if found is None:
+    match = _NUMERIC.fullmatch(text)
+    if match is None:
         return None
-    year, month, day, hour, minute, second = (int(found[part] or 0) for part in _PARTS)
-    fraction = float(f"0{(found['fraction'] or '.0').replace(',', '.')}")
+    year, month, day, hour, minute, second = (int(match[part] or 0) for part in _PARTS)
+    fraction = float(f"0{(match['fraction'] or '.0').replace(',', '.')}")
     time = timedelta(hours=hour, minutes=minute, seconds=second, milliseconds=int(fraction * 1000))
-    return rolled(year, month, day) + time - _offset(found["offset"])
+    return rolled(year, month, day) + time - _offset(match["offset"])
 
 
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
@@ -106,7 +128,7 @@ def _offset(text: str | None) -> timedelta:
 
 
 def _rfc_2822(text: str) -> datetime | None:
-    from email.utils import parsedate_tz  # noqa: PLC0415 (rarely needed, and a fifth of what importing us would cost)
+    from email.utils import parsedate_tz  # noqa: PLC0415 (rarely needed, and slow to import)
 
     fields = parsedate_tz(text) if _RFC_2822.fullmatch(text) else None
     if fields is None:
@@ -114,3 +136,119 @@ def _rfc_2822(text: str) -> datetime | None:
     year, month, day, hour, minute, second = fields[:6]
     time = timedelta(hours=hour, minutes=minute, seconds=second - (fields[9] or 0))
     return rolled(year, month, day) + time
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalExpansion:
+    """The result of temporal expansion.
+
+    >>> expand_temporal("standup 2 days ago", "2026-04-18").to_dict()["dateHints"]
+    ['2026/04/16']
+    """
+
+    original_query: str
+    expanded_query: str
+    date_hints: tuple[str, ...]
+    resolved: bool
+    """Whether a relative time was found."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented form: originalQuery, expandedQuery, dateHints, resolved."""
+        return {
+            "originalQuery": self.original_query,
+            "expandedQuery": self.expanded_query,
+            "dateHints": list(self.date_hints),
+            "resolved": self.resolved,
+        }
+
+
+def expand_temporal(question: str, question_date: QuestionDate) -> TemporalExpansion:
+    """Return ``question`` with a date after each time relative to ``question_date``.
+
+    Without a valid date the question is not changed.
+
+    >>> expand_temporal("what did I watch 2 weeks ago last Friday?", "2026-04-18 (Sat)").expanded_query
+    'what did I watch 2 weeks ago (around 2026/04/04) last Friday (2026/04/17)?'
+    >>> expand_temporal("the latest news", "2026-04-18").expanded_query
+    'the latest news [Note: look for the most recently dated event]'
+    """
+    arguments.text("question", question)
+    anchor = read_date("question_date", question_date)
+    if anchor is None:
+        return TemporalExpansion(question, question, (), resolved=False)
+    hints: dict[str, None] = {}
+
+    def dated(resolve: Callable[[re.Match[str], datetime], datetime], suffix: str) -> Callable[[re.Match[str]], str]:
+        def replacement(match: re.Match[str]) -> str:
+            try:
+                day = resolve(match, anchor)
+            except OverflowError:  # before the year 1
+                return match[0]
+            hint = f"{day.year:04d}/{day.month:02d}/{day.day:02d}"
+            hints[hint] = None
+            return f"{match[0]} ({suffix}{hint})"
+
+        return replacement
+
+    expanded = _RELATIVE_TIME.sub(dated(_ago, "around "), question)
+    expanded = _LAST_WEEKDAY.sub(dated(_last_weekday, ""), expanded)
+    return TemporalExpansion(question, expanded + _ordering_note(question), tuple(hints), resolved=bool(hints))
+
+
+def augment_with_temporal(question: str, question_date: QuestionDate) -> str:
+    """Return ``question`` followed by its dates, with slashes and with hyphens.
+
+    >>> augment_with_temporal("what happened 1 month ago?", "2026-03-31")
+    'what happened 1 month ago? 2026/03/03 2026-03-03'
+    """
+    hints = expand_temporal(question, question_date).date_hints
+    return " ".join((question, *(spelling for hint in hints for spelling in (hint, hint.replace("/", "-")))))
+
+
+def with_dates(query: Query, date_hints: Iterable[str]) -> Query:
+    """Return ``query`` with each date added as an optional phrase.
+
+    Unlike appended text, a date added here cannot become part of an open quote or of an operator at the end.
+
+    >>> from recollect.query import parse
+    >>> question = 'tea "bought 3 days ago'
+    >>> [token.text for token in with_dates(parse(question), expand_temporal(question, "2026-04-18").date_hints).tokens]
+    ['tea', 'bought 3 days ago', '2026 04 15']
+    """
+    dates = [arguments.text("date_hints", hint) for hint in arguments.sequence("date_hints", date_hints)]
+    phrases = [Token("phrase", collapse_whitespace(date.translate(_TO_SPACES)), None, date) for date in dates]
+    return replace(require_query(query), tokens=(*query.tokens, *phrases))
+
+
+_TO_SPACES = str.maketrans("/-", "  ")
+
+# The look-behind avoids quadratic time on a long number.
+_RELATIVE_TIME = javascript_pattern(r"(?<!\d)(\d+)\s+(day|days|week|weeks|month|months)\s+ago")
+_LAST_WEEKDAY = javascript_pattern(r"last\s+(monday|tuesday|wednesday|thursday|friday|saturday|sunday)")
+_EARLIEST = ("first", "earlier", "before")
+_LATEST = ("most recent", "latest", "last time")
+_MAX_DIGITS = 7  # ten million days are more than the calendar has
+
+
+def _ago(match: re.Match[str], anchor: datetime) -> datetime:
+    digits, unit = match[1].lstrip("0"), match[2].lower()
+    if len(digits) > _MAX_DIGITS:
+        raise OverflowError
+    number = int(digits or 0)
+    if unit.startswith("month"):
+        return rolled(anchor.year, anchor.month - number, anchor.day)
+    return anchor - timedelta(days=number * (7 if unit.startswith("week") else 1))
+
+
+def _last_weekday(match: re.Match[str], anchor: datetime) -> datetime:
+    weekday = WEEKDAYS.index(match[1].capitalize())
+    return anchor - timedelta(days=(anchor.weekday() - weekday - 1) % 7 + 1)
+
+
+def _ordering_note(question: str) -> str:
+    lowered = question.lower()
+    if any(hint in lowered for hint in _EARLIEST):
+        return " [Note: look for the earliest dated event]"
+    if any(hint in lowered for hint in _LATEST):
+        return " [Note: look for the most recently dated event]"
+    return ""

@@ -1,16 +1,15 @@
-"""What a query means: a boolean expression that any engine can render.
+"""The boolean expression of a query, which every engine renders in its own language.
 
-The documented tree is a flat list of tokens. Here it becomes nested nodes, under one of two readings:
+The documented tree is a flat list of tokens. Here it becomes nested nodes, with one of two semantics:
 
 ``literal``
-    as SQLite FTS5 would bind the operators: NOT tighter than AND, AND tighter than OR; a leading NOT counts for
-    nothing. The presets that reproduce a source document use it.
+    as SQLite FTS5 binds the operators: NOT tighter than AND, AND tighter than OR; a leading NOT is ignored. The presets
+    that reproduce a source document use it.
 ``strict``
-    exclusion means exclusion: (what is wanted) NOT (all that is excluded), wherever the NOT stood. A word with
-    punctuation inside, such as ``node.js``, is sought in both spellings, and what is punctuation alone is passed
-    over. The default preset uses it.
+    (all that is included) NOT (all that is excluded), wherever the NOT is. A word with punctuation inside, such as
+    ``node.js``, matches in both spellings, and words of punctuation alone are ignored. The default preset uses it.
 
-In both, the aliases of one word stand or fall together, and a date is a phrase, so that 2026/04/04 finds 2026-04-04.
+In both, the aliases of one word are alternatives, and a date is a phrase, so that 2026/04/04 matches 2026-04-04.
 """
 
 from __future__ import annotations
@@ -23,10 +22,18 @@ from typing import Literal, Protocol, TypeVar
 import regex
 
 from recollect import arguments
-from recollect.characters import collapse_whitespace, has_new_capitals
 from recollect.errors import ArgumentTypeError
-from recollect.query.parser import PUNCTUATION, clean_word, strip_punctuation
-from recollect.query.tree import Kind, Operator, Query, Token, require_query
+from recollect.query.parser import (
+    PUNCTUATION,
+    Kind,
+    Operator,
+    Query,
+    Token,
+    clean_word,
+    require_query,
+    strip_punctuation,
+)
+from recollect.text import collapse_whitespace, has_new_capitals
 
 __all__ = [
     "AllOf",
@@ -34,19 +41,19 @@ __all__ = [
     "Except",
     "Expression",
     "Match",
-    "Reading",
     "Renderer",
+    "Semantics",
     "exclusion",
     "expression",
     "render",
 ]
 
-Reading = Literal["strict", "literal"]
+Semantics = Literal["strict", "literal"]
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A leaf: notes that hold this term, phrase or prefix. A prefix of several words ends in a prefix."""
+    """Notes that contain this term, phrase or prefix; of a prefix of several words, the last is a prefix."""
 
     kind: Kind
     text: str
@@ -68,43 +75,42 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True)
 class Except:
-    """Notes that match what is wanted and nothing of what is excluded."""
+    """Notes that match one expression and not the other."""
 
-    wanted: Expression
+    included: Expression
     excluded: Expression
 
 
 Expression = Match | AnyOf | AllOf | Except
-"""What a query asks for: one of the nodes above."""
 
 Rendered = TypeVar("Rendered")
 
 
 class Renderer(Protocol[Rendered]):
-    """One engine's way of writing each kind of node: the visitor that :func:`render` sends over the nodes."""
+    """A visitor that writes each kind of node in an engine's language."""
 
     def match(self, kind: Kind, text: str) -> Rendered:
         """Write a leaf."""
 
     def any_of(self, parts: Sequence[Rendered]) -> Rendered:
-        """Write a choice between parts that are written already."""
+        """Write a disjunction of rendered parts."""
 
     def all_of(self, parts: Sequence[Rendered]) -> Rendered:
-        """Write that all parts must match."""
+        """Write a conjunction of rendered parts."""
 
-    def without(self, wanted: Rendered, excluded: Rendered) -> Rendered:
-        """Write what is wanted less what is excluded."""
+    def without(self, included: Rendered, excluded: Rendered) -> Rendered:
+        """Write the included part without the excluded one."""
 
 
 def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
-    """Return ``node`` as ``renderer`` writes it, from the leaves up.
+    """Return ``node`` as ``renderer`` writes it, leaves first.
 
     >>> from recollect.query import parse
     >>> class Plain:
     ...     def match(self, kind, text): return text
     ...     def any_of(self, parts): return f"any({', '.join(parts)})"
     ...     def all_of(self, parts): return f"all({', '.join(parts)})"
-    ...     def without(self, wanted, excluded): return f"{wanted} but not {excluded}"
+    ...     def without(self, included, excluded): return f"{included} but not {excluded}"
     >>> render(expression(parse("green tea NOT sugar")), Plain())
     'any(green, tea) but not sugar'
     """
@@ -118,32 +124,30 @@ def render(node: Expression, renderer: Renderer[Rendered]) -> Rendered:
         case AllOf(parts):
             return renderer.all_of([render(part, renderer) for part in parts])
         case _:
-            return renderer.without(render(node.wanted, renderer), render(node.excluded, renderer))
+            return renderer.without(render(node.included, renderer), render(node.excluded, renderer))
 
 
-def expression(query: Query, reading: Reading = "strict") -> Expression | None:
-    """Return what ``query`` means under a reading, or ``None`` if it asks for nothing that could be matched.
+def expression(query: Query, semantics: Semantics = "strict") -> Expression | None:
+    """Return the expression of ``query``, or ``None`` if there is nothing to match.
 
     >>> from recollect.query import parse
     >>> expression(parse("foo OR bar NOT baz"), "literal")  # doctest: +NORMALIZE_WHITESPACE
     AnyOf(parts=(Match(kind='term', text='foo'),
-                 Except(wanted=Match(kind='term', text='bar'), excluded=Match(kind='term', text='baz'))))
+                 Except(included=Match(kind='term', text='bar'), excluded=Match(kind='term', text='baz'))))
     """
     require_query(query)
-    arguments.choice("reading", reading, ("strict", "literal"))
-    return _strict(query) if reading == "strict" else _literal(query)
-
-
-_Clause = tuple[Operator | None, Expression]
-"""A word of the query with all that takes its place, and the operator in front of it."""
-
-
-def _literal(query: Query) -> Expression | None:
+    arguments.choice("semantics", semantics, ("strict", "literal"))
+    if semantics == "strict":
+        return _strict(query)
     return _bind([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
 
 
+_Clause = tuple[Operator | None, Expression]
+"""A word of the query with its alternatives, and the operator before it."""
+
+
 def exclusion(query: Query) -> Expression | None:
-    """Return what a note must not hold to be found by ``query`` in the strict reading, or ``None`` for nothing.
+    """Return what notes must not match under strict semantics, or ``None`` if nothing is excluded.
 
     >>> from recollect.query import parse
     >>> exclusion(parse("deploy NOT friday"))
@@ -153,29 +157,29 @@ def exclusion(query: Query) -> Expression | None:
         leaf
         for group in _groups(require_query(query))
         if group[0].operator == "NOT"
-        for leaf in (*(leaf for token in group for leaf in _spellings(token)), *_own(group[0]))
+        for leaf in (*(leaf for token in group for leaf in _spellings(token)), *_as_written(group[0]))
     ]
     return _any(list(dict.fromkeys(excluded))) if excluded else None
 
 
 def _strict(query: Query) -> Expression | None:
-    wanted: list[_Clause] = [
+    included: list[_Clause] = [
         (group[0].operator, _any([leaf for token in group for leaf in _spellings(token)]))
         for group in _groups(query)
         if group[0].operator != "NOT"
     ]
-    found, excluded = _bind(wanted, strictly=True), exclusion(query)
-    return Except(found, excluded) if found and excluded else found
+    positive, negative = _bind(included, strict=True), exclusion(query)
+    return Except(positive, negative) if positive and negative else positive
 
 
-def _own(token: Token) -> list[Match]:
-    """Return the word that a person excluded, besides what aliases or dates have put in its place."""
-    own = Token("term", clean_word(token.source), None, token.source) if token.alternative else token
-    return [*_spellings(own), Match(own.kind, own.text)]
+def _as_written(token: Token) -> list[Match]:
+    """Return the excluded word itself, which aliases or dates may have replaced."""
+    written = Token("term", clean_word(token.source), None, token.source) if token.alternative else token
+    return [*_spellings(written), Match(written.kind, written.text)]
 
 
 def _groups(query: Query) -> list[list[Token]]:
-    """Return each word of the query with the aliases that stand together in its place."""
+    """Return the tokens grouped by the word of the query that they are alternatives of."""
     groups: list[list[Token]] = []
     for token in query.tokens:
         if token.alternative > 1 and groups:
@@ -185,11 +189,11 @@ def _groups(query: Query) -> list[list[Token]]:
     return groups
 
 
-def _bind(clauses: Sequence[_Clause], *, strictly: bool = False) -> Expression | None:
-    """Join clauses as FTS5 binds them; the first one's operator counts for nothing.
+def _bind(clauses: Sequence[_Clause], *, strict: bool = False) -> Expression | None:
+    """Join clauses as FTS5 binds them; the operator of the first one is ignored.
 
-    No index holds punctuation, so that ``tea AND "?!"`` finds nothing; the strict reading passes over it and reads
-    ``tea``. There a word that is asked for twice is asked for once: it would only take the engine longer.
+    No index contains punctuation, so that ``tea AND "?!"`` matches nothing; with ``strict``, it is ignored, and
+    repeated words are dropped, which only cost time.
     """
     alternatives: list[Expression] = []
     required: list[Expression] = []
@@ -197,24 +201,24 @@ def _bind(clauses: Sequence[_Clause], *, strictly: bool = False) -> Expression |
 
     def close() -> None:
         if required:
-            words = [node for node in required if _holds_a_word(node)] if strictly else []
+            words = [node for node in required if _has_word(node)] if strict else []
             parts = words or required
-            wanted = parts[0] if len(parts) == 1 else AllOf(tuple(parts))
-            alternatives.append(Except(wanted, _any(excluded)) if excluded else wanted)
+            included = parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+            alternatives.append(Except(included, _any(excluded)) if excluded else included)
         required.clear()
         excluded.clear()
 
-    for position, (operator, node) in enumerate(clauses):
-        if position == 0 or operator in (None, "OR"):
+    for index, (operator, node) in enumerate(clauses):
+        if index == 0 or operator in (None, "OR"):
             close()
-        (excluded if operator == "NOT" and position else required).append(node)
+        (excluded if operator == "NOT" and index else required).append(node)
     close()
-    if strictly:
+    if strict:
         alternatives = list(dict.fromkeys(alternatives))
-    return _any(_each_date_once(alternatives)) if alternatives else None
+    return _any(_without_repeated_dates(alternatives)) if alternatives else None
 
 
-def _holds_a_word(node: Expression) -> bool:
+def _has_word(node: Expression) -> bool:
     leaves = node.parts if isinstance(node, AnyOf) else (node,)
     return any(isinstance(leaf, Match) and _WORD.search(leaf.text) for leaf in leaves)
 
@@ -230,7 +234,7 @@ _TO_SPACES = {ord(character): " " for character in PUNCTUATION}
 
 
 def _leaf(token: Token) -> Match:
-    """Return a token's leaf: a date that the parser squashed into one number is the phrase of its parts."""
+    """Return the leaf of a token; a date becomes the phrase of its parts, which the parser joined into one number."""
     date = None if token.alternative or token.kind == "phrase" else _DATE.fullmatch(token.source)
     if date is None:
         return Match(token.kind, token.text)
@@ -238,7 +242,7 @@ def _leaf(token: Token) -> Match:
 
 
 def _spellings(token: Token) -> list[Match]:
-    """Return a token's leaf, and the other ways in which an index may hold what the person wrote."""
+    """Return the leaf of a token, and the other forms in which an index may contain the word."""
     leaf = _leaf(token)
     if token.alternative or leaf.text != token.text:
         return [leaf]
@@ -256,14 +260,14 @@ def _spellings(token: Token) -> list[Match]:
 _KIND_OF_PARTS: dict[Kind, Kind] = {"term": "phrase", "phrase": "phrase", "prefix": "prefix"}
 
 
-def _each_date_once(alternatives: Sequence[Expression]) -> list[Expression]:
-    """Drop a date that an earlier alternative says already: temporal expansion writes each in two spellings."""
-    kept: list[Expression] = []
+def _without_repeated_dates(alternatives: Sequence[Expression]) -> list[Expression]:
+    """Drop repeated dates: temporal expansion writes each in two spellings."""
+    distinct: list[Expression] = []
     dates: set[Expression] = set()
     for node in alternatives:
         if isinstance(node, Match) and _DATE_WORDS.fullmatch(node.text):
             if node in dates:
                 continue
             dates.add(node)
-        kept.append(node)
-    return kept
+        distinct.append(node)
+    return distinct

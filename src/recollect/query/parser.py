@@ -1,4 +1,4 @@
-"""A person's words become a query tree.
+"""Text becomes a query tree, which is independent of any engine.
 
 The grammar is small: quoted phrases, ``AND``, ``OR`` and ``NOT`` in capitals, a trailing ``*`` for a prefix, and
 bare words. No text is an error.
@@ -7,37 +7,133 @@ bare words. No text is an error.
 from __future__ import annotations
 
 import re
-from typing import cast
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, cast
 
 from recollect import arguments
-from recollect.characters import WHITESPACE
-from recollect.query.normalisation import normalise
-from recollect.query.stopwords import STOPWORDS
-from recollect.query.tree import Kind, Operator, Query, Token
+from recollect.errors import ArgumentTypeError
+from recollect.query.terms import STOPWORDS
+from recollect.text import WHITESPACE, collapse_whitespace, compose, well_formed
 
-__all__ = ["MAX_LENGTH", "PUNCTUATION", "clean_word", "is_short_name", "parse", "strip_punctuation", "symbolic_name"]
+__all__ = [
+    "MAX_LENGTH",
+    "PUNCTUATION",
+    "Kind",
+    "Operator",
+    "Query",
+    "Token",
+    "clean_word",
+    "compile_fts5",
+    "is_question",
+    "is_short_name",
+    "lower_operators",
+    "normalise",
+    "parse",
+    "require_query",
+    "strip_punctuation",
+    "symbolic_name",
+]
 
 MAX_LENGTH = 100_000
 """How many characters of a query are read."""
 
 PUNCTUATION = "*():^+\"-?!.,;/\\[]{}<>|&'$#@%=~`"
-"""What is taken out of a bare word."""
+"""The characters that are removed from bare words."""
 
-_STRIP = {ord(character): None for character in PUNCTUATION}
+Kind = Literal["term", "phrase", "prefix"]
+Operator = Literal["AND", "OR", "NOT"]
+
+_ZERO_WIDTH = {ord(character): None for character in "\u200b\u200c\u200d\ufeff"}
+_REMOVE_PUNCTUATION = {ord(character): None for character in PUNCTUATION}
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
-_PIECE = re.compile(r'"[^"]*"?|[^ "]+')
+_WORD_OR_PHRASE = re.compile(r'"[^"]*"?|[^ "]+')
 _DIGIT = re.compile(r"\d")
 _SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|#))[\"'?!.,;:)\]}>]*")
 _PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
 
 
+class Token(NamedTuple):
+    """One word, phrase or prefix of a query.
+
+    >>> Token("term", "nodejs", "AND", "node.js").to_dict()
+    {'kind': 'term', 'text': 'nodejs', 'operator': 'AND'}
+    """
+
+    kind: Kind
+    text: str
+    """The text to match, cleaned and in lower case."""
+    operator: Operator | None = None
+    """The explicit operator before it."""
+    source: str = ""
+    """The text as written: ``node.js`` if ``text`` is ``nodejs``."""
+    alternative: int = 0
+    """0 for a word of the query; 1, 2, … for the aliases or forms that replace one."""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the documented form: kind, text, and the operator if there is one."""
+        data: dict[str, str] = {"kind": self.kind, "text": self.text}
+        return data if self.operator is None else {**data, "operator": self.operator}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query.
+
+    >>> Query("green tea", (Token("term", "green"), Token("term", "tea")), has_operators=False).to_dict()["raw"]
+    'green tea'
+    """
+
+    raw: str
+    """The normalised text."""
+    tokens: tuple[Token, ...]
+    """Terms, phrases and prefixes in the order of the text."""
+    has_operators: bool
+    """Whether the text has a quote or an operator, which turns the stopword filter off."""
+    warnings: tuple[str, ...] = ()
+    """Messages for the user about how the text was read."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented syntax tree: raw, tokens, hasOperators."""
+        return {
+            "raw": self.raw,
+            "tokens": [token.to_dict() for token in self.tokens],
+            "hasOperators": self.has_operators,
+        }
+
+
+def require_query(value: Any) -> Query:
+    """Return ``value`` if it is a parsed query."""
+    if not isinstance(value, Query):
+        raise ArgumentTypeError("query", f"must be a Query as parse() returns it, got {type(value).__name__}")
+    return value
+
+
+def normalise(text: str) -> str:
+    r"""Return ``text`` in Unicode NFC, without zero-width characters, with white space collapsed and trimmed.
+
+    Lone surrogates become U+FFFD. The function is idempotent: removing a zero-width character can bring a letter and
+    its accent together, so NFC is applied again.
+
+    >>> normalise("  cafe\u0301\u00a0 \u200bmenu\n")
+    'café menu'
+    """
+    arguments.text("text", text)
+    if text.isascii():
+        return collapse_whitespace(text)
+    composed = compose(well_formed(text))
+    visible = composed.translate(_ZERO_WIDTH)
+    if visible != composed:
+        visible = compose(visible)
+    return collapse_whitespace(visible)
+
+
 def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -> Query:
     """Return the tree of ``text``.
 
-    Stopwords, and words of one or two letters, are dropped from a query without quotes and operators;
-    ``drop_stopwords=False`` keeps them. ``keep_short`` keeps those short words that name something: see
-    :func:`is_short_name`. Text beyond :data:`MAX_LENGTH` characters is left unread, and the query's ``warnings`` say
-    so.
+    Stopwords, and words of one or two letters, are dropped from a query without quotes and operators, unless
+    ``drop_stopwords`` is false. ``keep_short`` keeps short words that are names (:func:`is_short_name`). Text beyond
+    :data:`MAX_LENGTH` characters is ignored, with a warning in the query.
 
     >>> [token.text for token in parse("The Kubernetes Deployment").tokens]
     ['kubernetes', 'deployment']
@@ -50,84 +146,161 @@ def parse(text: str, *, drop_stopwords: bool = True, keep_short: bool = False) -
     warnings: tuple[str, ...] = ()
     if len(text) > MAX_LENGTH:
         warnings = (f"the query has {len(text):,} characters; only the first {MAX_LENGTH:,} were read",)
-        text = _cut(text)
+        text = _truncate(text)
     raw = normalise(text)
     quoted = '"' in raw
-    pieces = _PIECE.findall(raw) if quoted else raw.split(" ")
-    has_operators = quoted or not _OPERATORS.isdisjoint(pieces)
+    words = _WORD_OR_PHRASE.findall(raw) if quoted else raw.split(" ")
+    has_operators = quoted or not _OPERATORS.isdisjoint(words)
     filtering = drop_stopwords and not has_operators
 
     tokens: list[Token] = []
     pending: Operator | None = None
-    for piece in pieces:
-        if piece in _OPERATORS:
-            pending = cast("Operator", piece)
+    for word in words:
+        if word in _OPERATORS:
+            pending = cast("Operator", word)
             continue
         kind: Kind
-        if piece[:1] == '"':
-            kind, cleaned = "phrase", piece.strip('"').strip(" ").lower()
+        if word[:1] == '"':
+            kind, cleaned = "phrase", word.strip('"').strip(" ").lower()
             if not cleaned:
                 continue  # an empty phrase leaves the pending operator to the next token; a dropped word does not
         else:
-            kind = "prefix" if piece[-1:] == "*" else "term"
-            cleaned = clean_word(piece)
-            is_dropped = cleaned in STOPWORDS or (len(cleaned) <= 2 and not (keep_short and is_short_name(piece)))
+            kind = "prefix" if word[-1:] == "*" else "term"
+            cleaned = clean_word(word)
+            is_dropped = cleaned in STOPWORDS or (len(cleaned) <= 2 and not (keep_short and is_short_name(word)))
             if not cleaned or (filtering and is_dropped):
                 pending = None
                 continue
-        tokens.append(Token(kind, cleaned, pending, piece))
+        tokens.append(Token(kind, cleaned, pending, word))
         pending = None
     return Query(raw, tuple(tokens), has_operators, warnings)
 
 
-def clean_word(piece: str) -> str:
+def clean_word(word: str) -> str:
     """Return a bare word without punctuation, lower-cased.
 
     >>> clean_word("(Node.js)*")
     'nodejs'
     """
-    return strip_punctuation(piece).lower()
+    return strip_punctuation(word).lower()
 
 
-def strip_punctuation(piece: str) -> str:
-    """Return a bare word without punctuation, its case kept.
+def strip_punctuation(word: str) -> str:
+    """Return a bare word without punctuation; case is kept.
 
     >>> strip_punctuation("(Node.js)*")
     'Nodejs'
     """
-    return piece if piece.isalnum() else piece.translate(_STRIP)
+    return word if word.isalnum() else word.translate(_REMOVE_PUNCTUATION)
 
 
-def is_short_name(piece: str) -> bool:
-    """Return whether a word of one or two characters names something; stopwords are not asked about.
+def is_short_name(word: str) -> bool:
+    """Return whether a word of one or two characters is a name rather than a function word.
 
-    It does if it has a digit, a capital or a letter of a script without capitals, or ends in a symbol that is part of
-    a name.
+    It is one if it has a digit, a capital, or a letter of a script without capitals, or ends in a symbol that is part
+    of a name.
 
     >>> [is_short_name(word) for word in ("5", "2b", "QA", "Go", "c#", "東京", "to")]
     [True, True, True, True, True, True, False]
     """
     return (
-        piece != piece.lower()
-        or piece.lower() == piece.upper()
-        or _DIGIT.search(piece) is not None
-        or bool(symbolic_name(piece))
+        word != word.lower()
+        or word.lower() == word.upper()
+        or _DIGIT.search(word) is not None
+        or bool(symbolic_name(word))
     )
 
 
-def symbolic_name(piece: str) -> str:
-    """Return a name to which a symbol belongs, such as C++ or .NET, in lower case; nothing for any other word.
+def symbolic_name(word: str) -> str:
+    """Return a name with a symbol, such as C++ or .NET, in lower case; "" for any other word.
 
     >>> symbolic_name("(C#)?"), symbolic_name(".NET,"), symbolic_name("node.js")
     ('c#', '.net', '')
     """
-    name = _SYMBOLIC_NAME.fullmatch(piece)
+    name = _SYMBOLIC_NAME.fullmatch(word)
     return name[1].lower() if name else ""
 
 
-def _cut(text: str) -> str:
-    """Return the part of a long text that is read, without the word that the cut would halve."""
-    kept = text[:MAX_LENGTH]
+def _truncate(text: str) -> str:
+    """Return the first :data:`MAX_LENGTH` characters, without a last word that is cut off."""
+    truncated = text[:MAX_LENGTH]
     if text[MAX_LENGTH] in WHITESPACE:
-        return kept
-    return _PARTIAL_WORD.sub("", kept) or kept
+        return truncated
+    return _PARTIAL_WORD.sub("", truncated) or truncated
+
+
+_AUXILIARIES = frozenset(
+    """
+    am are be been can could did do does had has have is may might must shall should was were will would
+    """.split()
+)
+_QUESTION_WORDS = frozenset(
+    """
+    how what when where which who whom whose why
+    hoe waar waarom wanneer wat welk welke wie
+    """.split()
+)
+_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def is_question(text: str) -> bool:
+    """Return whether ``text`` is a sentence, in which a capitalised AND, OR or NOT is emphasis and not an operator.
+
+    It is one if it has no quotes, and either
+
+    - begins with a question word or an auxiliary verb, or ends with a question mark, and has another function word
+      besides the operators and its first word; or
+    - has an auxiliary verb right before a NOT.
+
+    >>> is_question("why do we NOT use MongoDB?"), is_question("we do NOT use MongoDB")
+    (True, True)
+    >>> is_question("coffee NOT decaf"), is_question("coffee NOT decaf?"), is_question("what NOT decaf")
+    (False, False, False)
+    """
+    plain = normalise(text)
+    if '"' in plain:
+        return False
+    words = [word for word in _LETTERS.findall(plain) if word not in ("AND", "OR")]
+    if any(after == "NOT" and before.lower() in _AUXILIARIES for before, after in pairwise(words)):
+        return True
+    first, *others = [word.lower() for word in words if word != "NOT"] or [""]
+    is_asking = first in _QUESTION_WORDS or first in _AUXILIARIES or plain.endswith("?")
+    return is_asking and any(word in STOPWORDS for word in others)
+
+
+def lower_operators(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a question with its operators in lower case, and the operators; any other text unchanged.
+
+    >>> lower_operators("why do we NOT use MongoDB?")
+    ('why do we not use MongoDB?', ('NOT',))
+    >>> lower_operators("alpha AND beta")
+    ('alpha AND beta', ())
+    """
+    operators = tuple(dict.fromkeys(_OPERATOR_WORD.findall(normalise(text))))
+    if not operators or not is_question(text):
+        return text, ()
+    return _OPERATOR_WORD.sub(lambda match: match[0].lower(), normalise(text)), operators
+
+
+_FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
+_CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
+
+
+def compile_fts5(query: Query) -> str:
+    """Return the canonical FTS5 string of ``query``.
+
+    Tokens are joined by OR unless they have an operator; NOT is written ``AND NOT``; the first token's operator is
+    dropped. The string is for display and comparison: it is that of the source document and not always valid FTS5.
+    Stores execute their own rendering of the query (:func:`recollect.query.render`).
+
+    >>> from recollect.query import parse
+    >>> compile_fts5(parse('foo AND "bar baz" NOT qu*'))
+    'foo AND "bar baz" AND NOT qu*'
+    """
+    parts: list[str] = []
+    for token in require_query(query).tokens:
+        if parts:
+            parts.append(_CONNECTIVES[token.operator])
+        parts.append(_FTS5_SYNTAX[token.kind].format(token.text))
+    return " ".join(parts)

@@ -1,26 +1,44 @@
-"""Times that the calendar gives: quarters, numbered weeks, feasts, parts of the current year, dates without a year."""
+"""Rules for dates in digits, quarters, numbered weeks, holidays, and parts of the current period."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from datetime import datetime
 
 from recollect.query.dates import rolled
-from recollect.query.time_intervals import DAY, latest, month, period, yearly
-from recollect.query.time_tokens import PHRASE_GAPS, Mention, TokenizedText, relative_before, year_after
+from recollect.query.time_intervals import DAY, Mention, TokenizedText, latest, month, period, yearly
 from recollect.query.time_words import (
-    FEAST_LEADS,
-    FEAST_STARTS,
-    FEASTS,
-    LONGEST_FEAST,
+    HOLIDAY_LEADS,
+    HOLIDAY_STARTS,
+    HOLIDAYS,
+    LONGEST_HOLIDAY,
+    PAST,
     PAST_AFTER,
     QUARTERS,
     RELATIVE,
     UNITS,
 )
 
-__all__ = ["calendar_weeks", "current_periods", "easter", "feasts", "quarters", "short_dates"]
+__all__ = [
+    "calendar_weeks",
+    "current_periods",
+    "days_of_month",
+    "easter",
+    "holidays",
+    "is_year",
+    "latest_days",
+    "longest_phrase",
+    "numeric_dates",
+    "quarters",
+    "relative_before",
+    "short_dates",
+    "year_after",
+]
+
+_PHRASE_GAPS = frozenset((" ", "-", "'", "’"))
+"""The separators between two words of a phrase."""
+
 
 _YEAR = r"(?:19|20)\d\d"
 _QUARTER = re.compile(
@@ -34,7 +52,7 @@ _QUARTER = re.compile(
 
 
 def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield "Q3 2025", "the first quarter of last year", "im ersten Quartal"; without a year, the latest begun."""
+    """Yield "Q3 2025", "the first quarter of last year", "im ersten Quartal"; without a year, the latest one."""
     for match in _QUARTER.finditer(words.text):
         number = int(match["number"]) if match["number"] else QUARTERS[match["word"].lower()]
         year = match["year"] or match["before"]
@@ -76,40 +94,47 @@ def _weeks(year: int, number: int) -> list[tuple[datetime, datetime]]:
     return [(start, start + 7 * DAY)] if number >= 1 and start.isocalendar().year == year else []
 
 
-def feasts(words: TokenizedText, now: datetime) -> Iterator[Mention]:
+def longest_phrase(words: TokenizedText, index: int, phrases: Container[str], max_words: int) -> int:
+    """Return the number of words of the longest phrase that begins at an index; 0 if there is none."""
+    longest = min(max_words, len(words.lower) - index)
+    length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in phrases), 0)
+    is_joined = all(words.gap(position) in _PHRASE_GAPS for position in range(index, index + length - 1))
+    return length if is_joined else 0
+
+
+def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield Christmas, New Year and Easter with a year, a word such as "last" or a preposition; else they are names."""
     for index, word in enumerate(words.lower):
-        longest = min(LONGEST_FEAST, len(words.lower) - index) if word in FEAST_STARTS else 0
-        length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in FEASTS), 0)
+        length = longest_phrase(words, index, HOLIDAYS, LONGEST_HOLIDAY) if word in HOLIDAY_STARTS else 0
         end = index + length - 1
-        if not length or any(words.gap(place) not in PHRASE_GAPS for place in range(index, end)):
+        if not length:
             continue
-        feast = FEASTS[" ".join(words.lower[index : end + 1])]
+        holiday = HOLIDAYS[" ".join(words.lower[index : end + 1])]
         first, relative = relative_before(words, index)
         if not relative and words.at(end + 1) in PAST_AFTER and words.spaced(end):
             relative = "last"
         year = year_after(words, end)
         if year:
-            bounds = _feast(feast, int(words.at(year)))
+            bounds = _holiday_bounds(holiday, int(words.at(year)))
         elif relative:
-            bounds = yearly(now, lambda number, feast=feast: _feast(feast, number), RELATIVE[relative])  # type: ignore[misc]
-        elif words.before(index) in FEAST_LEADS or words.two_before(index) in FEAST_LEADS:
-            bounds = latest(now, lambda number, feast=feast: _feast(feast, number))  # type: ignore[misc]
+            bounds = yearly(now, lambda number, holiday=holiday: _holiday_bounds(holiday, number), RELATIVE[relative])  # type: ignore[misc]
+        elif words.before(index) in HOLIDAY_LEADS or words.two_before(index) in HOLIDAY_LEADS:
+            bounds = latest(now, lambda number, holiday=holiday: _holiday_bounds(holiday, number))  # type: ignore[misc]
         else:
             continue  # "Christmas presents"
         last = year or end + (relative == "last" and words.at(end + 1) in PAST_AFTER)
         yield Mention(words.spans[first][0], words.spans[last][1], [bounds])
 
 
-def _feast(feast: str, year: int) -> tuple[datetime, datetime]:
-    """Return the days of a feast: 24 to 26 December, 31 December and 1 January, Good Friday to Easter Monday."""
-    if feast == "christmas":
+def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:
+    """Return the days of a holiday: 24 to 26 December, 31 December and 1 January, Good Friday to Easter Monday."""
+    if holiday == "christmas":
         start = rolled(year, 12, 24)
         return start, start + 3 * DAY
-    if feast == "easter":
+    if holiday == "easter":
         sunday = easter(year)
         return sunday - 2 * DAY, sunday + 2 * DAY
-    eve = rolled(year if feast == "new year's eve" else year - 1, 12, 31)
+    eve = rolled(year if holiday == "new year's eve" else year - 1, 12, 31)
     return eve, eve + 2 * DAY
 
 
@@ -139,9 +164,53 @@ _CURRENT_PERIOD = re.compile(
 
 
 def current_periods(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield the current week, month, quarter or year where a part of it is named: "the beginning of the year"."""
+    """Yield the current week, month, quarter or year if a part of it is named: "the beginning of the year"."""
     for match in _CURRENT_PERIOD.finditer(words.text):
         yield Mention(*match.span("unit"), [period(UNITS[match["unit"].lower()], now)])
+
+
+_FULL_YEAR = rf"(?P<year>{_YEAR})(?!\d)"
+_YEAR_FIRST = re.compile(
+    rf"(?<![\w./-]){_FULL_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)"
+)
+_DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_FULL_YEAR}(?!\.\d)")
+_SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_FULL_YEAR}(?![-/]\d)")
+_YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
+
+
+def numeric_dates(words: TokenizedText) -> list[Mention]:
+    """Return dates in digits; of 10/09/2026 both interpretations, unless only one is a date."""
+    dates = []
+    for pattern in (_YEAR_FIRST, _DOTTED, _SLASHED):
+        for match in pattern.finditer(words.text):
+            pairs = {(int(match["month"]), int(match["day"]))}
+            if pattern is _SLASHED:
+                pairs |= {(second, first) for first, second in pairs}
+            days = [bounds for pair in sorted(pairs) for bounds in days_of_month(int(match["year"]), *pair)]
+            if days:
+                dates.append(Mention(*match.span(), days))
+    return dates + [
+        Mention(*match.span(), [month(int(match["year"]), int(match["month"]))])
+        for match in _YEAR_AND_MONTH.finditer(words.text)
+    ]
+
+
+def days_of_month(year: int, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
+    """Return the bounds of a month, or of days of it; empty if there are no such days."""
+    if not 1 <= number <= 12:
+        return []
+    start, end = month(year, number)
+    if not first:
+        return [(start, end)]
+    bounds = start + (first - 1) * DAY, start + (last or first) * DAY
+    return [bounds] if start <= bounds[0] < bounds[1] <= end else []
+
+
+def latest_days(now: datetime, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
+    """Return the bounds of a month, or of days of it, in the latest year in which it has begun; empty if none."""
+    years = range(now.year, max(0, now.year - 9), -1)  # 29 February may be eight years ago
+    begun = (bounds for year in years for bounds in days_of_month(year, number, first, last) if bounds[0] <= now)
+    return [bounds for bounds in [next(begun, None)] if bounds]
 
 
 _DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
@@ -150,16 +219,42 @@ _DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op
 
 
 def short_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield "11.11." at the start or after a preposition, else it may be a version, and "10/2026"."""
+    """Yield "10/2026", and "11.11." at the start or after a preposition: elsewhere it may be a version."""
     for match in _MONTH_AND_YEAR.finditer(words.text):
         yield Mention(*match.span(), [month(int(match["year"]), int(match["month"]))])
     for match in _DAY_AND_MONTH.finditer(words.text):
         before = words.text[: match.start()].split()
         number, day_of_month = int(match["month"]), int(match["day"])
-        if (before and before[-1].lower() not in _DATE_LEADS) or not 1 <= number <= 12 or not 1 <= day_of_month <= 31:
+        if (before and before[-1].lower() not in _DATE_LEADS) or not day_of_month:
             continue
-        for year in range(now.year, max(0, now.year - 9), -1):
-            start = month(year, number)[0] + (day_of_month - 1) * DAY
-            if start.month == number and start <= now:
-                yield Mention(*match.span(), [(start, start + DAY)], (number, day_of_month))
-                break
+        if bounds := latest_days(now, number, day_of_month):
+            yield Mention(*match.span(), bounds, (number, day_of_month))
+
+
+def year_after(words: TokenizedText, index: int) -> int:
+    """Return the index of the year that follows a word, also after "of" or a comma; 0 if there is none."""
+    year_index = index + 2 if words.at(index + 1) in ("of", "de", "del") else index + 1
+    if year_index >= len(words.spans) or not _JOINED.fullmatch(words.gap(index)):
+        return 0
+    return year_index if is_year(words, year_index) else 0
+
+
+_JOINED = re.compile(r"\.?,?\s*")
+
+
+def is_year(words: TokenizedText, index: int) -> bool:
+    """Return whether a word is a year from 1900 to 2099."""
+    word = words.at(index)
+    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20") and not words.gap(index)[:1].isalpha()
+
+
+def relative_before(words: TokenizedText, index: int) -> tuple[int, str]:
+    """Return the index of "last", "this" or "next" before a word, and that word in English; "" if there is none."""
+    for length, text in ((2, words.two_before(index)), (1, words.before(index))):
+        if text in RELATIVE:
+            return index - length, text
+        if text in PAST:
+            return index - length, "last"
+    if words.spaced(index) and words.at(index + 1) in PAST_AFTER:
+        return index, "last"
+    return index, ""

@@ -1,8 +1,9 @@
-"""Times that a text names, as intervals: "last March", "two weeks ago", "since 2025", "9 October".
+"""Find the times that a text names, as intervals: "last March", "two weeks ago", "since 2025", "9 October".
 
-Tables and patterns, no grammar: ``time_rules`` recognises notations and resolves them against the calendar; the words
-before one ("since", "late", "the week before") change it here. English is covered broadly; German, French,
-Spanish and Dutch with their common words.
+``time_rules`` recognises time expressions and resolves them against the calendar; here the words before one ("since",
+"late", "the week before") modify it. English is covered broadly; German, French, Spanish and Dutch with their common
+words. It is written by hand: dateparser and similar libraries return instants instead of intervals, and take
+milliseconds for each query.
 """
 
 from __future__ import annotations
@@ -13,10 +14,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from recollect import arguments
-from recollect.query.stopwords import STOPWORDS
-from recollect.query.time_intervals import DAY, Bounds, TimeInterval, Unit, month, period, shifted
-from recollect.query.time_rules import RANGE_MARKS, count_before, date_mentions, mentions, offset_interval
-from recollect.query.time_tokens import Mention, TokenizedText
+from recollect.query.terms import STOPWORDS
+from recollect.query.time_intervals import (
+    DAY,
+    Bounds,
+    Mention,
+    TimeInterval,
+    TokenizedText,
+    Unit,
+    month,
+    period,
+    shifted,
+)
+from recollect.query.time_rules import RANGE_MARKS, count_before, date_mentions, find_mentions, offset_interval
 from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
 
 __all__ = ["MAX_CHARACTERS", "asks_only_for_times", "dates_in_text", "find_time_expressions"]
@@ -26,10 +36,10 @@ MAX_CHARACTERS = 2000
 
 
 def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
-    """Return the times that ``text`` names, relative to ``now``, in the order in which they are written.
+    """Return the times that ``text`` names, relative to ``now``, in the order of the text.
 
-    A month, a day of a month, a season or a quarter without a year is the latest that does not lie in the future.
-    An ambiguous date such as 10/09/2026 yields one interval for each reading.
+    A month, a day of a month, a season or a quarter without a year is the latest one that is not in the future.
+    An ambiguous date such as 10/09/2026 yields one interval for each interpretation.
 
     >>> now = datetime(2026, 11, 17, tzinfo=UTC)
     >>> [interval.label for interval in find_time_expressions("dentist last march, or in October", now)]
@@ -44,24 +54,24 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
     if TIME_WORDS.isdisjoint(words.lower) and not _DIGITS.search(read):
         return ()
     try:
-        return _resolved(words, moment)
+        return _resolve(words, moment)
     except OverflowError:  # "9999 years ago": beyond the calendar
         return ()
 
 
-def _resolved(words: TokenizedText, now: datetime) -> tuple[TimeInterval, ...]:
+def _resolve(words: TokenizedText, now: datetime) -> tuple[TimeInterval, ...]:
     read = words.text
-    found: list[TimeInterval] = []
-    for mention in _ranges(read, _with_years(read, mentions(words, now))):
+    intervals: list[TimeInterval] = []
+    for mention in _ranges(read, _with_years(read, find_mentions(words, now))):
         if mention.certain and not _search_before(_EXCLUDED, read, mention.start):
-            intervals = _qualified(read, mention)
-            start = intervals[0].span[0]
-            found = [other for other in found if other.span[1] <= start] + intervals  # "last weekend before April 10"
-    return tuple(found)
+            new = _qualified(read, mention)
+            start = new[0].span[0]
+            intervals = [other for other in intervals if other.span[1] <= start] + new  # "last weekend before April 10"
+    return tuple(intervals)
 
 
 def asks_only_for_times(text: str, intervals: Sequence[TimeInterval]) -> bool:
-    """Return whether a text has no word of content besides the times that were found in it.
+    """Return whether a text has no topic besides the times in it.
 
     >>> now = datetime(2026, 11, 17, tzinfo=UTC)
     >>> texts = "what happened in May?", "runs in May"
@@ -79,12 +89,12 @@ def asks_only_for_times(text: str, intervals: Sequence[TimeInterval]) -> bool:
 
 
 def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInterval, ...]:
-    """Return the dates and months with a year that a note's text names, each once; 2,000 characters are read.
+    """Return the distinct dates, and months with a year, in the first 2,000 characters of a note's text.
 
     A day without a year is of the year of ``reference``, the time at which the note was written; without a reference
     it is ignored.
 
-    >>> [found.label for found in dates_in_text("Moved on 4 May, signed in March 2026.", datetime(2026, 1, 9))]
+    >>> [date.label for date in dates_in_text("Moved on 4 May, signed in March 2026.", datetime(2026, 1, 9))]
     ['2026-05-04', 'March 2026']
     """
     arguments.text("text", text)
@@ -92,13 +102,13 @@ def dates_in_text(text: str, reference: datetime | None = None) -> tuple[TimeInt
     read = text[:MAX_CHARACTERS]
     year = 2000 if moment is None else min(moment.year, 9998)  # the calendar ends with 9999
     end_of_year = datetime(year, 12, 31, tzinfo=UTC)
-    found: dict[Bounds, TimeInterval] = {}
+    dates: dict[Bounds, TimeInterval] = {}
     for offset, window in _around_digits(read):
         for mention in date_mentions(TokenizedText(window), end_of_year):
             if moment is not None or not mention.yearless:
                 for interval in _intervals(read, offset + mention.start, offset + mention.end, mention.bounds):
-                    found.setdefault((interval.start, interval.end), interval)
-    return tuple(found.values())
+                    dates.setdefault((interval.start, interval.end), interval)
+    return tuple(dates.values())
 
 
 def _around_digits(text: str) -> list[tuple[int, str]]:
@@ -115,11 +125,11 @@ def _around_digits(text: str) -> list[tuple[int, str]]:
 
 _DIGITS = re.compile(r"\d+")
 _WINDOW = 24
-"""The longest date on one side of a number, such as "of September of 2026", is shorter."""
+"""How many characters on either side of a number may belong to its date."""
 
 
 def _intervals(text: str, start: int, end: int, bounds: Sequence[Bounds]) -> list[TimeInterval]:
-    return [TimeInterval(*each, text[start:end], (start, end)) for each in bounds]
+    return [TimeInterval(*pair, text[start:end], (start, end)) for pair in bounds]
 
 
 _EXCLUDED = r'\b(?-i:NOT)\s+["(]?\s*$'
@@ -130,10 +140,10 @@ _RANGE = re.compile(
 _RANGE_LEAD = r"\b(?:(?P<between>between|zwischen|entre|tussen)|from|von|de|van|desde)\s+(?:the\s+)?$"
 
 
-def _with_years(text: str, found: list[Mention]) -> list[Mention]:
-    """Return the mentions with "October last year" as one: the month or day in that year."""
+def _with_years(text: str, mentions: list[Mention]) -> list[Mention]:
+    """Join a month or day and a year, as in "October last year", into one mention."""
     joined: list[Mention] = []
-    for mention in found:
+    for mention in mentions:
         first = joined[-1] if joined else None
         follows = first is not None and mention.certain and _OF_YEAR.fullmatch(text[first.end : mention.start])
         if follows and first and first.yearless and first.bounds and mention.bounds:
@@ -154,10 +164,10 @@ _OF_YEAR = re.compile(r"\s+(?:of\s+|im\s+|de\s+|del\s+|van\s+)?", re.IGNORECASE)
 _DASHES = frozenset(("-", "–", "—"))
 
 
-def _ranges(text: str, found: list[Mention]) -> list[Mention]:
-    """Return the mentions with "between A and B", "from A to B" and "A–B" as one: the start of A to the end of B."""
+def _ranges(text: str, mentions: list[Mention]) -> list[Mention]:
+    """Join "between A and B", "from A to B" and "A–B" into one mention, from the start of A to the end of B."""
     joined: list[Mention] = []
-    for mention in found:
+    for mention in mentions:
         first = joined[-1] if joined else None
         if first is not None:
             gap = text[first.end : mention.start]
@@ -174,7 +184,7 @@ def _ranges(text: str, found: list[Mention]) -> list[Mention]:
 
 
 def _start_before(first: Mention, last: Mention) -> datetime:
-    """Return when a range starts; a weekday, month or day without a year is the last one before the range's end."""
+    """Return the start of a range; a weekday, month or day without a year is the last one before the end."""
     start, end = first.bounds[0][0], last.bounds[-1][0]
     if first.weekday is not None and last.weekday is not None:
         return end - (last.weekday - first.weekday) % 7 * DAY
@@ -206,7 +216,7 @@ _ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
 
 
 def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
-    """Return a mention as the words before it change it: a part of it, a distance to it, or an open interval."""
+    """Apply the words before a mention: a part of it, a distance to it, or an open interval."""
     if mention.ranged:
         return _intervals(text, mention.start, mention.end, mention.bounds)
     part = _search_before(_PART, text, mention.start)
@@ -216,10 +226,10 @@ def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
     distant = _at_distance(text, border, mention) if border else []
     if distant:
         return distant
-    for pattern, change in ((_WEEK_OF, _week_of), (_OPEN, _opened)):
+    for pattern, change in ((_WEEK_OF, _week_of), (_OPEN, _open_interval)):
         match = _search_before(pattern, text, mention.start)
         if match:
-            bounds = [change(match, *each) for each in mention.bounds]
+            bounds = [change(match, *pair) for pair in mention.bounds]
             return _intervals(text, match.start(), mention.end, bounds)
     onwards = _ONWARDS.match(text, mention.end) if _search_before(_FROM, text, mention.start) else None
     if onwards:
@@ -228,11 +238,11 @@ def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
 
 
 def _search_before(pattern: str, text: str, position: int) -> re.Match[str] | None:
-    """Search right before a position; the pattern is compiled when it is first needed, not when this is imported."""
-    return re.compile(pattern, re.IGNORECASE).search(text, max(0, position - _LONGEST_LEAD), position)
+    """Search right before a position; patterns are compiled on first use, to keep imports fast."""
+    return re.compile(pattern, re.IGNORECASE).search(text, max(0, position - _MAX_LEAD_CHARS), position)
 
 
-_LONGEST_LEAD = 40
+_MAX_LEAD_CHARS = 40
 
 
 def _third(start: datetime, end: datetime, part: re.Match[str]) -> tuple[datetime, datetime]:
@@ -245,7 +255,7 @@ def _third(start: datetime, end: datetime, part: re.Match[str]) -> tuple[datetim
 
 def _at_distance(text: str, border: re.Match[str], mention: Mention) -> list[TimeInterval]:
     """Return "the week before" a day or "two weeks after" it, as an interval."""
-    offset = max(0, border.start() - _LONGEST_LEAD)
+    offset = max(0, border.start() - _MAX_LEAD_CHARS)
     words = TokenizedText(text[offset : border.start()])
     index = len(words.lower) - 1
     if words.at(index) not in UNITS:
@@ -254,11 +264,11 @@ def _at_distance(text: str, border: re.Match[str], mention: Mention) -> list[Tim
     if number is None and words.before(index) not in ("the", "last"):
         return []
     begin = offset + words.spans[first if number else index - 1][0]
-    bounds = [_beside(*each, unit, number, before=bool(border["before"])) for each in mention.bounds]
+    bounds = [_adjacent(*pair, unit, number, before=bool(border["before"])) for pair in mention.bounds]
     return _intervals(text, begin, mention.end, bounds)
 
 
-def _beside(start: datetime, end: datetime, unit: Unit, number: tuple[int, int] | None, *, before: bool) -> Bounds:
+def _adjacent(start: datetime, end: datetime, unit: Unit, number: tuple[int, int] | None, *, before: bool) -> Bounds:
     last = end - DAY
     if unit == "weekend":
         saturday = start - ((start.weekday() + 1) % 7 + 1) * DAY if before else last + (5 - last.weekday()) % 7 * DAY
@@ -272,7 +282,7 @@ def _week_of(match: re.Match[str], start: datetime, _: datetime) -> Bounds:
     return period("week" if match["unit"].lower() == "week" else "weekend", start)
 
 
-def _opened(match: re.Match[str], start: datetime, end: datetime) -> Bounds:
+def _open_interval(match: re.Match[str], start: datetime, end: datetime) -> Bounds:
     if match["since"]:
         return start, None
     if match["until"]:

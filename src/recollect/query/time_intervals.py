@@ -1,7 +1,8 @@
-"""Half-open intervals of time in UTC, and the calendar arithmetic that makes them."""
+"""Intervals of time in UTC, calendar arithmetic, and the tokens of a text that names times."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,14 +13,15 @@ from recollect.query.dates import MONTHS, rolled
 __all__ = [
     "DAY",
     "Bounds",
+    "Mention",
     "TimeInterval",
+    "TokenizedText",
     "Unit",
     "day",
     "last_weekday",
     "latest",
     "month",
     "period",
-    "season",
     "shifted",
     "yearly",
 ]
@@ -34,7 +36,7 @@ Unit: TypeAlias = Literal["day", "week", "weekend", "month", "quarter", "year"]
 
 @dataclass(frozen=True, slots=True)
 class TimeInterval:
-    """The time from ``start`` up to, but without, ``end``, both in UTC; ``None`` where it is open.
+    """The time from ``start``, inclusive, to ``end``, exclusive, in UTC; ``None`` if it is open.
 
     >>> TimeInterval(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)).label
     'March 2026'
@@ -43,16 +45,16 @@ class TimeInterval:
     start: datetime | None
     end: datetime | None
     text: str = ""
-    """What was written."""
+    """The time expression."""
     span: tuple[int, int] = (0, 0)
-    """Where it was written: the offset of its first character and that after its last."""
+    """The offsets of the expression in its text."""
 
     def contains(self, moment: datetime) -> bool:
         """Return whether a moment lies within the interval."""
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
     def distance(self, moment: datetime) -> timedelta:
-        """Return how far a moment is from the interval; 0 within it."""
+        """Return the distance of a moment from the interval; 0 within it."""
         if self.start is not None and moment < self.start:
             return self.start - moment
         return moment - self.end if self.end is not None and moment >= self.end else timedelta()
@@ -69,13 +71,13 @@ class TimeInterval:
         return from_start and (self.end is None or (other.end is not None and other.end <= self.end))
 
     def to_dict(self) -> dict[str, str | None]:
-        """Return the interval as JSON-ready data: what was written, what it was read as, and its bounds."""
+        """Return the interval as JSON-ready data: expression, label and bounds."""
         start, end = (None if bound is None else bound.isoformat() for bound in (self.start, self.end))
         return {"text": self.text, "label": self.label, "start": start, "end": end}
 
     @property
     def label(self) -> str:
-        """The interval in words: a year, a month, a day, or where it begins and ends, both days included."""
+        """The interval as text: a year, a month, a day, or the first and the last day."""
         start, end = self.start, self.end
         if start is None or end is None:
             if start is not None:
@@ -93,13 +95,13 @@ class TimeInterval:
 
 
 def day(moment: datetime) -> tuple[datetime, datetime]:
-    """Return the bounds of the day that a moment lies in."""
+    """Return the bounds of the day of a moment."""
     start = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     return start, start + DAY
 
 
 def month(year: int, number: int, count: int = 1) -> tuple[datetime, datetime]:
-    """Return the bounds of ``count`` months from a month on; numbers outside of 1 to 12 roll over.
+    """Return the bounds of ``count`` months from a month on; numbers outside 1 to 12 roll over.
 
     >>> [str(bound.date()) for bound in month(2026, 13)]
     ['2027-01-01', '2027-02-01']
@@ -107,13 +109,8 @@ def month(year: int, number: int, count: int = 1) -> tuple[datetime, datetime]:
     return rolled(year, number, 1), rolled(year, number + count, 1)
 
 
-def season(year: int, first_month: int) -> tuple[datetime, datetime]:
-    """Return the bounds of the season of three months that begins with a month."""
-    return month(year, first_month, 3)
-
-
 def period(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, datetime]:
-    """Return the bounds of the calendar period that a moment lies in, or of the one so many periods later.
+    """Return the bounds of the calendar period of a moment, or of the period ``offset`` periods later.
 
     Weeks begin on Monday, as in ISO 8601; the weekend is Saturday and Sunday of the moment's week.
 
@@ -134,7 +131,7 @@ def period(unit: Unit, moment: datetime, offset: int = 0) -> tuple[datetime, dat
 
 
 def shifted(moment: datetime, unit: Unit, count: int) -> datetime:
-    """Return midnight of the day that lies ``count`` units later; a day that a month lacks becomes its last.
+    """Return midnight of the day ``count`` units later; a day that a month lacks becomes its last one.
 
     >>> shifted(datetime(2026, 3, 31, tzinfo=UTC), "month", -1).date().isoformat()
     '2026-02-28'
@@ -148,7 +145,7 @@ def shifted(moment: datetime, unit: Unit, count: int) -> datetime:
 
 
 def last_weekday(moment: datetime, weekday: int) -> datetime:
-    """Return midnight of the last such day before a moment's own; Monday is 0.
+    """Return midnight of the last such weekday before the day of a moment; Monday is 0.
 
     >>> last_weekday(datetime(2026, 11, 17, tzinfo=UTC), 1).date().isoformat()
     '2026-11-10'
@@ -160,7 +157,7 @@ def last_weekday(moment: datetime, weekday: int) -> datetime:
 def yearly(
     now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], offset: int
 ) -> tuple[datetime, datetime]:
-    """Return a yearly period: the last that is over (``offset`` -1), that of this year (0), or the next to begin (1).
+    """Return a yearly period: the last one that is over (``offset`` -1), that of this year (0), or the next one (1).
 
     >>> yearly(datetime(2026, 11, 17, tzinfo=UTC), lambda year: month(year, 12), -1)[0].date().isoformat()
     '2025-12-01'
@@ -172,10 +169,76 @@ def yearly(
 
 
 def latest(now: datetime, in_year: Callable[[int], tuple[datetime, datetime]]) -> tuple[datetime, datetime]:
-    """Return the latest of a yearly period that has begun.
+    """Return the latest yearly period that has begun.
 
     >>> latest(datetime(2026, 12, 2, tzinfo=UTC), lambda year: month(year, 12))[0].date().isoformat()
     '2026-12-01'
     """
     years = (in_year(now.year + distance) for distance in (1, 0, -1))
     return next(bounds for bounds in years if bounds[0] <= now)
+
+
+@dataclass(slots=True)
+class Mention:
+    """A time expression in a text, and the intervals that it may mean."""
+
+    start: int
+    end: int
+    bounds: list[tuple[datetime, datetime]]
+    yearless: tuple[int, int] | None = None
+    """Month and first day (0: the whole month), if it has no year."""
+    certain: bool = True
+    """Whether it is a time by itself; if not, only as one end of a range."""
+    weekday: int | None = None
+    """The weekday, if it is only that; Monday is 0."""
+    ranged: bool = False
+    """Whether it is a range, such as "from March to May"."""
+
+
+class TokenizedText:
+    """The words and numbers of a text, in lower case, and their offsets."""
+
+    __slots__ = ("lower", "spans", "text")
+
+    def __init__(self, text: str) -> None:
+        """Split a text into runs of letters and runs of digits."""
+        self.text = text
+        matches = list(_WORD_OR_NUMBER.finditer(text))
+        self.lower = [match[0].lower() for match in matches]
+        self.spans = [match.span() for match in matches]
+
+    def at(self, index: int) -> str:
+        """Return a word in lower case; empty if there is no such index."""
+        return self.lower[index] if 0 <= index < len(self.lower) else ""
+
+    def written(self, index: int) -> str:
+        """Return a word in its original case."""
+        start, end = self.spans[index]
+        return self.text[start:end]
+
+    def gap(self, index: int) -> str:
+        """Return the text between a word and the next, or the rest of the text after the last word."""
+        end = self.spans[index][1]
+        return self.text[end : self.spans[index + 1][0]] if index + 1 < len(self.spans) else self.text[end:]
+
+    def spaced(self, index: int) -> bool:
+        """Return whether only white space is between a word and the next."""
+        return 0 <= index < len(self.spans) - 1 and self.gap(index).isspace()
+
+    def before(self, index: int) -> str:
+        """Return the word before one, if only white space is between them."""
+        return self.lower[index - 1] if index and self.spaced(index - 1) else ""
+
+    def two_before(self, index: int) -> str:
+        """Return the two words before one."""
+        first = self.before(index - 1) if index else ""
+        return f"{first} {self.before(index)}" if first else ""
+
+    def ends_clause(self, index: int) -> bool:
+        """Return whether a word is the last of its sentence or clause."""
+        gap = self.gap(index).lstrip()
+        return gap[:1] in _CLAUSE_ENDS if gap else index == len(self.spans) - 1
+
+
+_WORD_OR_NUMBER = re.compile(r"\d+|[^\W\d_]+")
+_CLAUSE_ENDS = frozenset("?.!,;:)")

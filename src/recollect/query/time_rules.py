@@ -1,18 +1,41 @@
-"""The notations of times, and the calendar intervals that they mean.
+"""Rules that recognise time expressions and resolve them to calendar intervals.
 
-Dates in digits are found by patterns. Everything else is found by a word of the tables in ``time_words``: a month, a
-weekday, a season, a unit or a phrase; its rule reads the words before and after it.
+Patterns recognise dates in digits. All other rules start from a word of the tables in ``time_words`` (a month, a
+weekday, a season, a unit or a phrase) and read the words before and after it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime, timedelta
 
-from recollect.query.time_calendar import calendar_weeks, current_periods, feasts, quarters, short_dates
-from recollect.query.time_intervals import DAY, Unit, day, last_weekday, month, period, season, shifted, yearly
-from recollect.query.time_tokens import PHRASE_GAPS, Mention, TokenizedText, is_year, relative_before, year_after
+from recollect.query.time_calendar import (
+    calendar_weeks,
+    current_periods,
+    days_of_month,
+    holidays,
+    is_year,
+    latest_days,
+    longest_phrase,
+    numeric_dates,
+    quarters,
+    relative_before,
+    short_dates,
+    year_after,
+)
+from recollect.query.time_intervals import (
+    DAY,
+    Mention,
+    TokenizedText,
+    Unit,
+    day,
+    last_weekday,
+    month,
+    period,
+    shifted,
+    yearly,
+)
 from recollect.query.time_words import (
     AGO,
     AGO_BEFORE,
@@ -44,102 +67,37 @@ from recollect.query.time_words import (
     YEAR_LEADS,
 )
 
-__all__ = [
-    "RANGE_MARKS",
-    "count_before",
-    "date_mentions",
-    "mentions",
-    "number_before",
-    "number_range",
-    "offset_interval",
-    "tolerance_of",
-]
+__all__ = ["RANGE_MARKS", "count_before", "date_mentions", "find_mentions", "offset_interval"]
 
 
-def mentions(words: TokenizedText, now: datetime) -> list[Mention]:
-    """Return the times that a text names, in the order of the text; of two that overlap, the earlier rule's."""
-    found = _Claims(_numeric_dates(words))
-    for find in _RULES:
-        found.add(find(words, now))
-    return sorted(found.mentions, key=lambda mention: mention.start)
+def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
+    """Return the times that a text names, in the order of the text; of overlapping ones, that of the earlier rule."""
+    accepted = numeric_dates(words)
+    for rule in _RULES:
+        for mention in rule(words, now):
+            if all(mention.end <= other.start or other.end <= mention.start for other in accepted):
+                accepted.append(mention)
+    return sorted(accepted, key=lambda mention: mention.start)
 
 
 def date_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
     """Return only the days, and the months with a year, that a text names."""
-    return sorted(_numeric_dates(words) + _named_dates(words, now), key=lambda mention: mention.start)
-
-
-class _Claims:
-    """Mentions that do not overlap."""
-
-    def __init__(self, first: list[Mention]) -> None:
-        self.mentions = first
-
-    def add(self, found: Iterable[Mention]) -> None:
-        for mention in found:
-            if all(mention.end <= other.start or other.end <= mention.start for other in self.mentions):
-                self.mentions.append(mention)
-
-
-# Dates in digits
-
-_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
-_YEAR_FIRST = re.compile(rf"(?<![\w./-]){_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)")
-_DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_YEAR}(?!\.\d)")
-_SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_YEAR}(?![-/]\d)")
-_YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
-
-
-def _numeric_dates(words: TokenizedText) -> list[Mention]:
-    """Return dates in digits; of 10/09/2026 both readings, unless only one is a date."""
-    found = []
-    for pattern in (_YEAR_FIRST, _DOTTED, _SLASHED):
-        for match in pattern.finditer(words.text):
-            pairs = {(int(match["month"]), int(match["day"]))}
-            if pattern is _SLASHED:
-                pairs |= {(second, first) for first, second in pairs}
-            days = [bounds for pair in sorted(pairs) for bounds in _days(int(match["year"]), *pair)]
-            if days:
-                found.append(Mention(*match.span(), days))
-    return found + [
-        Mention(*match.span(), [month(int(match["year"]), int(match["month"]))])
-        for match in _YEAR_AND_MONTH.finditer(words.text)
-    ]
-
-
-def _days(year: int, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
-    """Return the bounds of a month of a year, or of days of it; none where there are no such days."""
-    if not 1 <= number <= 12:
-        return []
-    start, end = month(year, number)
-    if not first:
-        return [(start, end)]
-    bounds = start + (first - 1) * DAY, start + (last or first) * DAY
-    return [bounds] if start <= bounds[0] < bounds[1] <= end else []
-
-
-def _latest(now: datetime, number: int, first: int = 0, last: int = 0) -> list[tuple[datetime, datetime]]:
-    """Return the bounds of a month, or of days of it, in the latest year in which it has begun; or nothing."""
-    years = range(now.year, max(0, now.year - 9), -1)  # 29 February may be eight years ago
-    found = (bounds for year in years for bounds in _days(year, number, first, last) if bounds[0] <= now)
-    return [bounds for bounds in [next(found, None)] if bounds]
+    return sorted(numeric_dates(words) + _named_dates(words, now), key=lambda mention: mention.start)
 
 
 # Days of months, and months with a year
 
 
 def _named_dates(words: TokenizedText, now: datetime) -> list[Mention]:
-    found = []
-    for index in _indexes(words, MONTH_NUMBERS):
-        mention = _day_before(words, index, now) or _day_after(words, index, now) or _with_year(words, index)
-        if mention:
-            found.append(mention)
-    return found
+    dates = (
+        _day_before(words, index, now) or _day_after(words, index, now) or _with_year(words, index)
+        for index in _indexes(words, MONTH_NUMBERS)
+    )
+    return [date for date in dates if date]
 
 
-def _indexes(words: TokenizedText, table: Iterable[str]) -> list[int]:
-    known = table if isinstance(table, (dict, frozenset)) else frozenset(table)
-    return [index for index, word in enumerate(words.lower) if word in known]
+def _indexes(words: TokenizedText, table: Container[str]) -> list[int]:
+    return [index for index, word in enumerate(words.lower) if word in table]
 
 
 def _is_day(words: TokenizedText, index: int) -> bool:
@@ -177,14 +135,17 @@ def _day_after(words: TokenizedText, index: int, now: datetime) -> Mention | Non
     last, until = day_index + ordinal, 0
     if words.gap(last).strip() in ("-", "–") and _is_day(words, last + 1):
         last, until = last + 1, int(words.at(last + 1))
-    if not year_after(words, last) and (_GOES_ON.match(words.gap(last)) or words.at(last + 1) in _COUNTED):
+    is_amount = _NUMBER_CONTINUES.match(words.gap(last)) or words.at(last + 1) in _COUNTED_NOUNS
+    if is_amount and not year_after(words, last):
         return None  # a time, a price, "May 4 people"
     stated = ordinal or words.before(index) in _DAY_LEADS
     return _dated(words, (index, last), index, int(words.at(day_index)), until, now, stated=stated)
 
 
-_GOES_ON = re.compile(r"[:%€$/]|[.,](?=\S)")
-_COUNTED = frozenset((*UNITS, "people", "persons", "times", "am", "pm", "hours", "minutes", "miles", "km", "percent"))
+_NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
+_COUNTED_NOUNS = frozenset(
+    (*UNITS, "people", "persons", "times", "am", "pm", "hours", "minutes", "miles", "km", "percent")
+)
 
 
 def _dated(
@@ -202,11 +163,11 @@ def _dated(
     start, last = span_indexes
     year = year_after(words, last)
     if year:
-        bounds = _days(int(words.at(year)), number, first, until)
+        bounds = days_of_month(int(words.at(year)), number, first, until)
     elif words.written(index) in _VERBS and not stated:
         return None  # "4 may be enough", "march 5 miles"
     else:
-        bounds = _latest(now, number, first, until)
+        bounds = latest_days(now, number, first, until)
     span = words.spans[start][0], words.spans[year or last][1]
     return Mention(*span, bounds, None if year else (number, first)) if bounds else None
 
@@ -219,7 +180,7 @@ def _with_year(words: TokenizedText, index: int) -> Mention | None:
     year = year_after(words, index)
     if not year or words.written(index) == "Mars":
         return None
-    bounds = _days(int(words.at(year)), MONTH_NUMBERS[words.at(index)])
+    bounds = days_of_month(int(words.at(year)), MONTH_NUMBERS[words.at(index)])
     return Mention(words.spans[index][0], words.spans[year][1], bounds)
 
 
@@ -228,10 +189,7 @@ def _with_year(words: TokenizedText, index: int) -> Mention | None:
 
 def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "two weeks ago", "the past two weeks", "in the past month"."""
-    for index in _indexes(words, UNITS):
-        mention = _distance(words, index, now)
-        if mention:
-            yield mention
+    yield from filter(None, (_distance(words, index, now) for index in _indexes(words, UNITS)))
 
 
 def _distance(words: TokenizedText, index: int, now: datetime) -> Mention | None:
@@ -253,25 +211,27 @@ def _distance(words: TokenizedText, index: int, now: datetime) -> Mention | None
         return Mention(words.spans[before][0], end, [offset_interval(now, unit, number, -1)])
     if following == "from" and words.at(index + 2) in ("now", "today"):
         return Mention(start, words.spans[index + 2][1], [offset_interval(now, unit, number, 1)])
-    if words.at(index) in FUTURE_LEADS.get(lead, ()) and _lies_ahead(words, first, index):
+    if words.at(index) in FUTURE_LEADS.get(lead, ()) and _is_future(words, first, index):
         return Mention(words.spans[first - 1][0], end, [offset_interval(now, unit, number, 1)])
     return Mention(words.spans[first - 1][0], end, [_up_to_now(now, unit, number[1])]) if lead in PAST else None
 
 
-def _lies_ahead(words: TokenizedText, first: int, index: int) -> bool:
-    """Return whether "in two weeks" is a time, and not how long something took or how often it happens."""
+def _is_future(words: TokenizedText, first: int, index: int) -> bool:
+    """Return whether "in two weeks" is a time, and not a duration or a frequency."""
     clear = words.at(first) not in ARTICLES and words.ends_clause(index)
-    return clear and _DURATION.isdisjoint(words.lower[:first])
+    return clear and _DURATION_WORDS.isdisjoint(words.lower[:first])
 
 
-_DURATION = frozenset("many much often times long did was were have has had oft lange combien fois cuántos".split())
+_DURATION_WORDS = frozenset(
+    "many much often times long did was were have has had oft lange combien fois cuántos".split()
+)
 
 
 _WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
 
 
 def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int, int] | None]:
-    """Return the index at which the number before a unit begins, the unit, and the number's least and greatest value.
+    """Return the index of the number before a unit, the unit, and the number's smallest and largest value.
 
     Half a year is 6 months, a fortnight 2 weeks.
     """
@@ -286,19 +246,19 @@ def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int
 
 
 def number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, int] | None]:
-    """Return the index at which a number before a word begins, and its least and greatest value."""
+    """Return the index of the number before a word, and its smallest and largest value."""
     for length in (3, 2, 1):
         first = index - length
         if first >= 0 and all(words.spaced(position) for position in range(first, index)):
             text = " ".join(words.lower[first:index])
-            known = number_range(text)
-            if known and not (text.isdigit() and words.text[max(0, words.spans[first][0] - 1)] in ".,"):
-                return first, known
+            numbers = number_range(text)
+            if numbers and not (text.isdigit() and words.text[max(0, words.spans[first][0] - 1)] in ".,"):
+                return first, numbers
     return index, None
 
 
 def number_range(text: str) -> tuple[int, int] | None:
-    """Return the least and the greatest number that digits or words may stand for.
+    """Return the smallest and the largest number that digits or words may mean.
 
     >>> number_range("two"), number_range("a few"), number_range("many")
     ((2, 2), (2, 5), None)
@@ -310,9 +270,9 @@ def number_range(text: str) -> tuple[int, int] | None:
 
 def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direction: int) -> tuple[datetime, datetime]:
     """Return the day so many units before or after a moment, with a tolerance that grows with the distance."""
-    least, most = number
-    tolerance = tolerance_of(unit, most)
-    first, last = sorted(shifted(moment, unit, direction * count) for count in (least, most))
+    smallest, largest = number
+    tolerance = tolerance_of(unit, largest)
+    first, last = sorted(shifted(moment, unit, direction * count) for count in (smallest, largest))
     return first - tolerance, last + DAY + tolerance
 
 
@@ -339,23 +299,22 @@ def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         number = MONTH_NUMBERS.get(words.at(name)) if words.at(index + 1) in ("of", "in") else None
         if which is not None and number is not None:
             year = year_after(words, name)
-            start, end = (_days(int(words.at(year)), number) if year else _latest(now, number))[0]
+            start, end = (days_of_month(int(words.at(year)), number) if year else latest_days(now, number))[0]
             week = (end - 7 * DAY, end) if which < 0 else (start + 7 * which * DAY, start + 7 * (which + 1) * DAY)
             yield Mention(words.spans[index - 1][0], words.spans[year or name][1], [week])
 
 
 def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield "yesterday", "last week", "la semana pasada", "recently" and their like."""
+    """Yield "yesterday", "last week", "la semana pasada", "recently" and similar phrases."""
     if not FRENCH.isdisjoint(words.lower) and NOT_FRENCH.isdisjoint(words.lower):
         for index in _indexes(words, HIER):
             yield Mention(*words.spans[index], [period("day", now, -1)])
     index = 0
     while index < len(words.lower):
-        longest = min(LONGEST_PHRASE, len(words.lower) - index) if words.lower[index] in PHRASE_STARTS else 0
-        length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in PHRASES), 0)
+        is_start = words.lower[index] in PHRASE_STARTS
+        length = longest_phrase(words, index, PHRASES, LONGEST_PHRASE) if is_start else 0
         last = index + length - 1
-        joined = all(words.gap(position) in PHRASE_GAPS for position in range(index, last))
-        if length and joined and words.before(index) != "most":  # "most recently" compares
+        if length and words.before(index) != "most":  # "most recently" is a superlative
             meaning = PHRASES[" ".join(words.lower[index : last + 1])]
             part = words.before(index)
             yield Mention(
@@ -386,14 +345,14 @@ def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[
 
 
 def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield weekdays: the last one before today, or by "this" and "next" that of this week and of the next."""
+    """Yield weekdays: the last one before today, or after "this" and "next" that of this or the next week."""
     for index in _indexes(words, WEEKDAY_NUMBERS):
         weekday, name = WEEKDAY_NUMBERS[words.at(index)], words.written(index)
         first, relative = relative_before(words, index)
         last = index + (words.at(index + 1) in PAST_AFTER)
-        stated = (bool(relative) or words.before(index) in WEEKDAY_LEADS) and len(name) > 4
-        alone = words.ends_clause(last) and (relative or name[0].isupper()) and words.before(index) not in _RECURRING
-        certain = bool(alone) or stated
+        is_led = (bool(relative) or words.before(index) in WEEKDAY_LEADS) and len(name) > 4
+        is_last = words.ends_clause(last) and (relative or name[0].isupper()) and words.before(index) not in _RECURRING
+        certain = bool(is_last) or is_led
         if not certain and not _in_weekday_range(words, index):
             continue  # "the Monday meeting", "the sun sets"
         if not relative and words.at(index + 1) in _PLURAL:
@@ -409,7 +368,7 @@ def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 
 
 def _in_weekday_range(words: TokenizedText, index: int) -> bool:
-    """Return whether a weekday is an end of a range such as "Monday to Wednesday" or "Mon-Wed"."""
+    """Return whether a weekday is part of a range such as "Monday to Wednesday" or "Mon-Wed"."""
     for first, last in ((index, index + 1), (index, index + 2), (index - 1, index), (index - 2, index)):
         if first >= 0 and words.at(first) in WEEKDAY_NUMBERS and words.at(last) in WEEKDAY_NUMBERS:
             between = words.text[words.spans[first][1] : words.spans[last][0]].strip().lower()
@@ -419,43 +378,41 @@ def _in_weekday_range(words: TokenizedText, index: int) -> bool:
 
 
 RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
-"""What is between the ends of a range of weekdays."""
+"""The separators of a range of weekdays."""
 
 _RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
 _PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
 
 
 def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield seasons; winter 2025 may be either end of that year, so that it has two readings."""
+    """Yield seasons; "winter 2025" has two interpretations, one at each end of the year."""
     for index in _indexes(words, SEASON_STARTS):
         start = SEASON_STARTS[words.at(index)]
         first, relative = relative_before(words, index)
         year = year_after(words, index)
         last = year or index + (words.at(index + 1) in PAST_AFTER)
         if year:
-            both = _SECOND_YEAR.match(words.text, words.spans[year][1])
-            years = (
-                (int(words.at(year)) - 1, int(words.at(year))) if start == 12 and not both else (int(words.at(year)),)
-            )
-            bounds = [season(number, start) for number in years]
+            is_ambiguous = start == 12 and not _SECOND_YEAR.match(words.text, words.spans[year][1])
+            number = int(words.at(year))
+            bounds = [month(number, start, 3) for number in ((number - 1, number) if is_ambiguous else (number,))]
         elif relative:
-            bounds = [yearly(now, lambda number, start=start: season(number, start), RELATIVE[relative])]  # type: ignore[misc]
+            bounds = [yearly(now, lambda number, start=start: month(number, start, 3), RELATIVE[relative])]  # type: ignore[misc]
         else:
             lead = words.before(index - 1) if words.before(index) in ("the", "l") else words.before(index)
             follows = words.text[words.spans[index][1] :]
-            if (lead not in SEASON_LEADS and words.before(index) not in SEASON_LEADS) or _NO_SEASON.match(follows):
+            if (lead not in SEASON_LEADS and words.before(index) not in SEASON_LEADS) or _NOT_A_SEASON.match(follows):
                 continue  # "fall off a bike", "in Spring Boot"
-            this = season(now.year, start)
-            bounds = [this if this[0] <= now else season(now.year - 1, start)]
+            this = month(now.year, start, 3)
+            bounds = [this if this[0] <= now else month(now.year - 1, start, 3)]
         yield Mention(words.spans[first][0], words.spans[last][1], bounds)
 
 
 _SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
-_NO_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
+_NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
 
 
 def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
-    """Yield months without a year: by "last" or "next", else the latest that has begun."""
+    """Yield months without a year: the one that "last" or "next" means, else the latest that has begun."""
     for index in _indexes(words, MONTH_NUMBERS):
         number, name = MONTH_NUMBERS[words.at(index)], words.written(index)
         first, relative = relative_before(words, index)
@@ -465,14 +422,14 @@ def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             yield Mention(words.spans[first][0], end, bounds)
             continue
         lead = words.before(index)
-        person = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))
+        is_name = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))
         stated = (
             lead in MONTH_LEADS or words.two_before(index) in MONTH_LEADS or words.text[:start].lower().endswith("mid-")
         )
-        certain = words.at(index) in CERTAIN_MONTHS or (stated and not person)
+        certain = words.at(index) in CERTAIN_MONTHS or (stated and not is_name)
         if certain or name[0].isupper() or lead in ("between", "and", "from", "to"):
-            # "May and June went home" names no time; "between May and June" does.
-            yield Mention(start, end, _latest(now, number), (number, 0), certain=certain)
+            # "May and June went home" is not a time; "between May and June" is.
+            yield Mention(start, end, latest_days(now, number), (number, 0), certain=certain)
 
 
 _POSSESSIVE = re.compile(r"['’]s\b")
@@ -500,7 +457,7 @@ _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
     _named_dates,
     quarters,
     calendar_weeks,
-    feasts,
+    holidays,
     _counted,
     current_periods,
     _phrases,

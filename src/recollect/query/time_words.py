@@ -1,45 +1,10 @@
-"""The words by which people name times, in English, German, French, Spanish and Dutch. All of it is data."""
+"""The vocabulary of times in English, German, French, Spanish and Dutch."""
 
 from __future__ import annotations
 
 import re
 
 from recollect.query.time_intervals import Unit
-
-__all__ = [
-    "AGO",
-    "AGO_BEFORE",
-    "ARTICLES",
-    "CERTAIN_MONTHS",
-    "FEASTS",
-    "FEAST_LEADS",
-    "FEAST_STARTS",
-    "FORTNIGHTS",
-    "FUTURE_LEADS",
-    "GENERIC_WORDS",
-    "HALF_OF",
-    "HALVES",
-    "LONGEST_FEAST",
-    "LONGEST_PHRASE",
-    "MONTH_LEADS",
-    "MONTH_NUMBERS",
-    "NUMBERS",
-    "ORDINALS",
-    "PAST",
-    "PAST_AFTER",
-    "PHRASES",
-    "PHRASE_STARTS",
-    "QUARTERS",
-    "RELATIVE",
-    "SEASON_LEADS",
-    "SEASON_STARTS",
-    "TIME_WORDS",
-    "UNITS",
-    "WEEKDAY_LEADS",
-    "WEEKDAY_NUMBERS",
-    "WEEKS_OF_MONTH",
-    "YEAR_LEADS",
-]
 
 _MONTHS = (
     "january januar jänner janvier enero januari jan",
@@ -58,10 +23,10 @@ _MONTHS = (
 MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 """The months by their names and abbreviations, in lower case."""
 
-_UNCERTAIN = "march mars april avril abril may mai mayo mei june juin juni august agosto augustus"
+_AMBIGUOUS = "march mars april avril abril may mai mayo mei june juin juni august agosto augustus"
 _ABBREVIATED = "jan feb mar apr jun jul aug sept sep oct okt nov dec dez"
-CERTAIN_MONTHS = MONTH_NUMBERS.keys() - set(_UNCERTAIN.split()) - set(_ABBREVIATED.split())
-"""Names that are hardly ever anything else than a month; people are called April, June and May."""
+CERTAIN_MONTHS = MONTH_NUMBERS.keys() - set(_AMBIGUOUS.split()) - set(_ABBREVIATED.split())
+"""Names that are nearly always months; April, June and May are also first names."""
 
 _WEEKDAYS = (
     "monday montag lundi lunes maandag mon",
@@ -129,7 +94,7 @@ _TENS = (
     "ninety neunzig noventa negentig",
 )
 NUMBERS = {word: (number, number) for number, words in enumerate(_COUNTED, 1) for word in words.split()}
-"""The least and the greatest number that a word may stand for."""
+"""The smallest and the largest number that a word may mean."""
 NUMBERS |= {word: (10 * tens, 10 * tens) for tens, words in enumerate(_TENS, 3) for word in words.split()}
 NUMBERS |= dict.fromkeys(
     ("couple", "a couple", "a couple of", "couple of", "un par de", "ein paar", "een paar"), (2, 3)
@@ -146,7 +111,7 @@ HALF_OF: dict[Unit, tuple[Unit, tuple[int, int]]] = {
     "quarter": ("week", (6, 6)),
     "year": ("month", (6, 6)),
 }
-"""Half of a unit, in a smaller one."""
+"""Half of a unit in a smaller unit."""
 
 AGO = frozenset(("ago", "back", "geleden"))
 AGO_BEFORE = frozenset(("vor", "hace"))
@@ -158,7 +123,7 @@ FUTURE_LEADS = {
     "en": frozenset("días semanas meses años".split()),
     "over": frozenset("dagen weken maanden jaar".split()),
 }
-"""Words before a number and a unit that mean the time so far ahead, and the units that they go with."""
+"""Prepositions of the future before a number and a unit, and the forms of the units that follow them."""
 ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
 WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
 
@@ -169,48 +134,52 @@ def _declined(*stems: str) -> list[str]:
 
 _GERMAN_PAST = _declined("letzt", "vergangen", "vorig")
 PAST = frozenset(("last", "past", "previous", "afgelopen", "vorig", *_GERMAN_PAST))
-"""Before a period, these mean the one that is over."""
+"""Words before a period that mean the last one."""
 PAST_AFTER = frozenset("dernier dernière passé passée pasado pasada".split())
-"""After a period, these mean the same."""
+"""Words after a period that mean the last one."""
 
 RELATIVE = {
     **dict.fromkeys(("last", "previous"), -1),
     **dict.fromkeys(("this", "the current", "current"), 0),
     **dict.fromkeys(("next", "the coming", "coming", "the upcoming", "upcoming", "the following"), 1),
 }
-"""How many periods away from the current one an English word points."""
+"""The offset from the current period that an English word means."""
 
-_OPENING = "since until till before after by seit bis vor nach depuis avant après desde hasta sinds tot voor na"
+_BOUNDARY_WORDS = "since until till before after by seit bis vor nach depuis avant après desde hasta sinds tot voor na"
 MONTH_LEADS = frozenset(
     (
-        *_OPENING.split(),
+        *_BOUNDARY_WORDS.split(),
         *"in during throughout around early mid late im en".split(),
         *"anfang mitte ende début fin begin midden eind einde".split(),
         *("end of", "beginning of", "start of", "middle of", "jusqu en", "antes de"),
         *("principios de", "comienzos de", "inicios de", "mediados de", "finales de", "fines de"),
     )
 )
-"""Words before a name of a month that show that it is a month, such as "in" before "may"."""
-WEEKDAY_LEADS = frozenset((*_OPENING.split(), *"on am op el".split()))
-SEASON_LEADS = frozenset((*_OPENING.split(), *"in during over im en au".split()))
+"""Words before the name of a month that show that it is a month, such as "in" before "may"."""
+WEEKDAY_LEADS = frozenset((*_BOUNDARY_WORDS.split(), *"on am op el".split()))
+SEASON_LEADS = frozenset((*_BOUNDARY_WORDS.split(), *"in during over im en au".split()))
 YEAR_LEADS = MONTH_LEADS | {"year", "im jahr", "prior to", "back in"}
 
-FEAST_LEADS = frozenset((*_OPENING.split(), "antes de", *"at over during around on zu an um à en por met bij".split()))
-FEASTS: dict[str, str] = {}
-"""Phrases that name a feast; without a word of ``FEAST_LEADS``, "last" or a year they are no time."""
-FEASTS |= dict.fromkeys(
+HOLIDAY_LEADS = frozenset(
+    (*_BOUNDARY_WORDS.split(), "antes de", *"at over during around on zu an um à en por met bij".split())
+)
+HOLIDAYS: dict[str, str] = {}
+"""Phrases that name a holiday; without a word of ``HOLIDAY_LEADS``, "last" or a year they are not a time."""
+HOLIDAYS |= dict.fromkeys(
     "christmas,xmas,christmas day,christmas eve,weihnachten,noël,navidad,kerst,kerstmis".split(","), "christmas"
 )
-FEASTS |= dict.fromkeys(
+HOLIDAYS |= dict.fromkeys(
     "easter,easter sunday,easter monday,ostern,pâques,pascua,semana santa,pasen".split(","), "easter"
 )
-FEASTS |= dict.fromkeys(
+HOLIDAYS |= dict.fromkeys(
     "new year,new years,new year s,new year s day,new years day,neujahr,nouvel an,año nuevo,nieuwjaar".split(","),
     "new year",
 )
-FEASTS |= dict.fromkeys("new year s eve,new years eve,silvester,nochevieja,oudejaarsavond".split(","), "new year's eve")
-FEAST_STARTS = frozenset(feast.split()[0] for feast in FEASTS)
-LONGEST_FEAST = max(len(feast.split()) for feast in FEASTS)
+HOLIDAYS |= dict.fromkeys(
+    "new year s eve,new years eve,silvester,nochevieja,oudejaarsavond".split(","), "new year's eve"
+)
+HOLIDAY_STARTS = frozenset(holiday.split()[0] for holiday in HOLIDAYS)
+LONGEST_HOLIDAY = max(len(holiday.split()) for holiday in HOLIDAYS)
 
 QUARTERS = {
     word: number
@@ -228,20 +197,20 @@ QUARTERS = {
 
 
 def _phrases() -> dict[str, tuple[str, int]]:
-    found: dict[str, tuple[str, int]] = {
+    phrases: dict[str, tuple[str, int]] = {
         f"{word} {unit}": (unit, offset)
         for word, offset in RELATIVE.items()
         for unit in ("week", "weekend", "month", "quarter", "year")
     }
     for unit, names in _PHRASE_UNITS:
         for offset, adjectives in _PHRASE_ADJECTIVES:
-            found |= {f"{adjective} {name}": (unit, offset) for adjective in adjectives for name in names.split()}
+            phrases |= {f"{adjective} {name}": (unit, offset) for adjective in adjectives for name in names.split()}
     for unit in ("week", "weekend", "month", "quarter", "year"):
-        found |= {f"{unit} before last": (unit, -2), f"the {unit} before last": (unit, -2)}
-        found |= {f"{unit} after next": (unit, 2), f"the {unit} after next": (unit, 2)}
+        phrases |= {f"{unit} before last": (unit, -2), f"the {unit} before last": (unit, -2)}
+        phrases |= {f"{unit} after next": (unit, 2), f"the {unit} after next": (unit, 2)}
     for unit, offset, texts in _PHRASE_TABLE:
-        found |= dict.fromkeys((re.sub(r"\W+", " ", text) for text in texts.split(", ")), (unit, offset))
-    return found
+        phrases |= dict.fromkeys((re.sub(r"\W+", " ", text) for text in texts.split(", ")), (unit, offset))
+    return phrases
 
 
 _PHRASE_UNITS = (
@@ -286,23 +255,23 @@ _PHRASE_TABLE = (
     ("days", 10, "the other day"),
 )
 PHRASES = _phrases()
-"""Phrases by their words: a calendar period and how many periods it is away from the current one; or ``days``, so many
-up to today; or ``the weekend``, the current one or the last."""
+"""The meaning of each phrase: a unit and its offset from the current period; or ``days`` and how many days up to today;
+or ``the weekend``, the current one or the last."""
 PHRASE_STARTS = frozenset(phrase.split()[0] for phrase in PHRASES)
 LONGEST_PHRASE = max(len(phrase.split()) for phrase in PHRASES)
 
 HIER = frozenset(("hier",))
-"""French for yesterday, German and Dutch for here."""
+"""French for "yesterday", German and Dutch for "here"."""
 FRENCH = frozenset("je j tu il elle nous vous est ai avons avez ont été fait qu que quoi quel quelle le la les".split())
-"""At least one of these words is beside "hier" if the text is French, and none of the next."""
+"""A text with "hier" is French if it has one of these words and none of the next."""
 NOT_FRENCH = frozenset("ich er wir ihr ist sind war der die das und was wo wer wie ein het een ik wat waar is".split())
 
 TIME_WORDS = (
-    frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *FEAST_STARTS, *HIER))
+    frozenset((*MONTH_NUMBERS, *WEEKDAY_NUMBERS, *SEASON_STARTS, *UNITS, *HOLIDAY_STARTS, *HIER))
     | {word for phrase in PHRASES for word in phrase.split()[-1:]}
     | {word for phrase in PHRASES for word in phrase.split()[:1] if " " not in phrase}
 )
-"""At least one of these, or a digit, is in every text that names a time."""
+"""Every text that names a time has one of these words, or a digit."""
 
 GENERIC_WORDS = frozenset(
     (
@@ -317,4 +286,4 @@ GENERIC_WORDS = frozenset(
         "wat er gebeurd gebeurde gedaan deed ik wij notities toon"
     ).split()
 )
-"""Words of a question that asks for nothing in particular."""
+"""Words of a question without a topic, such as "what happened"."""

@@ -1,4 +1,4 @@
-"""Finding a note by a misspelt name: padded three-letter windows, compared as sets."""
+"""Find notes by misspelt names: the Jaccard similarity of padded trigrams."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from recollect import arguments
-from recollect.characters import split_words
 from recollect.errors import ArgumentTypeError
+from recollect.text import split_words
 
 __all__ = ["TRIGRAM_THRESHOLD", "TrigramIndex", "TrigramMatch", "jaccard", "slug_text", "trigram_search", "trigrams"]
 
@@ -18,7 +18,7 @@ TRIGRAM_THRESHOLD = 0.3
 
 
 class TrigramMatch(NamedTuple):
-    """A note whose slug is similar enough to one of the words.
+    """A note whose slug is similar to one of the words.
 
     >>> TrigramMatch("n1", "clients/bosch.md", 1.0).to_dict()
     {'id': 'n1', 'path': 'clients/bosch.md', 'similarity': 1.0}
@@ -34,7 +34,7 @@ class TrigramMatch(NamedTuple):
 
 
 def slug_text(path: str) -> str:
-    """Return the words of a path's last segment: lower-cased, without ``.md``, all else but letters and digits a space.
+    """Return the words of a path's last segment in lower case, without ``.md``, separated by spaces.
 
     >>> slug_text("wiki/people/Oude-Reimer.md")
     'oude reimer'
@@ -44,7 +44,7 @@ def slug_text(path: str) -> str:
 
 
 def trigrams(text: str) -> set[str]:
-    """Return the three-letter windows of each word of ``text``, each word padded with ``$`` on both sides.
+    """Return the trigrams of the words of ``text``, each padded with ``$`` on both sides.
 
     >>> sorted(trigrams("Tea"))
     ['$te', 'ea$', 'tea']
@@ -67,41 +67,40 @@ def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
 
 
 class TrigramIndex:
-    """Chunks whose slugs' trigrams are made once and compared with many words.
+    """Chunks with the trigrams of their slugs, prepared once for many searches.
 
     >>> TrigramIndex([{"id": "n2", "path": "tools/kubernetes.md"}]).search(["kubernets"], 5)
     [TrigramMatch(id='n2', path='tools/kubernetes.md', similarity=0.5833333333333334)]
     """
 
     def __init__(self, chunks: Iterable[Any]) -> None:
-        """Read the chunks; one with an empty id is passed over, and of a repeated id the first counts."""
+        """Index chunks; those with an empty or repeated id are ignored."""
         self._slugs: dict[str, tuple[str, set[str]]] = {}
-        for position, chunk in enumerate(arguments.sequence("chunks", chunks)):
-            identifier, path = _id_and_path(f"chunks[{position}]", chunk)
+        for index, chunk in enumerate(arguments.sequence("chunks", chunks)):
+            identifier, path = _id_and_path(f"chunks[{index}]", chunk)
             if identifier and identifier not in self._slugs:
                 self._slugs[identifier] = path, trigrams(slug_text(path))
 
     def search(self, tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
-        """Return the chunks whose slug is like one of the words, as :func:`trigram_search` does."""
+        """Return the chunks whose slug is similar to one of the words, as :func:`trigram_search` does."""
         count = arguments.count("limit", limit)
         words = [
-            arguments.text(f"tokens[{place}]", token)
-            for place, token in enumerate(arguments.sequence("tokens", tokens))
+            arguments.text(f"tokens[{index}]", token)
+            for index, token in enumerate(arguments.sequence("tokens", tokens))
         ]
         similarity_to = _similarity_to_any(words)
-        alike = ((identifier, path, similarity_to(grams)) for identifier, (path, grams) in self._slugs.items())
-        matches = [TrigramMatch(*match) for match in alike if match[2] >= TRIGRAM_THRESHOLD]
+        similar = ((identifier, path, similarity_to(grams)) for identifier, (path, grams) in self._slugs.items())
+        matches = [TrigramMatch(*match) for match in similar if match[2] >= TRIGRAM_THRESHOLD]
         matches.sort(key=lambda match: (-match.similarity, match.path))
         return matches[:count]
 
 
 def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> list[TrigramMatch]:
-    """Return the chunks whose slug is like one of the words, the most similar first, then by path.
+    """Return the chunks whose slug is similar to one of the words, the most similar first, then by path.
 
     A chunk is a :class:`~recollect.Candidate` or a mapping with ``id`` and ``path``. Its similarity is the best over
     ``tokens`` of the :func:`jaccard` between the word's trigrams and those of its whole :func:`slug_text`; below
-    :data:`TRIGRAM_THRESHOLD` it is no match. A chunk with an empty id is passed over, and of a repeated id the
-    first counts.
+    :data:`TRIGRAM_THRESHOLD` it is not a match. Chunks with an empty or repeated id are ignored.
 
     >>> notes = [{"id": "n1", "path": "clients/bosch.md"}, {"id": "n2", "path": "tools/kubernetes.md"}]
     >>> trigram_search(notes, ["kubernets"], 5)
@@ -113,7 +112,7 @@ def trigram_search(chunks: Iterable[Any], tokens: Iterable[str], limit: int) -> 
 def _similarity_to_any(words: Iterable[str]) -> Callable[[AbstractSet[str]], float]:
     """Return a function from a slug's trigrams to the best similarity to any of ``words``.
 
-    Which words have a gram is looked up, so that a slug is compared with the words that share one and not with all.
+    An inverted index from trigrams to words limits the comparison to words that share a trigram with the slug.
     """
     gram_sets = list({frozenset(trigrams(word)) for word in words})
     words_with: dict[str, list[int]] = {}
@@ -132,7 +131,7 @@ def _similarity_to_any(words: Iterable[str]) -> Callable[[AbstractSet[str]], flo
 
 def _id_and_path(argument: str, chunk: Any) -> tuple[str, str]:
     if isinstance(chunk, Mapping):
-        found = chunk.get("id"), chunk.get("path")
+        identifier, path = chunk.get("id"), chunk.get("path")
     else:
-        found = getattr(chunk, "id", None), getattr(chunk, "path", None)
-    return arguments.text(f"{argument}.id", found[0]), arguments.text(f"{argument}.path", found[1] or "")
+        identifier, path = getattr(chunk, "id", None), getattr(chunk, "path", None)
+    return arguments.text(f"{argument}.id", identifier), arguments.text(f"{argument}.path", path or "")

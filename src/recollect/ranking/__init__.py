@@ -1,28 +1,26 @@
 """Ranking after fusion, one stage a file. See ``docs/ranking.md``.
 
 A stage returns adjustments of scores; the pipeline applies them. :data:`STAGES` has every stage by its name in presets.
-The functions apply one stage to a list and return it, the best first; each candidate's ``steps`` say what the stage did
-and why.
+:func:`run_stage` applies one stage to a list and returns it, the best first; each candidate's ``steps`` say what the
+stage did and why.
 """
 
 from recollect.ranking.composite import Composite, CompositeWeights, composite
 from recollect.ranking.duplicates import Duplicates
-from recollect.ranking.exact_match import ExactMatch, exact_match
-from recollect.ranking.exact_term import ExactTerm, lift_exact_term
-from recollect.ranking.importance import ImportancePrior, importance_prior
+from recollect.ranking.exact_match import ExactMatch
+from recollect.ranking.exact_term import ExactTerm
+from recollect.ranking.importance import ImportancePrior
 from recollect.ranking.intent import Intent, IntentWeights, detect_intent, intent_multiplier, reweight_by_intent
 from recollect.ranking.propagation import (
     ScoreTransfer,
-    add_transfers,
-    multiply_by_transfers,
     one_hop,
     random_walk,
 )
 from recollect.ranking.reranking import Unanimity, merge_reranked, rerank_text, unanimity
-from recollect.ranking.session import SessionLift, lift_sessions
-from recollect.ranking.speaker_turns import SpeakerTurns, weight_speaker_turns
+from recollect.ranking.session import SessionLift
+from recollect.ranking.speaker_turns import SpeakerTurns
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, run_stage
-from recollect.ranking.superseded import Superseded, demote_superseded
+from recollect.ranking.superseded import Superseded
 from recollect.ranking.temporal import (
     DEFAULT_TEMPORAL_BOOST,
     AnchorExtractor,
@@ -31,9 +29,8 @@ from recollect.ranking.temporal import (
     TemporalBoost,
     TimeAnchor,
     temporal,
-    temporal_boost,
 )
-from recollect.ranking.time_match import DEFAULT_TIME_BOOST, TimeMatch, boost_time_matches, time_match
+from recollect.ranking.time_match import DEFAULT_TIME_BOOST, TimeMatch, time_match
 
 __all__ = [
     "DEFAULT_TEMPORAL_BOOST",
@@ -41,37 +38,39 @@ __all__ = [
     "STAGES",
     "Adjustment",
     "AnchorExtractor",
+    "Composite",
     "CompositeWeights",
+    "Duplicates",
+    "ExactMatch",
+    "ExactTerm",
+    "ImportancePrior",
     "Intent",
+    "IntentWeights",
     "RegexAnchorExtractor",
     "ScoreTransfer",
+    "SessionLift",
+    "SpeakerTurns",
     "Stage",
     "StageContext",
     "StageResult",
+    "Superseded",
+    "Temporal",
+    "TemporalBoost",
     "TimeAnchor",
+    "TimeMatch",
     "Unanimity",
-    "add_transfers",
-    "boost_time_matches",
     "composite",
-    "demote_superseded",
     "detect_intent",
-    "exact_match",
-    "importance_prior",
     "intent_multiplier",
-    "lift_exact_term",
-    "lift_sessions",
     "merge_reranked",
-    "multiply_by_transfers",
     "one_hop",
     "random_walk",
     "rerank_text",
     "reweight_by_intent",
     "run_stage",
     "temporal",
-    "temporal_boost",
     "time_match",
     "unanimity",
-    "weight_speaker_turns",
 ]
 
 STAGES: dict[str, type[Stage]] = {

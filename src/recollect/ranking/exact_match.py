@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recollect import arguments
-from recollect.characters import WHITESPACE, compose, split_words
 from recollect.model import Candidate
-from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, run_stage
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import number, setting
+from recollect.text import WHITESPACE, compose, split_words
 
-__all__ = ["ExactMatch", "exact_match"]
+__all__ = ["ExactMatch"]
 
 _PART = re.compile(rf'"[^"]*"?|[^{WHITESPACE}"]+')
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
@@ -26,6 +25,11 @@ class ExactMatch(Stage):
 
     Case and punctuation are ignored. Of a query with quotes, each quoted phrase must be there, all in one field.
     Operators, and what NOT excludes, are no part of it.
+
+    >>> from recollect.ranking import StageContext, run_stage
+    >>> notes = [{"id": "a", "score": 1.0, "content": "An error."}, {"id": "b", "score": 0.9, "title": "ERR_42: disk"}]
+    >>> [(note.id, round(note.score, 2)) for note in run_stage(ExactMatch(), notes, StageContext("err_42"))]
+    [('b', 1.08), ('a', 1.0)]
     """
 
     name: ClassVar[str] = "exact_match"
@@ -43,18 +47,6 @@ class ExactMatch(Stage):
             if all(phrase in text for phrase in phrases):
                 return [Adjustment(f"the {field} contains the query word for word", 1 + self.bonus)]
         return []
-
-
-def exact_match(candidates: Candidates, *, query: str, bonus: float) -> list[Candidate]:
-    """Return ``candidates`` with the scores of exact matches multiplied by ``1 + bonus``, the best first.
-
-    A query without words leaves the list as it was.
-
-    >>> notes = [{"id": "a", "score": 1.0, "content": "An error."}, {"id": "b", "score": 0.9, "title": "ERR_42: disk"}]
-    >>> [(note.id, round(note.score, 2)) for note in exact_match(notes, query="err_42", bonus=0.2)]
-    [('b', 1.08), ('a', 1.0)]
-    """
-    return run_stage(ExactMatch(bonus=bonus), candidates, StageContext(arguments.text("query", query)))
 
 
 def _phrases(query: str) -> list[str]:

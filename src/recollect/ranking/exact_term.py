@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recollect import arguments
-from recollect.characters import compose, fold_accents
 from recollect.model import Candidate
 from recollect.query.parser import symbolic_name
-from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, run_stage
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import count, number, setting
+from recollect.text import compose, fold_accents
 
-__all__ = ["ExactTerm", "lift_exact_term"]
+__all__ = ["ExactTerm"]
 
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
 _SURROUNDING = " \t\n\"'?!.,;:()[]{}<>"
@@ -32,6 +31,11 @@ class ExactTerm(Stage):
     Case is ignored; a part of a longer word or number is no match. A superseded note gains only if no note that
     supersedes it contains the term, too. If no candidate contains the term as written, those that contain one of its
     other forms count, which may have any punctuation or white space between their words.
+
+    >>> from recollect.ranking import StageContext, run_stage
+    >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
+    >>> [(note.id, round(note.score, 2)) for note in run_stage(ExactTerm(), notes, StageContext("bzh-20931"))]
+    [('b', 1.12), ('a', 0.9)]
     """
 
     name: ClassVar[str] = "exact_term"
@@ -54,20 +58,6 @@ class ExactTerm(Stage):
             return None
         lift = [Adjustment("contains the query's only term as written", addend=gain)]
         return StageResult([lift if candidate.id in matching else [] for candidate in candidates])
-
-
-def lift_exact_term(
-    candidates: Candidates, *, query: str, forms: Sequence[str] = (), max_notes: int = 10, lead: float = 0.25
-) -> list[Candidate]:
-    """Return ``candidates`` with the exact matches of a query of a single term first, as :class:`ExactTerm` does it.
-
-    >>> notes = [{"id": "a", "score": 0.9, "content": "A train."}, {"id": "b", "score": 0.4, "content": "BZH-20931."}]
-    >>> [(note.id, round(note.score, 2)) for note in lift_exact_term(notes, query="bzh-20931")]
-    [('b', 1.12), ('a', 0.9)]
-    """
-    texts = tuple(arguments.text("forms", form) for form in arguments.sequence("forms", forms))
-    context = StageContext(arguments.text("query", query), term_forms=texts)
-    return run_stage(ExactTerm(max_notes=max_notes, lead=lead), candidates, context)
 
 
 def _term_pattern(query: str) -> re.Pattern[str] | None:

@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recollect.model import Candidate
-from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, clamp, run_stage
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
 from recollect.settings import number, setting
 
-__all__ = ["ImportancePrior", "importance_prior"]
+__all__ = ["ImportancePrior"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportancePrior(Stage):
-    """Multiply each score by ``base + slope * importance``, with the importance limited to 0–1."""
+    """Multiply each score by ``base + slope * importance``, with the importance limited to 0–1.
+
+    >>> from recollect.ranking import run_stage
+    >>> notes = [{"id": "a", "score": 1.0, "importance": 0.0}, {"id": "b", "score": 0.9, "importance": 1.0}]
+    >>> [(note.id, note.score) for note in run_stage(ImportancePrior(), notes)]
+    [('b', 0.9), ('a', 0.7)]
+    """
 
     name: ClassVar[str] = "importance"
     base: float = setting(0.7, number())
@@ -29,13 +35,3 @@ class ImportancePrior(Stage):
 
     def _adjustment(self, importance: float) -> Adjustment:
         return Adjustment(lambda: f"importance {importance:.2f}", factor=self.base + self.slope * importance)
-
-
-def importance_prior(candidates: Candidates, *, base: float = 0.7, slope: float = 0.3) -> list[Candidate]:
-    """Return ``candidates`` with each score multiplied by ``base + slope * importance``, the best first.
-
-    >>> notes = [{"id": "a", "score": 1.0, "importance": 0.0}, {"id": "b", "score": 0.9, "importance": 1.0}]
-    >>> [(note.id, note.score) for note in importance_prior(notes)]
-    [('b', 0.9), ('a', 0.7)]
-    """
-    return run_stage(ImportancePrior(base=base, slope=slope), candidates, StageContext())

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from recollect import arguments
-from recollect.characters import javascript_pattern
 from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, as_candidate
 from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, run_stage
 from recollect.settings import count, setting
+from recollect.text import javascript_pattern
 
 __all__ = ["Intent", "IntentWeights", "detect_intent", "intent_multiplier", "reweight_by_intent"]
 

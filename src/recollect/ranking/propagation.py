@@ -13,8 +13,8 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from recollect import arguments
-from recollect.model import Candidate, Edge, as_candidates
-from recollect.ranking.stage import Adjustment, Candidates, StageResult, apply_result, display_name, with_steps
+from recollect.model import Candidate, Edge
+from recollect.ranking.stage import Adjustment, StageResult, display_name
 
 __all__ = [
     "ScoreTransfer",
@@ -147,32 +147,6 @@ def _probabilities(ways: Mapping[str, float]) -> dict[str, float]:
     return {note: weight / total for note, weight in ways.items()}
 
 
-def add_transfers(
-    candidates: Candidates,
-    transfers: Mapping[str, Sequence[ScoreTransfer]],
-    *,
-    weight: float = 1.0,
-    max_lift: float = 0.0,
-    min_own_score_ratio: float = 0.0,
-) -> list[Candidate]:
-    """Return ``candidates`` with ``weight`` times their transfers added to their scores, the best first.
-
-    Unless ``max_lift`` is 0, transfers lift no note above this share of the best score among its source notes. Unless
-    ``min_own_score_ratio`` is 0, a note gets its transfers in full only if its own score is at least this share of that
-    best score; with half as much it gets half.
-
-    >>> notes = [Candidate("a", score=0.5), Candidate("b", score=0.4)]
-    >>> transfers = {"b": [ScoreTransfer("a", "next", 0.25)]}
-    >>> [(note.id, round(note.score, 3)) for note in add_transfers(notes, transfers, weight=0.8)]
-    [('b', 0.6), ('a', 0.5)]
-    """
-    notes = [candidate.copy() for candidate in as_candidates("candidates", candidates)]
-    result = added_transfers(
-        notes, transfers, weight=weight, max_lift=max_lift, min_own_score_ratio=min_own_score_ratio
-    )
-    return with_steps(apply_result("graph", notes, result))
-
-
 def added_transfers(
     candidates: Sequence[Candidate],
     transfers: Mapping[str, Sequence[ScoreTransfer]],
@@ -181,7 +155,12 @@ def added_transfers(
     max_lift: float,
     min_own_score_ratio: float,
 ) -> StageResult:
-    """Return the adjustments of :func:`add_transfers`."""
+    """Return adjustments that add ``weight`` times the transfers to each score.
+
+    Unless ``max_lift`` is 0, transfers lift no note above this share of the best score among its source notes. Unless
+    ``min_own_score_ratio`` is 0, a note gets its transfers in full only if its own score is at least this share of that
+    best score; with half as much it gets half.
+    """
     by_id = {candidate.id: candidate for candidate in candidates}
 
     def adjustments(candidate: Candidate) -> list[Adjustment]:
@@ -201,27 +180,13 @@ def added_transfers(
     return StageResult([adjustments(candidate) for candidate in candidates])
 
 
-def multiply_by_transfers(
-    candidates: Candidates, transfers: Mapping[str, Sequence[ScoreTransfer]], *, weight: float = 1.0
-) -> list[Candidate]:
-    """Return ``candidates`` with each score multiplied by ``1 + weight * transfers / most``, the best first.
-
-    ``most`` is the largest sum of transfers to a candidate. Unlike :func:`add_transfers` it lifts no note that the legs
-    did not retrieve.
-
-    >>> notes = [Candidate("a", score=0.5), Candidate("b", score=0.4)]
-    >>> transfers = {"b": [ScoreTransfer("a", "next", 0.25)]}
-    >>> [(note.id, note.score) for note in multiply_by_transfers(notes, transfers)]
-    [('b', 0.8), ('a', 0.5)]
-    """
-    notes = [candidate.copy() for candidate in as_candidates("candidates", candidates)]
-    return with_steps(apply_result("graph", notes, multiplied_by_transfers(notes, transfers, weight=weight)))
-
-
 def multiplied_by_transfers(
     candidates: Sequence[Candidate], transfers: Mapping[str, Sequence[ScoreTransfer]], *, weight: float
 ) -> StageResult:
-    """Return the adjustments of :func:`multiply_by_transfers`."""
+    """Return adjustments that multiply each score by ``1 + weight * transfers / most``.
+
+    ``most`` is the largest sum of transfers to a candidate. Notes that the legs did not retrieve are not lifted.
+    """
     by_id = {candidate.id: candidate for candidate in candidates}
     sums = {note: fsum(transfer.share for transfer in incoming) for note, incoming in transfers.items()}
     most = max((sums.get(candidate.id, 0.0) for candidate in candidates), default=0.0)

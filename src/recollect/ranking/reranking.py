@@ -12,9 +12,9 @@ from operator import index
 from typing import Any
 
 from recollect import arguments
-from recollect.characters import WHITESPACE, collapse_whitespace
 from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, Step, as_candidate, as_candidates
+from recollect.text import WHITESPACE, collapse_whitespace
 
 __all__ = ["Unanimity", "merge_reranked", "rerank_text", "unanimity"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recollect.model import Candidate
-from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, display_name, run_stage
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
 from recollect.settings import number, setting
 
-__all__ = ["SessionLift", "lift_sessions"]
+__all__ = ["SessionLift"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,12 @@ class SessionLift(Stage):
     """Add ``weight * (best score of the session - score)``.
 
     The best note of a session, and a note without one, keeps its score; the order within a session does not change.
+
+    >>> from recollect.ranking import run_stage
+    >>> notes = [{"id": "a", "score": 0.8, "session": "s1"}, {"id": "b", "score": 0.7, "session": "s2"},
+    ...          {"id": "c", "score": 0.6, "session": "s1"}]
+    >>> [(note.id, round(note.score, 3)) for note in run_stage(SessionLift(weight=0.75), notes)]
+    [('a', 0.8), ('c', 0.75), ('b', 0.7)]
     """
 
     name: ClassVar[str] = "session"
@@ -43,17 +49,6 @@ class SessionLift(Stage):
         if distance <= 0:
             return []
         return [Adjustment(lambda: f"in the session of {display_name(leader)!r}", addend=self.weight * distance)]
-
-
-def lift_sessions(candidates: Candidates, *, weight: float = 0.33) -> list[Candidate]:
-    """Return ``candidates`` with each score moved towards the best of its session, by ``weight`` of the distance.
-
-    >>> notes = [{"id": "a", "score": 0.8, "session": "s1"}, {"id": "b", "score": 0.7, "session": "s2"},
-    ...          {"id": "c", "score": 0.6, "session": "s1"}]
-    >>> [(note.id, round(note.score, 3)) for note in lift_sessions(notes, weight=0.75)]
-    [('a', 0.8), ('c', 0.75), ('b', 0.7)]
-    """
-    return run_stage(SessionLift(weight=weight), candidates, StageContext())
 
 
 _NONE = Candidate("")

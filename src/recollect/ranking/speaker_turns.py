@@ -14,12 +14,11 @@ from math import log
 from statistics import median
 from typing import ClassVar
 
-from recollect import arguments
 from recollect.model import Candidate
-from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, run_stage
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import number, setting
 
-__all__ = ["SpeakerTurns", "weight_speaker_turns"]
+__all__ = ["SpeakerTurns"]
 
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")
 _ENDS = re.compile(r"[.!?…]+")
@@ -41,6 +40,13 @@ class SpeakerTurns(Stage):
     the first person ("I", "my", without "you") and the speaker is the ``user``; and ``1 - asks * share`` for the share
     of its sentences that are questions. A turn of ``w`` words, if the median of its speaker's turns is ``m``, has the
     factor ``1 + length * ln((w + 1) / (m + 1))``, with the logarithm limited to ±1.5.
+
+    >>> from recollect.ranking import StageContext, run_stage
+    >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
+    ...          {"id": "b", "content": "Ada: I love Oslo.", "score": 0.5, "session": "s", "position": 2}]
+    >>> ranked = run_stage(SpeakerTurns(), turns, StageContext("Where did Ada move?"))
+    >>> [(turn.id, round(turn.score, 3)) for turn in ranked]
+    [('b', 0.55), ('a', 0.4)]
     """
 
     name: ClassVar[str] = "speaker_turns"
@@ -86,20 +92,6 @@ class SpeakerTurns(Stage):
             reason = "long for a turn" if log_ratio > 0 else "short for a turn"
             adjustments.append(Adjustment(reason, max(0.0, 1 + self.length * log_ratio)))
         return adjustments
-
-
-def weight_speaker_turns(
-    candidates: Candidates, *, query: str, speaker: float = 0.1, asks: float = 0.2, length: float = 0.1
-) -> list[Candidate]:
-    """Return ``candidates`` with the scores of turns multiplied as :class:`SpeakerTurns` does it, the best first.
-
-    >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
-    ...          {"id": "b", "content": "Ada: I love Oslo.", "score": 0.5, "session": "s", "position": 2}]
-    >>> [(turn.id, round(turn.score, 3)) for turn in weight_speaker_turns(turns, query="Where did Ada move?")]
-    [('b', 0.55), ('a', 0.4)]
-    """
-    context = StageContext(arguments.text("query", query))
-    return run_stage(SpeakerTurns(speaker=speaker, asks=asks, length=length), candidates, context)
 
 
 def _subjects(query: str, names: set[str]) -> set[str]:

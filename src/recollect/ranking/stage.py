@@ -85,6 +85,9 @@ class StageContext:
     """Whether the query names nothing but a time."""
 
 
+_NO_CONTEXT = StageContext()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage(Settings):
     """A stage of the ranking after fusion; its fields are its settings."""
@@ -151,7 +154,7 @@ def apply_result(
     return ranked
 
 
-def run_stage(stage: Stage, candidates: Candidates, context: StageContext) -> list[Candidate]:
+def run_stage(stage: Stage, candidates: Candidates, context: StageContext = _NO_CONTEXT) -> list[Candidate]:
     """Return copies of ``candidates`` as a stage leaves them, with its steps on their records."""
     found = as_candidates("candidates", candidates)
     for part in stage.parts():

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recollect.model import Candidate
-from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, display_name, run_stage
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
 from recollect.settings import number, setting
 
-__all__ = ["Superseded", "demote_superseded"]
+__all__ = ["Superseded"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,29 +64,6 @@ def _inherited_score(note: Candidate, predecessor: Candidate) -> list[Adjustment
     """Return the addend that brings a current note to the score of the best note that it supersedes."""
     gain = predecessor.score - note.score
     return [Adjustment(lambda: f"supersedes {display_name(predecessor)!r}", addend=gain)] if gain > 0 else []
-
-
-def demote_superseded(
-    candidates: Candidates, superseded_by: Mapping[str, Sequence[str]], *, factor: float = 0.5
-) -> list[Candidate]:
-    """Return ``candidates`` with superseded notes multiplied by ``factor``, and current notes in their place.
-
-    ``superseded_by`` has the ids of the notes that supersede each superseded note, by its id.
-
-    >>> notes = [{"id": "old", "score": 0.6}, {"id": "new", "score": 0.2}]
-    >>> [(note.id, note.score) for note in demote_superseded(notes, {"old": ["new"]})]
-    [('new', 0.6), ('old', 0.3)]
-    """
-    context = StageContext(supersessions=_GivenSupersessions(superseded_by))
-    return run_stage(Superseded(factor=factor), candidates, context)
-
-
-class _GivenSupersessions:
-    def __init__(self, superseded_by: Mapping[str, Sequence[str]]) -> None:
-        self._superseded_by = superseded_by
-
-    def current_notes(self, _: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
-        return [], self._superseded_by
 
 
 def _successors(note: str, superseded_by: Mapping[str, Sequence[str]]) -> set[str]:

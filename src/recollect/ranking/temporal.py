@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from recollect import arguments
-from recollect.characters import javascript_pattern
 from recollect.errors import ArgumentTypeError
-from recollect.model import Candidate, as_candidates
+from recollect.model import Candidate
 from recollect.ranking.composite import Composite, CompositeWeights, WeightsSpec, composite_weights
 from recollect.ranking.stage import (
     Adjustment,
@@ -27,6 +26,7 @@ from recollect.ranking.stage import (
     with_steps,
 )
 from recollect.settings import number, one_of, setting
+from recollect.text import javascript_pattern
 
 __all__ = [
     "DEFAULT_TEMPORAL_BOOST",
@@ -36,7 +36,6 @@ __all__ = [
     "TemporalBoost",
     "TimeAnchor",
     "temporal",
-    "temporal_boost",
 ]
 
 DEFAULT_TEMPORAL_BOOST = 0.40
@@ -192,7 +191,7 @@ def temporal(
     boost: float = DEFAULT_TEMPORAL_BOOST,
     combine: Combine = "add",
 ) -> list[Candidate]:
-    """Return ``candidates`` ranked by :func:`composite`, then by :func:`temporal_boost`.
+    """Return ``candidates`` ranked by the stage ``composite``, then by ``temporal_boost``.
 
     If the query names no time, there is no extractor, or the boost is 0 or less, it is the composite alone.
 
@@ -202,32 +201,11 @@ def temporal(
     >>> [note.id for note in temporal(notes, query="what did I decide 3 weeks ago", now=datetime(2026, 6, 1))]
     ['then', 'fresh']
     """
-    moment = StageContext(now=arguments.instant("now", now))
-    ranked = run_stage(Composite(**composite_weights(weights)._asdict()), candidates, moment)
-    return temporal_boost(ranked, query=query, now=now, extractor=extractor, boost=boost, combine=combine)
-
-
-def temporal_boost(
-    candidates: Candidates,
-    *,
-    query: str,
-    now: datetime,
-    extractor: AnchorExtractor | None = _REGEX_EXTRACTOR,
-    boost: float = DEFAULT_TEMPORAL_BOOST,
-    combine: Combine = "add",
-) -> list[Candidate]:
-    """Return ``candidates`` with a boost for those created near the time that ``query`` names, the best first.
-
-    >>> from datetime import datetime
-    >>> note = {"id": "a", "score": 1.0, "created_at": "2026-05-11"}
-    >>> temporal_boost([note], query="3 weeks ago", now=datetime(2026, 6, 1), combine="multiply")[0].score
-    1.4
-    """
     context = StageContext(arguments.text("query", query), arguments.instant("now", now))
-    stage = TemporalBoost(boost=boost, combine=combine)
-    copies = [candidate.copy() for candidate in as_candidates("candidates", candidates)]
-    result = stage.adjust_by(extractor, copies, context)
-    return copies if result is None else with_steps(apply_result(stage.name, copies, result))
+    ranked = run_stage(Composite(**composite_weights(weights)._asdict()), candidates, context)
+    boosting = TemporalBoost(boost=boost, combine=combine)
+    result = boosting.adjust_by(extractor, ranked, context)
+    return ranked if result is None else with_steps(apply_result(boosting.name, ranked, result))
 
 
 def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:

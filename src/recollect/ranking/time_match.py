@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
-from recollect import arguments
 from recollect.model import Candidate
 from recollect.query import TimeInterval, dates_in_text, find_time_expressions
-from recollect.query.stopwords import ENGLISH
-from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, clamp, run_stage
+from recollect.query.terms import ENGLISH
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
 from recollect.settings import flag, number, one_of, setting
 
-__all__ = ["DEFAULT_TIME_BOOST", "EventTimes", "TimeMatch", "boost_time_matches", "event_times", "time_match"]
+__all__ = ["DEFAULT_TIME_BOOST", "EventTimes", "TimeMatch", "event_times", "time_match"]
 
 DEFAULT_TIME_BOOST = 0.5
 """The share of its score, or of the highest possible score, that a note of the query's time gains."""
@@ -55,6 +54,14 @@ class TimeMatch(Stage):
     fusion. If no note stands out, because all are about the same subject, the added boost lets the time decide; a lead
     of more than ``boost * ceiling`` stays. If the query names nothing but a time, ``2 * best`` is added to the notes of
     that time, so that they come first, and ``best * time_match`` to those near it.
+
+    >>> from datetime import UTC
+    >>> from recollect.ranking import StageContext, run_stage
+    >>> notes = [{"id": "april", "score": 0.5, "created_at": "2026-04-20"},
+    ...          {"id": "march", "score": 0.4, "created_at": "2026-03-14"}]
+    >>> ranked = run_stage(TimeMatch(), notes, StageContext("dentist last march", datetime(2026, 11, 17, tzinfo=UTC)))
+    >>> [(note.id, round(note.score, 2)) for note in ranked], ranked[0].steps[0].reason
+    ([('march', 0.6), ('april', 0.5)], 'created 2026-03-14, within March 2026')
     """
 
     name: ClassVar[str] = "time_match"
@@ -89,35 +96,6 @@ class TimeMatch(Stage):
         if time_only or self.combine == "add":
             return Adjustment(match.reason, addend=full * match.value)
         return Adjustment(match.reason, factor=1 + self.boost * match.value)
-
-
-def boost_time_matches(
-    candidates: Candidates,
-    *,
-    query: str,
-    now: datetime,
-    boost: float = DEFAULT_TIME_BOOST,
-    events: bool = True,
-    combine: Combination = "multiply",
-    time_only: bool = False,
-) -> list[Candidate]:
-    """Return ``candidates`` with a boost for those of the time that ``query`` names, as :class:`TimeMatch` does it.
-
-    Times are read by :func:`~recollect.query.find_time_expressions`, relative to ``now``. A query that names no time
-    leaves the list as it was.
-
-    >>> notes = [{"id": "april", "score": 0.5, "created_at": "2026-04-20"},
-    ...          {"id": "march", "score": 0.4, "created_at": "2026-03-14"}]
-    >>> found = boost_time_matches(notes, query="dentist last march", now=datetime(2026, 11, 17), boost=0.5)
-    >>> [(note.id, round(note.score, 2)) for note in found], found[0].steps[0].reason
-    ([('march', 0.6), ('april', 0.5)], 'created 2026-03-14, within March 2026')
-    """
-    context = StageContext(
-        arguments.text("query", query),
-        arguments.instant("now", now),
-        time_only=arguments.flag("time_only", time_only),
-    )
-    return run_stage(TimeMatch(boost=boost, events=events, combine=combine), candidates, context)
 
 
 def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float:

@@ -1,13 +1,14 @@
-"""Second-stage models read query and document together and say how well they match. See ``docs/rerankers.md``."""
+"""Second-stage models that read query and document together. See ``docs/rerankers.md``."""
 
 from recollect.rerankers.base import Reranker
 from recollect.rerankers.chat import ChatReranker
 from recollect.rerankers.function import FunctionReranker
 from recollect.rerankers.http_api import HttpReranker
-from recollect.rerankers.onnx_directory import OnnxReranker
-from recollect.rerankers.selection import RerankerSpec, reranker_from
+from recollect.rerankers.onnx import OnnxReranker
+from recollect.rerankers.registry import RERANKERS, RerankerSpec, reranker_from
 
 __all__ = [
+    "RERANKERS",
     "ChatReranker",
     "FunctionReranker",
     "HttpReranker",

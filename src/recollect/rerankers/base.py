@@ -1,27 +1,133 @@
-"""What every reranker keeps: a query and documents become scores."""
+"""The reranker contract, and what all rerankers share: checked arguments and a checked, sorted result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence, Set
+from numbers import Integral, Real
+from typing import Any, Protocol
 
-__all__ = ["Reranker"]
+from recollect import arguments
+from recollect.errors import RerankerError
+from recollect.text import well_formed
+
+__all__ = ["ModelReranker", "Reranker", "sorted_scores"]
 
 
 class Reranker(Protocol):
-    """Says how well each of a few documents matches a query.
+    """Scores how well each of a few documents matches a query.
 
-    Making one is cheap: a model is loaded when the first query comes. All methods may be called from several threads.
+    Constructing one is cheap: a model is loaded with the first query. All methods are thread-safe.
     """
 
     @property
     def name(self) -> str:
-        """The reranker's name, as a trace shows it."""
+        """The reranker's name in a trace."""
         ...
 
     def rerank(self, query: str, documents: Sequence[str]) -> Sequence[tuple[int, float]]:
-        """Return pairs of an index into ``documents`` and a score, the higher the better, in any order.
+        """Return pairs of an index into ``documents`` and a score, higher is better, in any order.
 
         Documents may be missing; raise ``RerankerError`` if it fails.
         """
         ...
+
+
+class ModelReranker(ABC):
+    """A reranker without its model: a subclass implements ``_scores``.
+
+    >>> class Longest(ModelReranker):
+    ...     def _scores(self, query, documents):
+    ...         return [len(document) for document in documents]
+    >>> Longest("longest", "a toy").rerank("tea", ["a", "three", "to"])
+    [(1, 5.0), (2, 2.0), (0, 1.0)]
+    """
+
+    def __init__(self, name: str, runtime: str) -> None:
+        """Check the name."""
+        self._name = arguments.name("name", name)
+        self._runtime = runtime
+
+    @property
+    def name(self) -> str:
+        """The reranker's name in a trace."""
+        return self._name
+
+    def describe(self) -> str:
+        """Return the name and how the model runs, in one line; the model is not loaded."""
+        return f"{self._name}, {self._runtime}"
+
+    def rerank(self, query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
+        """Return pairs of an index into ``documents`` and a score, best first; the model may omit some."""
+        query = well_formed(arguments.text("query", query))
+        texts = [
+            well_formed(arguments.text(f"documents[{index}]", text))
+            for index, text in enumerate(arguments.sequence("documents", documents))
+        ]
+        return sorted_scores(self._name, self._scores(query, texts), count=len(texts)) if texts else []
+
+    @abstractmethod
+    def _scores(self, query: str, documents: list[str]) -> Any:
+        """Return a score for each document, or pairs of an index and a score; raise ``RerankerError`` if it fails."""
+
+
+def sorted_scores(model: str, output: Any, *, count: int) -> list[tuple[int, float]]:
+    """Return ``output`` as pairs of an index below ``count`` and a finite score, best first.
+
+    It is a list of ``count`` scores, or of pairs in any order, of which some may be missing. Equal scores stay in the
+    order of the documents. Anything else raises a ``RerankerError`` that says what ``model`` did wrong.
+
+    >>> sorted_scores("toy", [0.25, 0.5], count=2)
+    [(1, 0.5), (0, 0.25)]
+    >>> sorted_scores("toy", [(2, 0.5), (0, 0.75)], count=3)
+    [(0, 0.75), (2, 0.5)]
+    >>> sorted_scores("toy", [(3, 0.5)], count=3)
+    Traceback (most recent call last):
+        ...
+    recollect.errors.RerankerError: toy returned the index 3 for 3 documents
+    """
+    try:
+        items = None if isinstance(output, (str, bytes, Mapping, Set)) else list(output)
+    except TypeError:
+        items = None
+    if items is None:
+        raise RerankerError(f"{model} returned {_shown(output)}, neither scores nor pairs of an index and a score")
+    if items and all(_is_number(item) for item in items):
+        if len(items) != count:
+            raise RerankerError(f"{model} returned {len(items)} scores for {count} documents")
+        items = list(enumerate(items))
+    scores: dict[int, float] = {}
+    for item in items:
+        index, score = _pair(model, item)
+        if not 0 <= index < count:
+            raise RerankerError(f"{model} returned the index {index} for {count} documents")
+        if index in scores:
+            raise RerankerError(f"{model} returned the index {index} twice")
+        scores[index] = score
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _pair(model: str, item: Any) -> tuple[int, float]:
+    try:
+        index, score = item
+    except (TypeError, ValueError):
+        index = score = None
+    if isinstance(index, bool) or not isinstance(index, Integral) or not _is_number(score):
+        raise RerankerError(f"{model} returned {_shown(item)} instead of a pair of an index and a score")
+    try:
+        number = float(score)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise RerankerError(f"{model} returned the score {number}, which is not finite, for document {index}")
+    return int(index), number
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    shown = ascii(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,4 +1,4 @@
-"""Any Python function that judges documents is a reranker."""
+"""Any Python function that scores documents as a reranker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from recollect.errors import ArgumentTypeError, RerankerError
-from recollect.rerankers.model import ModelReranker
+from recollect.rerankers.base import ModelReranker
 
 __all__ = ["FunctionReranker"]
 
@@ -14,8 +14,8 @@ __all__ = ["FunctionReranker"]
 class FunctionReranker(ModelReranker):
     """Calls ``function`` with a query and a list of documents.
 
-    It returns a score for each document, or pairs of an index and a score, in any order, for those it wants to judge.
-    Without ``name`` the reranker has the function's own.
+    It returns a score for each document, or pairs of an index and a score, in any order, for some of them. Without
+    ``name`` the reranker has the function's own.
 
     >>> def shared_words(query, documents):
     ...     return [len(set(query.split()) & set(document.split())) for document in documents]
@@ -24,18 +24,17 @@ class FunctionReranker(ModelReranker):
     """
 
     def __init__(self, function: Callable[[str, list[str]], Any], *, name: str | None = None) -> None:
-        """Remember the function; it is not called yet."""
+        """Store the function; it is not called yet."""
         if not callable(function):
-            wanted = "must be a function of a query and a list of documents"
-            raise ArgumentTypeError("function", f"{wanted}, got {type(function).__name__}")
+            expected = "must be a function of a query and a list of documents"
+            raise ArgumentTypeError("function", f"{expected}, got {type(function).__name__}")
         own = getattr(function, "__qualname__", type(function).__qualname__)
         super().__init__(own if name is None else name, "a Python function")
         self._function = function
 
-    def _verdict(self, query: str, documents: list[str]) -> Any:
-        """Call the function."""
+    def _scores(self, query: str, documents: list[str]) -> Any:
         try:
-            answer = self._function(query, documents)
-            return list(answer) if isinstance(answer, Iterator) else answer  # a generator may still fail
-        except Exception as error:  # whatever a stranger's function raises, callers wait for one kind of error
+            output = self._function(query, documents)
+            return list(output) if isinstance(output, Iterator) else output  # a generator may still fail
+        except Exception as error:  # a user's function may raise anything; callers expect one type of error
             raise RerankerError(f"{self._name} raised {type(error).__name__}: {error}") from error

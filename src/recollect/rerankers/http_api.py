@@ -1,46 +1,48 @@
-"""Rerankers behind an HTTP API. They differ in names of fields, which stand in one table."""
+"""Rerankers behind an HTTP API. The vendors differ in the names of fields, which are in one table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from recollect import arguments
 from recollect.errors import ArgumentError, RerankerError
-from recollect.inference.batches import batches
-from recollect.inference.json_api import JsonApi, read_url
-from recollect.rerankers.api_keys import AUTOMATIC, api_key
-from recollect.rerankers.model import ModelReranker
-from recollect.rerankers.verdicts import ranking
+from recollect.inference.http_api import ApiKey, JsonApi, check_url
+from recollect.inference.runtime import batches
+from recollect.rerankers.base import ModelReranker, sorted_scores
 
-__all__ = ["DIALECTS", "HttpReranker"]
+__all__ = ["AUTOMATIC_KEY", "DIALECTS", "HttpReranker", "api_key"]
+
+AUTOMATIC_KEY = "auto"
+"""Choose the environment variable of the key by the address."""
 
 
 class _Dialect(NamedTuple):
-    """How one API is spoken to."""
+    """The field names and the address of one API."""
 
     path: str
     documents: str
-    """The field of a question that holds the documents."""
+    """The request field of the documents."""
     results: str | None
-    """The field of an answer that lists the results; ``None`` if the answer is that list."""
+    """The response field of the results; ``None`` if the response is that list."""
     score: str
-    most: str | None = None
-    """The field that says how many results are wanted; all are."""
+    limit: str | None = None
+    """The request field of the number of results; all are requested."""
     fixed: Mapping[str, Any] = {}
     url: str | None = None
     """The vendor's own address."""
     key_variable: str | None = None
-    """The environment variable that holds the key for it."""
+    """The environment variable of the vendor's key."""
     batch_size: int = 1000
-    """How many documents a server takes at once unless it was set up otherwise."""
+    """How many documents a server accepts in one request by default."""
 
 
 DIALECTS: Mapping[str, _Dialect] = {
     "cohere": _Dialect(
         path="/v2/rerank",
         documents="documents",
-        most="top_n",
+        limit="top_n",
         results="results",
         score="relevance_score",
         url="https://api.cohere.com",
@@ -49,7 +51,7 @@ DIALECTS: Mapping[str, _Dialect] = {
     "voyage": _Dialect(
         path="/rerank",
         documents="documents",
-        most="top_k",
+        limit="top_k",
         results="data",
         score="relevance_score",
         url="https://api.voyageai.com/v1",
@@ -67,18 +69,18 @@ DIALECTS: Mapping[str, _Dialect] = {
 
 
 class HttpReranker(ModelReranker):
-    """Sends query and documents to a server and reads the scores from its answer.
+    """Sends query and documents to a server and reads the scores from the response.
 
-    ``dialect`` is ``cohere`` (also that of Jina, vLLM, LiteLLM, Infinity and llama.cpp), ``voyage``, or ``tei`` (Text
-    Embeddings Inference). Without ``base_url`` it is the vendor's own. ``path`` follows it, by default ``/v2/rerank``
-    for Cohere and ``/rerank`` for the others; an address that ends in ``/rerank`` is the whole one.
+    ``dialect`` is ``cohere`` (also used by Jina, vLLM, LiteLLM, Infinity and llama.cpp), ``voyage``, or ``tei`` (Text
+    Embeddings Inference). ``base_url`` is by default the vendor's own. ``path`` follows it, by default ``/v2/rerank``
+    for Cohere and ``/rerank`` for the others; an address that ends in ``/rerank`` is complete.
 
     The key is ``key``, or what the environment variable ``key_variable`` holds at the time of each request; it is never
     shown or logged. By default that is ``COHERE_API_KEY`` or ``VOYAGE_API_KEY`` at the vendor's own address and
-    ``RECOLLECT_RERANKER_KEY`` at any other, so that a vendor's key goes to the vendor alone; ``None`` sends none.
+    ``RECOLLECT_RERANKER_KEY`` at any other, so that only the vendor receives the vendor's key; ``None`` sends none.
 
-    A request that meets no server, a busy or a failing one is repeated up to ``retries`` times, after waits that double
-    from ``backoff`` seconds or that the server asks for.
+    A request that finds no server, a busy or a failing one is repeated up to ``retries`` times, after the delay that
+    the server requests or one that doubles from ``backoff`` seconds.
 
     >>> HttpReranker("cohere", "rerank-v3.5").describe()
     'cohere:rerank-v3.5, https://api.cohere.com'
@@ -94,7 +96,7 @@ class HttpReranker(ModelReranker):
         *,
         path: str | None = None,
         key: str | None = None,
-        key_variable: str | None = AUTOMATIC,
+        key_variable: str | None = AUTOMATIC_KEY,
         name: str | None = None,
         timeout: float = 10.0,
         retries: int = 2,
@@ -103,62 +105,84 @@ class HttpReranker(ModelReranker):
         batch_characters: int = 200_000,
     ) -> None:
         """Check the arguments; nothing is sent yet."""
-        spoken = DIALECTS[arguments.choice("dialect", dialect, tuple(DIALECTS))]
-        url = spoken.url if base_url is None else base_url
+        fields = DIALECTS[arguments.choice("dialect", dialect, tuple(DIALECTS))]
+        url = fields.url if base_url is None else base_url
         if url is None:
-            raise ArgumentError("base_url", f"must be given for {dialect}, such as http://localhost:8080")
-        if model is None and spoken.url is not None:
-            raise ArgumentError("model", f"must be given for {dialect}")
-        self._dialect = spoken
-        self._question: dict[str, Any] = {} if model is None else {"model": arguments.name("model", model)}
-        url = read_url(url)
+            raise ArgumentError("base_url", f"is required for {dialect}, such as http://localhost:8080")
+        if model is None and fields.url is not None:
+            raise ArgumentError("model", f"is required for {dialect}")
+        self._dialect = fields
+        self._request: dict[str, Any] = {} if model is None else {"model": arguments.name("model", model)}
+        url = check_url(url)
         if path is None:
-            path = "" if url.endswith("/rerank") else spoken.path
+            path = "" if url.endswith("/rerank") else fields.path
         self._api = JsonApi(
             url,
             "/" + arguments.line("path", path).lstrip("/") if path else "",
-            key=api_key(url, key, key_variable, home=spoken.url, home_variable=spoken.key_variable),
-            failure=RerankerError,
-            style=f"a rerank API that speaks like {dialect}",
+            key=api_key(url, key, key_variable, vendor_url=fields.url, vendor_variable=fields.key_variable),
+            error_type=RerankerError,
+            style=f"a {dialect}-style rerank API",
             smaller="pass a smaller batch_size or batch_characters",
             timeout=timeout,
             retries=retries,
             backoff=backoff,
         )
-        own = dialect if model is None else f"{dialect}:{model}"
-        super().__init__(own if name is None else name, self._api.server)
-        size = spoken.batch_size if batch_size is None else batch_size
+        default_name = dialect if model is None else f"{dialect}:{model}"
+        super().__init__(default_name if name is None else name, self._api.server)
+        size = fields.batch_size if batch_size is None else batch_size
         self._batch_size = arguments.at_least_one("batch_size", size)
         self._batch_characters = arguments.count("batch_characters", batch_characters)
 
-    def _verdict(self, query: str, documents: list[str]) -> Any:
-        """Ask the server about each batch of documents; a score does not depend on the other documents."""
+    def _scores(self, query: str, documents: list[str]) -> Any:
+        """Send one request for each batch; a score does not depend on the other documents."""
         scores: list[tuple[int, float]] = []
         for batch in batches(documents, size=self._batch_size, characters=self._batch_characters):
-            places = sorted(batch)
-            found = ranking(self._name, self._ask(query, [documents[place] for place in places]), count=len(places))
-            scores += [(places[index], score) for index, score in found]
+            indexes = sorted(batch)
+            pairs = self._request_scores(query, [documents[index] for index in indexes])
+            scores += [(indexes[i], score) for i, score in sorted_scores(self._name, pairs, count=len(indexes))]
         return scores
 
-    def _ask(self, query: str, documents: list[str]) -> list[tuple[Any, Any]]:
-        """Return the pairs of one answer as they came."""
+    def _request_scores(self, query: str, documents: list[str]) -> list[tuple[Any, Any]]:
+        """Return the pairs of one response, unchecked."""
         dialect = self._dialect
-        question = {
-            **self._question,
+        request = {
+            **self._request,
             **dialect.fixed,
-            "query": query or " ",  # some servers refuse an empty text, and none makes anything of a space
+            "query": query or " ",  # some servers refuse an empty text, and all ignore a space
             dialect.documents: [document or " " for document in documents],
         }
-        if dialect.most:
-            question[dialect.most] = len(documents)
-        answer = self._api.ask(question)
-        results = answer
+        if dialect.limit:
+            request[dialect.limit] = len(documents)
+        response = self._api.post(request)
+        results = response
         if dialect.results:
-            results = answer.get(dialect.results) if isinstance(answer, dict) else None
+            results = response.get(dialect.results) if isinstance(response, dict) else None
         fields = {"index", dialect.score}
         if not isinstance(results, list) or not all(
-            isinstance(each, dict) and fields <= each.keys() for each in results
+            isinstance(result, dict) and fields <= result.keys() for result in results
         ):
             where = f" in {dialect.results}" if dialect.results else ""
-            raise self._api.misread(f"JSON without a list of index and {dialect.score}{where}")
-        return [(each["index"], each[dialect.score]) for each in results]
+            raise self._api.unexpected(f"JSON without a list of index and {dialect.score}{where}")
+        return [(result["index"], result[dialect.score]) for result in results]
+
+
+def api_key(
+    url: str, key: str | None, variable: str | None, *, vendor_url: str | None, vendor_variable: str | None
+) -> ApiKey:
+    """Return the key for ``url``; the key in ``vendor_variable`` is only sent to the scheme and host of ``vendor_url``.
+
+    >>> cohere = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API_KEY"}
+    >>> api_key("https://api.cohere.com/v1/rerank", None, "auto", **cohere)
+    ApiKey('COHERE_API_KEY')
+    >>> api_key("http://localhost:8000", None, "auto", **cohere)
+    ApiKey('RECOLLECT_RERANKER_KEY')
+    """
+    if variable == AUTOMATIC_KEY:
+        is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)
+        variable = vendor_variable if is_vendor else "RECOLLECT_RERANKER_KEY"
+    return ApiKey(variable, key)
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc.lower()

@@ -10,15 +10,17 @@ from typing import TypeAlias
 
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.fusion import FusionRules
-from recollect.ranking.duplicates import Duplicates
-from recollect.ranking.exact_term import ExactTerm
-from recollect.ranking.importance import ImportancePrior
-from recollect.ranking.intent import IntentWeights
-from recollect.ranking.session import SessionLift
-from recollect.ranking.speaker_turns import SpeakerTurns
-from recollect.ranking.superseded import Superseded
-from recollect.ranking.temporal import Temporal
-from recollect.ranking.time_match import TimeMatch
+from recollect.ranking import (
+    Duplicates,
+    ExactTerm,
+    ImportancePrior,
+    IntentWeights,
+    SessionLift,
+    SpeakerTurns,
+    Superseded,
+    Temporal,
+    TimeMatch,
+)
 from recollect.retrieval.preset import (
     ContextRules,
     GraphRules,
@@ -40,7 +42,7 @@ _NO_RERANK = RerankRules(on=False)
 
 DEFAULT = Preset(
     name="default",
-    about="lexical, vector and graph search, rescored in context; exclusions hold in all legs; superseded notes rank lower",
+    about="lexical, vector and graph search, context rescoring; exclusions in every leg; superseded notes rank lower",
     query=QueryRules(
         max_document_frequency=0.45,
         question_operators=False,

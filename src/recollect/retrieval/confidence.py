@@ -292,9 +292,9 @@ def inherit_confidence(
 ) -> tuple[Hit, ...]:
     """Return the hits, each with at least the confidence of every note that it supersedes.
 
-    The current note, which nothing supersedes, answers what the superseded notes would have answered, even in other words. Its
-    confidence is therefore the maximum of its own and of those of ``superseded``, the superseded
-    candidates of the search, shown or not. So no superseded note has more confidence than the current one.
+    The current note, which nothing supersedes, answers what the superseded notes would have answered, even in other
+    words. Its confidence is therefore the maximum of its own and of those of ``superseded``, the superseded candidates
+    of the search, shown or not.
 
     >>> old, new = Candidate("old", superseded_by=("new",)), Candidate("new", confidence=0.25)
     >>> (hit,) = inherit_confidence([Hit(1, new)], [old], lambda _: 0.75)

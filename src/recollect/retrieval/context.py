@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from recollect.characters import collapse_whitespace
 from recollect.model import Candidate, Edge
 from recollect.model.chunks import CHUNK_CHARS, MAX_UNSPLIT_CHARS
 from recollect.query import Query
@@ -27,6 +26,7 @@ from recollect.retrieval.terms import (
 )
 from recollect.retrieval.trace import Context
 from recollect.stores.base import FIELD_WEIGHTS
+from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     from recollect.retrieval.graph import IndexGraph

@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import arguments
-from recollect.characters import WHITESPACE
 from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
 from recollect.query import Query, TrigramIndex, compile_fts5, query_tokens, sanitise
-from recollect.query.stopwords import STOPWORDS
+from recollect.query.terms import STOPWORDS
 from recollect.retrieval.request import (
     Aliases,
     SearchRequest,
@@ -31,6 +30,7 @@ from recollect.retrieval.trace import Attempt
 from recollect.retrieval.word_forms import ONE_WORD_DEPTH, StemOnly, discount_stem_only, is_one_word
 from recollect.stores import tokens
 from recollect.stores.spelling import edit_distance
+from recollect.text import WHITESPACE
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
@@ -145,7 +145,7 @@ class LexicalLeg:
         scope, rules = self._scope, self._preset.query
         depth = max(scope.depth, ONE_WORD_DEPTH) if rules.stem_only_weight < 1 and is_one_word(tree) else scope.depth
         answer = self._index.index.search_text(
-            tree, depth, namespace=scope.namespace, filters=scope.filters, reading=rules.semantics
+            tree, depth, namespace=scope.namespace, filters=scope.filters, semantics=rules.semantics
         )
         results, self._stem_only = discount_stem_only(
             as_candidates("search_text", answer)[:depth], tree, rules.stem_only_weight
@@ -160,7 +160,7 @@ class LexicalLeg:
         if index is None or result.by_name or not missing or not result.tree.tokens:
             return result.candidates
         scores = index.text_scores(
-            result.tree, list(missing), namespace=self._scope.namespace, reading=self._preset.query.semantics
+            result.tree, list(missing), namespace=self._scope.namespace, semantics=self._preset.query.semantics
         )
         matching = []
         for note, candidate in missing.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from recollect.characters import collapse_whitespace
+from recollect.text import collapse_whitespace
 
 if TYPE_CHECKING:
     from recollect.model import Candidate, Step

@@ -237,7 +237,8 @@ class Retrieval:
         if tree.tokens not in state.frequencies:
             index = self._index.term_counts
             try:
-                state.frequencies[tree.tokens] = index and document_frequencies(tree, index, state.scope.namespace)
+                found = None if index is None else document_frequencies(tree, index, state.scope.namespace)
+                state.frequencies[tree.tokens] = found
             except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
                 state.frequencies[tree.tokens] = None
                 message = f"the document frequencies of the query's terms are missing: {error_summary(error)}"

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.fusion import FusionRules
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.ranking import STAGES, Stage
 from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table
 
@@ -41,7 +41,7 @@ class QueryRules(Settings):
     """
 
     table: ClassVar[str] = "query"
-    semantics: Reading = setting("strict", one_of("strict", "literal"))
+    semantics: Semantics = setting("strict", one_of("strict", "literal"))
     """``strict``: excluded terms are excluded in every leg; ``literal``: as in the source documents."""
     match: Literal["any", "all_then_any"] = setting("any", one_of("any", "all_then_any"))
     """``any``: any term may match; ``all_then_any``: all must match, and any may only if that finds nothing."""

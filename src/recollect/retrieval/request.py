@@ -22,8 +22,8 @@ from recollect.query import (
     with_dates,
 )
 from recollect.query.dates import QuestionDate
-from recollect.query.questions import operators_as_words
-from recollect.query.stopwords import STOPWORDS
+from recollect.query.parser import lower_operators
+from recollect.query.terms import STOPWORDS
 from recollect.query.time_expressions import asks_only_for_times
 from recollect.retrieval.messages import ONLY_STOPWORDS
 from recollect.retrieval.preset import Preset
@@ -97,7 +97,7 @@ def parse_request(
 ) -> SearchRequest:
     """Return ``query`` parsed by the rules of a preset; relative times count from ``question_date``."""
     asked_at = parse_question_date(question_date) if question_date is not None else None
-    text, operators = (query, ()) if preset.query.question_operators else operators_as_words(query)
+    text, operators = (query, ()) if preset.query.question_operators else lower_operators(query)
     hints = expand_temporal(query, question_date).date_hints if asked_at else ()
     parsed = parse_query(text, preset, aliases)
     terms, truncation = truncate_query(parsed, preset.query.max_words)

@@ -41,6 +41,7 @@ class SearchState:
     def __init__(
         self, preset: Preset, request: SearchRequest, scope: SearchScope, trace: Trace, calibration: Calibration
     ) -> None:
+        """Start with empty results."""
         self.preset = preset
         self.request = request
         self.scope = scope

@@ -13,13 +13,13 @@ from functools import lru_cache
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.characters import collapse_whitespace, fold_accents
 from recollect.query import Query, Token
 from recollect.query.parser import symbolic_name
-from recollect.query.stopwords import ENGLISH
+from recollect.query.terms import ENGLISH
+from recollect.text import collapse_whitespace, fold_accents
 
 if TYPE_CHECKING:
-    from recollect.stores.base import SupportsTermCounts
+    from recollect.stores.search_index import SupportsTermCounts
 
 __all__ = [
     "TermFrequencies",

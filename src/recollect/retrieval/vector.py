@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from recollect import arguments
-from recollect.embedders.rows import unit_rows
+from recollect.embedders.base import unit_rows
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.model import Candidate, as_candidates
 from recollect.model.chunks import chunk_count

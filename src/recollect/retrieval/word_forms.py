@@ -27,7 +27,7 @@ from recollect.model import Candidate
 from recollect.query import Query, Token, normalise
 from recollect.query.forms import Form, any_form, joined_forms, letter_forms, number_forms
 from recollect.query.parser import PUNCTUATION, symbolic_name
-from recollect.query.stopwords import STOPWORDS
+from recollect.query.terms import STOPWORDS
 from recollect.retrieval.terms import TermFrequencies, count_terms
 from recollect.stores import tokens
 

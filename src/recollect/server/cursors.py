@@ -1,4 +1,4 @@
-"""Where a list goes on, sealed: who holds a cursor learns nothing from it, and can make none."""
+"""Encrypted cursors of listings: a client can neither read nor forge one."""
 
 from __future__ import annotations
 
@@ -11,53 +11,55 @@ from recollect.errors import ArgumentError
 
 __all__ = ["Cursors"]
 
-_NONCE = 12
-_PLACE = 8
+_NONCE_BYTES = 12
+_ROW_BYTES = 8
+_HEAD_BYTES = _NONCE_BYTES + _ROW_BYTES
 
 
 class Cursors:
-    """Seals places of a namespace. A place counts all notes that were ever stored, in whichever namespace.
+    """Encrypts row ids for a namespace, since a row id tells how many notes were ever stored in all namespaces.
 
-    The key is this server's own and new each time it is started: a list that was begun before is begun anew.
+    The key is random for each server process, so cursors do not outlive a restart.
 
     >>> cursors = Cursors()
-    >>> cursors.place(cursors.sealed(7, "tea"), "tea")
+    >>> cursors.decode(cursors.encode(7, "tea"), "tea")
     7
-    >>> cursors.place(cursors.sealed(7, "tea"), "work")
+    >>> cursors.decode(cursors.encode(7, "tea"), "work")
     Traceback (most recent call last):
-    recollect.errors.ArgumentError: cursor: is none of this server's for this namespace; begin without one
+    recollect.errors.ArgumentError: cursor: is not one of this server for this namespace; start without a cursor
     """
 
     def __init__(self) -> None:
-        """Make a key."""
+        """Generate the key."""
         self._key = token_bytes(32)
 
-    def sealed(self, place: int, namespace: str) -> str:
-        """Return a place as text that says nothing."""
-        nonce = token_bytes(_NONCE)
-        hidden = nonce + _mixed(place.to_bytes(_PLACE), self._mask(nonce))
-        return urlsafe_b64encode(hidden + self._mark(hidden, namespace)).decode()
+    def encode(self, row_id: int | None, namespace: str) -> str | None:
+        """Return a row id as an opaque cursor; ``None``, the end of a listing, stays ``None``."""
+        if row_id is None:
+            return None
+        nonce = token_bytes(_NONCE_BYTES)
+        head = nonce + _xor(row_id.to_bytes(_ROW_BYTES), self._mask(nonce))
+        return urlsafe_b64encode(head + self._signature(head, namespace)).decode()
 
-    def place(self, cursor: str | None, namespace: str) -> int:
-        """Return the place that a cursor stands for; without one, the beginning."""
+    def decode(self, cursor: str | None, namespace: str) -> int:
+        """Return the row id of a cursor; 0, the start of a listing, for ``None``."""
         if cursor is None:
             return 0
         try:
-            sealed = urlsafe_b64decode(cursor.encode("ascii"))
+            data = urlsafe_b64decode(cursor.encode("ascii"))
         except ValueError:
-            sealed = b""
-        hidden, mark = sealed[: _NONCE + _PLACE], sealed[_NONCE + _PLACE :]
-        if not compare_digest(mark, self._mark(hidden, namespace)):
-            raise ArgumentError("cursor", "is none of this server's for this namespace; begin without one")
-        nonce, place = hidden[:_NONCE], hidden[_NONCE:]
-        return int.from_bytes(_mixed(place, self._mask(nonce)))
+            data = b""
+        head = data[:_HEAD_BYTES]
+        if not compare_digest(data[_HEAD_BYTES:], self._signature(head, namespace)):
+            raise ArgumentError("cursor", "is not one of this server for this namespace; start without a cursor")
+        return int.from_bytes(_xor(head[_NONCE_BYTES:], self._mask(head[:_NONCE_BYTES])))
 
     def _mask(self, nonce: bytes) -> bytes:
-        return blake2b(nonce, key=self._key, digest_size=_PLACE, person=b"mask").digest()
+        return blake2b(nonce, key=self._key, digest_size=_ROW_BYTES, person=b"mask").digest()
 
-    def _mark(self, hidden: bytes, namespace: str) -> bytes:
-        return blake2b(hidden + namespace.encode(), key=self._key, digest_size=16, person=b"mark").digest()
+    def _signature(self, head: bytes, namespace: str) -> bytes:
+        return blake2b(head + namespace.encode(), key=self._key, digest_size=16, person=b"mark").digest()
 
 
-def _mixed(one: bytes, other: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(one, other, strict=True))
+def _xor(left: bytes, right: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(left, right, strict=True))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from recollect.query.expressions import Expression, Match, render
-from recollect.query.tree import Kind
+from recollect.query.parser import Kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

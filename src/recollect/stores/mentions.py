@@ -1,14 +1,13 @@
-"""Which titles texts name, found by asking which runs of words are titles.
+"""Titles and mentions: how a note can be named in the text of another, and which titles texts name.
 
-A mention leads to a title, and from there to the notes that bear it. Only a note's summary and content can mention a
-title. Its own title cannot: every section of a document repeats the title of the document in its own, so that each
-would mention the first one. For the same reason sections of one document do not mention each other, whatever their
-texts say (:func:`of_one_document`). A mention is found by stems, as the word index reads
-text, and remembers whether the very words stand there: only then it counts. A title that more than :data:`MOST_NAMERS`
-notes hold by its stems says nothing, nor does one that more than :data:`MOST_BEARERS` bear.
+A mention leads from a note to a title, and from there to the notes that have it. Only a note's summary and content can
+mention a title. Its own title cannot: every section of a document repeats the title of the document in its own, so
+that each would mention the first one. Mentions are found by stems, with the tokenizer of the lexical index, so that
+looking for titles in new text and for text with a new title agree; only those of the exact words count. A title that
+more than :data:`MAX_MENTIONS` notes mention says nothing, nor does one that more than :data:`MAX_TITLE_NOTES` have.
 
-The titles of a namespace, sorted by their stems, are read as a tree: which words begin a title, which two words begin
-one that begins with the first, and so on. Texts are looked up with one question for each depth.
+The titles of a namespace, sorted by their stems, are read as a tree: which stems start a title, which two stems start
+one that starts with the first, and so on. Texts are looked up with one query for each depth.
 """
 
 from __future__ import annotations
@@ -17,31 +16,48 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from recollect.query.terms import DUTCH, ENGLISH
 from recollect.stores import tokens
-from recollect.stores.known_words import KnownWords
-from recollect.stores.titles import MOST_WORDS, Title, read_titles
 from recollect.stores.tokens import BREAK
 
 __all__ = [
-    "MOST_BEARERS",
-    "MOST_NAMERS",
+    "MAX_MENTIONS",
+    "MAX_TITLE_NOTES",
     "Mention",
-    "Parts",
-    "Text",
-    "TitlesAt",
-    "given_titles",
-    "named_titles",
-    "of_one_document",
-    "spelled",
-    "stands_in",
+    "NoteText",
+    "RunFilter",
+    "StemStream",
+    "Title",
+    "TitleLookup",
+    "contains_phrase",
+    "find_mentions",
+    "folded_text",
+    "read_titles",
+    "titles_by_note",
 ]
 
-MOST_BEARERS = 64
-MOST_NAMERS = 1000
+MAX_TITLE_NOTES = 64
+MAX_MENTIONS = 1000
+MAX_TITLE_WORDS = 12
+MAX_TITLE_LENGTH = 300
+MIN_WORD_LENGTH = 4
+"""How long a title of one word is at least."""
+
+_STOPWORDS = ENGLISH | DUTCH
 
 
-class Text(NamedTuple):
-    """The texts of a note in which it may name titles, summary and content, and its own title."""
+class Title(NamedTuple):
+    """One way to name a note."""
+
+    words: str
+    """The folded words, joined by spaces."""
+    stems: str
+    """Their stems, as the lexical index has them."""
+    text: str
+
+
+class NoteText(NamedTuple):
+    """The texts of a note in which it may mention titles, summary and content, and its own title."""
 
     note: int
     title: str
@@ -50,128 +66,171 @@ class Text(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A title that a note names."""
+    """A title that a note mentions."""
 
     title: int
     note: int
-    exact: int
-    """1 if the very words stand there, 0 if others of the same stems do."""
+    exact: bool
+    """Whether its very words stand there, or others of the same stems."""
 
 
-class TitlesAt(Protocol):
-    """What is asked of the titles of a namespace."""
+class TitleLookup(Protocol):
+    """Looks runs of stems up among the titles of a namespace."""
 
     def __call__(self, runs: set[str], /) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
-        """Return for runs of stems that are titles their keys and words, and the runs that longer titles begin with.
+        """Return the keys and words of the titles that are such a run, and the runs that start a longer title.
 
-        Titles that are common are passed over, but for the longer ones.
+        Titles that too many notes mention are left out, but not the longer ones.
         """
 
 
-def given_titles(texts: Sequence[Text]) -> dict[int, list[Title]]:
-    """Return the titles that notes bear by what they say.
+class RunFilter(Protocol):
+    """Knows which runs of stems no title starts with."""
 
-    >>> [title.words for title in given_titles([Text(7, "Tenet (film)", "", "By Nolan.")])[7]]
+    def add_terms(self, terms: set[str], /) -> set[str]:
+        """Add the terms of new notes, and return those that a title may start with."""
+
+    def may_start_title(self, runs: set[str], /) -> set[str]:
+        """Return the runs of stems that a title may start with."""
+
+
+def read_titles(titles: Sequence[str]) -> list[list[Title]]:
+    """Return the ways in which notes with these titles may be named: ``Tenet (film)`` also as ``Tenet``.
+
+    Those that would be found everywhere are left out: a word that is short, a number or a stopword, and stopwords
+    alone. So are those that are too long to be mentioned.
+
+    >>> [[title.words for title in titles] for titles in read_titles(["Tenet (film)", "The"])]
+    [['tenet film', 'tenet'], []]
+    """
+    texts = [title if len(title) <= MAX_TITLE_LENGTH and BREAK not in title else "" for title in titles]
+    names = _titles(texts)
+    shorter = {
+        index: before
+        for index, text in enumerate(texts)
+        if ")" in text and (before := _before_brackets(text)) is not None
+    }
+    for index, added in zip(shorter, _titles(list(shorter.values())), strict=True):
+        names[index] += [title for title in added if title.words not in [name.words for name in names[index]]]
+    return names
+
+
+def _titles(texts: Sequence[str]) -> list[list[Title]]:
+    if not texts:
+        return []
+    words = " ".join(tokens.words(texts)).split(BREAK)
+    stems = " ".join(tokens.stems(texts)).split(BREAK)
+    titles = map(Title, map(str.strip, words), map(str.strip, stems), texts)
+    return [[title] if _is_distinctive(title.words.split()) else [] for title in titles]
+
+
+def _before_brackets(text: str) -> str | None:
+    before, bracket, within = text.rstrip().rpartition("(")
+    return before if bracket and within.find(")") == len(within) - 1 else None
+
+
+def _is_distinctive(words: Sequence[str]) -> bool:
+    if len(words) == 1:
+        (word,) = words
+        return len(word) >= MIN_WORD_LENGTH and not word.isnumeric() and word not in _STOPWORDS
+    return 0 < len(words) <= MAX_TITLE_WORDS and not _STOPWORDS.issuperset(words)
+
+
+def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
+    """Return the titles of the notes that have one.
+
+    >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
     ['tenet film', 'tenet']
     """
     titled = [text for text in texts if text.title]
     return dict(zip((text.note for text in titled), read_titles([text.title for text in titled]), strict=True))
 
 
-class Parts(NamedTuple):
-    """The summaries and contents of notes in one row, with a break between one and the next."""
+class StemStream(NamedTuple):
+    """The stems of the summaries and contents of notes, with a break between one and the next."""
 
     stems: list[str]
     owners: list[int]
-    """The place of the note that each part is of."""
+    """The index of the note that each part belongs to."""
 
     @classmethod
-    def of(cls, texts: Sequence[Text]) -> Parts:
-        """Read what may name a title.
+    def of(cls, texts: Sequence[NoteText]) -> StemStream:
+        """Read what may mention a title.
 
-        >>> Parts.of([Text(7, "Plan", "", "To Kyoto.")]).stems
+        >>> StemStream.of([NoteText(7, "Plan", "", "To Kyoto.")]).stems
         ['to', 'kyoto']
         """
         parts, owners = [], []
-        for place, (_, _, summary, content) in enumerate(texts):
+        for index, (_, _, summary, content) in enumerate(texts):
             if summary:
                 parts.append(summary)
-                owners.append(place)
+                owners.append(index)
             parts.append(content)
-            owners.append(place)
+            owners.append(index)
         return cls(tokens.stems(parts), owners)
 
 
-def spelled(text: Text) -> str:
-    """Return the words of a note's summary and content as one line, with a space on both sides of each.
+def folded_text(text: NoteText) -> str:
+    """Return the folded words of a note's summary and content, with a space on both sides of each.
 
-    >>> spelled(Text(7, "Kyoto", "", "Our trips.")).split(BREAK)
+    >>> folded_text(NoteText(7, "Kyoto", "", "Our trips.")).split(BREAK)
     [' ', ' our trips ']
     """
     return f" {' '.join(tokens.words([text.summary, text.content]))} "
 
 
-def of_one_document(path: str, session: str, other_path: str, other_session: str) -> bool:
-    """Return whether two notes are sections of one document: its path is their session, and begins their paths.
+def contains_phrase(words: str, folded: str) -> bool:
+    """Return whether the words of a title stand in such a text.
 
-    >>> of_one_document("page.md", "page.md", "page.md#keys", "page.md")
-    True
-    >>> of_one_document("tea.md", "shopping", "milk.md", "shopping")
-    False
+    >>> contains_phrase("our trip", " to kyoto on our trip "), contains_phrase("our trip", " our trips ")
+    (True, False)
     """
-    return bool(session) and session == other_session and path.startswith(session) and other_path.startswith(session)
+    return f" {words} " in folded
 
 
-def stands_in(words: str, line: str) -> int:
-    """Return whether the words of a title stand in such a line, as 1 or 0.
-
-    >>> stands_in("our trip", " to kyoto on our trip "), stands_in("our trip", " our trips ")
-    (1, 0)
-    """
-    return int(f" {words} " in line)
-
-
-def named_titles(
-    titles_at: TitlesAt,
-    texts: Sequence[Text],
-    given: Mapping[int, Sequence[Title]],
-    parts: Parts,
-    told: KnownWords | None = None,
+def find_mentions(
+    lookup: TitleLookup,
+    texts: Sequence[NoteText],
+    own: Mapping[int, Sequence[Title]],
+    stream: StemStream,
+    run_filter: RunFilter | None = None,
 ) -> list[Mention]:
-    """Find the titles that texts name and their notes do not bear.
+    """Find the titles that texts mention and that are not among the notes' own.
 
-    >>> texts = [Text(7, "Plan", "", "To Kyoto in spring.")]
-    >>> given = given_titles(texts)
+    >>> texts = [NoteText(7, "Plan", "", "To Kyoto in spring.")]
     >>> kyoto = {"kyoto": [(1, "kyoto")]}
-    >>> named_titles(lambda runs: (kyoto if "kyoto" in runs else {}, set()), texts, given, Parts.of(texts))
-    [Mention(title=1, note=7, exact=1)]
+    >>> lookup = lambda runs: (kyoto if "kyoto" in runs else {}, set())
+    >>> find_mentions(lookup, texts, titles_by_note(texts), StemStream.of(texts))
+    [Mention(title=1, note=7, exact=True)]
     """
-    stems = parts.stems
-    words = set(stems)
-    titles, longer = titles_at(words if told is None else told.add_and_tell(words))
-    telling = titles.keys() | longer
-    spots = [at for at, stem in enumerate(stems) if stem in telling] if telling else []
-    found = [(at, stems[at]) for at in spots if stems[at] in titles]
-    starts = [at for at in spots if stems[at] in longer]
-    for depth in range(2, MOST_WORDS + 1):
-        runs = [(at, " ".join(stems[at : at + depth])) for at in starts if at + depth <= len(stems)]
+    stems = stream.stems
+    distinct = set(stems)
+    titles, longer = lookup(distinct if run_filter is None else run_filter.add_terms(distinct))
+    relevant = titles.keys() | longer
+    offsets = [offset for offset, stem in enumerate(stems) if stem in relevant] if relevant else []
+    matches = [(offset, stems[offset]) for offset in offsets if stems[offset] in titles]
+    starts = [offset for offset in offsets if stems[offset] in longer]
+    for length in range(2, MAX_TITLE_WORDS + 1):
+        runs = [
+            (offset, " ".join(stems[offset : offset + length])) for offset in starts if offset + length <= len(stems)
+        ]
         if not runs:
             break
-        spans = {run for _, run in runs}
-        there, longer = titles_at(spans if told is None else told.may_begin(spans))
-        titles |= there
-        found += [each for each in runs if each[1] in there]
-        starts = [at for at, run in runs if run in longer] if longer else []
-    breaks = [at for at, stem in enumerate(stems) if stem == BREAK] if found else []
-    named: dict[int, set[tuple[int, str]]] = {}
-    for at, run in found:
-        place = parts.owners[bisect(breaks, at)]
-        own = [title.words for title in given.get(texts[place].note, ())]
+        distinct = {run for _, run in runs}
+        matching, longer = lookup(distinct if run_filter is None else run_filter.may_start_title(distinct))
+        titles |= matching
+        matches += [match for match in runs if match[1] in matching]
+        starts = [offset for offset, run in runs if run in longer] if longer else []
+    breaks = [offset for offset, stem in enumerate(stems) if stem == BREAK] if matches else []
+    mentioned: dict[int, set[tuple[int, str]]] = {}
+    for offset, run in matches:
+        index = stream.owners[bisect(breaks, offset)]
+        own_words = [title.words for title in own.get(texts[index].note, ())]
         for title in titles[run]:
-            if title[1] not in own:
-                named.setdefault(place, set()).add(title)
-    rows: list[Mention] = []
-    for place, each in named.items():
-        line = spelled(texts[place])
-        rows += [Mention(key, texts[place].note, stands_in(words, line)) for key, words in each]
-    return rows
+            if title[1] not in own_words:
+                mentioned.setdefault(index, set()).add(title)
+    mentions: list[Mention] = []
+    for index, keys_and_words in mentioned.items():
+        folded = folded_text(texts[index])
+        mentions += [Mention(key, texts[index].note, contains_phrase(words, folded)) for key, words in keys_and_words]
+    return mentions

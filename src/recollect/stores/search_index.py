@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from recollect.model import Candidate, Edge, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Page, Vector
@@ -38,7 +38,7 @@ class SearchIndex(Protocol):
     """What a search needs of an index at least; the protocols below are what an index may offer beyond."""
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
         ...
@@ -148,7 +148,7 @@ class SupportsTextScores(Protocol):
     """An index that scores given notes by BM25."""
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids: exactly those of ``search_text``, whatever their rank.
 
@@ -227,9 +227,13 @@ class IndexAbilities:
     @classmethod
     def of(cls, index: SearchIndex) -> IndexAbilities:
         """Return the abilities of an index."""
+        try:
+            model: SupportsModel | None = index if isinstance(index, SupportsModel) else None
+        except Exception:  # noqa: BLE001 (isinstance reads the property, which may fail; a search reports that)
+            model = cast("SupportsModel", index)
         return cls(
             index,
-            index if isinstance(index, SupportsModel) else None,
+            model,
             index if isinstance(index, SupportsCandidates) else None,
             index if isinstance(index, SupportsGraph) else None,
             index if isinstance(index, SupportsSuccessors) else None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recollect.characters import split_words
 from recollect.evaluation.synthetic.exact import EXACT_KINDS, exact_questions
 from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
 from recollect.evaluation.synthetic.multi_hop import connected_question
@@ -15,6 +14,7 @@ from recollect.evaluation.synthetic.temporal import temporal_questions
 from recollect.evaluation.synthetic.typo import misspelt, typo_question
 from recollect.evaluation.synthetic.unanswerable import foreign_question, is_foreign
 from recollect.model import Link, Note
+from recollect.text import split_words
 
 SEEDS = range(40)
 

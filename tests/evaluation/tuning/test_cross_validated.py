@@ -14,10 +14,10 @@ from recollect.evaluation.tuning.settings import with_setting
 from recollect.evaluation.tuning.space import search_space
 from recollect.retrieval import Preset, presets
 
-DEFAULT = with_setting(with_setting(presets()["default"], "graph.seeds", 20), "graph.hubs", 0.5)
+DEFAULT = with_setting(with_setting(presets()["default"], "graph.seeds", 20), "graph.degree_penalty", 0.5)
 SPACE = (
     Parameter(("graph.seeds",), ((5,), (10,), (20,), (40,))),
-    Parameter(("graph.hubs",), ((0.0,), (0.5,), (1.0,))),
+    Parameter(("graph.degree_penalty",), ((0.0,), (0.5,), (1.0,))),
 )
 
 
@@ -28,7 +28,7 @@ def few_seeds(preset: Preset) -> NDArray[np.float64]:
 
 def by_luck(preset: Preset) -> NDArray[np.float64]:
     """Judge 50 questions by a die that falls the same way for the same preset."""
-    return np.random.default_rng([preset.graph.seeds, int(preset.graph.hubs * 10)]).random(50)
+    return np.random.default_rng([preset.graph.seeds, int(preset.graph.degree_penalty * 10)]).random(50)
 
 
 def test_a_gain_that_is_there_is_found_and_measured() -> None:
@@ -36,7 +36,7 @@ def test_a_gain_that_is_there_is_found_and_measured() -> None:
     (change,) = found.changes
     assert change == ("graph.seeds", 20, 5, 5)
     assert found.chosen.graph.seeds == 5
-    assert found.chosen.graph.hubs == DEFAULT.graph.hubs
+    assert found.chosen.graph.degree_penalty == DEFAULT.graph.degree_penalty
     assert found.gain.mean == pytest.approx(0.9 * (1 / 5 - 1 / 20))
     assert 0 < found.gain.low < found.gain.mean < found.gain.high
     assert found.before == pytest.approx(0.1 * 0.5 + 0.9 / 20)
@@ -70,7 +70,7 @@ def test_each_setting_is_judged_once() -> None:
     seen: list[tuple[int, float]] = []
 
     def judge(preset: Preset) -> NDArray[np.float64]:
-        seen.append((preset.graph.seeds, preset.graph.hubs))
+        seen.append((preset.graph.seeds, preset.graph.degree_penalty))
         return few_seeds(preset)
 
     found = tune(judge, DEFAULT, space=SPACE, passes=4)
@@ -117,7 +117,7 @@ def test_held_out_questions_have_no_say_in_the_constants_of_their_fold(seed: int
     outside = folds_of([""] * 50, 5, seed=0) == fold
 
     def random(preset: Preset) -> NDArray[np.float64]:
-        return np.random.default_rng([seed, preset.graph.seeds, int(preset.graph.hubs * 10)]).random(50)
+        return np.random.default_rng([seed, preset.graph.seeds, int(preset.graph.degree_penalty * 10)]).random(50)
 
     def turned(preset: Preset) -> NDArray[np.float64]:
         return np.where(outside, 1 - random(preset), random(preset))

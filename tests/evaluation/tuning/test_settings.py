@@ -6,7 +6,8 @@ import pytest
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.tuning.settings import setting, with_setting
-from recollect.retrieval import StageRules, presets
+from recollect.ranking import ExactMatch
+from recollect.retrieval import presets
 
 DEFAULT = presets()["default"]
 
@@ -28,7 +29,7 @@ def test_a_setting_is_read_as_it_counts_where_nothing_is_said(preset: str, path:
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("fusion.method", "rrf"), ("graph.edges.custom.kind", 0.7), ("stages.replaced.factor", 0.25)],
+    [("fusion.method", "rrf"), ("graph.edges.custom.kind", 0.7), ("stages.superseded.factor", 0.25)],
 )
 def test_what_is_written_is_read(path: str, value: object) -> None:
     changed = with_setting(DEFAULT, path, value)
@@ -40,16 +41,16 @@ def test_all_else_stays() -> None:
     changed = with_setting(DEFAULT, "graph.edges.next", 0.1)
     assert changed == replace(DEFAULT, graph=changed.graph)
     assert dict(changed.graph.edges) == {**DEFAULT.graph.edges, "next": 0.1}
-    assert [stage.stage for stage in with_setting(DEFAULT, "stages.replaced.factor", 1.0).stages] == [
-        stage.stage for stage in DEFAULT.stages
+    assert [stage.name for stage in with_setting(DEFAULT, "stages.superseded.factor", 1.0).stages] == [
+        stage.name for stage in DEFAULT.stages
     ]
 
 
 def test_a_stage_that_is_there_twice_changes_twice() -> None:
-    twice = replace(DEFAULT, stages=(StageRules("exact_match"), StageRules("exact_match", {"bonus": 0.5})))
+    twice = replace(DEFAULT, stages=(ExactMatch(), ExactMatch(bonus=0.5)))
     assert setting(twice, "stages.exact_match.bonus") == 0.2
     changed = with_setting(twice, "stages.exact_match.bonus", 1.0)
-    assert [stage.settings["bonus"] for stage in changed.stages] == [1.0, 1.0]
+    assert [stage.to_dict()["bonus"] for stage in changed.stages] == [1.0, 1.0]
 
 
 def test_a_stage_that_is_not_there() -> None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from inspect import signature
+from dataclasses import fields, replace
 
 import pytest
 
 from recollect.evaluation.tuning.space import LEFT_ALONE, STAGE_VALUES, Parameter, search_space
+from recollect.ranking import STAGES
 from recollect.retrieval import FusionRules, GraphRules, Preset, presets
-from recollect.retrieval.stages import STAGES
 
 
 def paths(preset: Preset) -> list[str]:
@@ -37,16 +36,16 @@ def test_what_a_preset_has_is_tried_and_nothing_else() -> None:
         "graph.edges.link",
         "graph.edges.entity",
         "graph.seeds",
-        "graph.hubs",
+        "graph.degree_penalty",
         "stages.importance.slope",
     ]
     assert "fusion.weights.graph" in paths(presets()["weighted-graph"])
     assert {"stages.temporal.recency", "stages.temporal.boost"} <= set(paths(presets()["memini"]))
     assert not {"graph.edges.supersedes", "fusion.weights.graph"} & set(paths(presets()["default"]))
-    closely = ["query.common", "context.previous", "context.next", "context.passage"]
+    closely = ["query.max_document_frequency", "context.previous", "context.next", "context.passage"]
     assert [path for path in paths(presets()["default"]) if path.startswith(("query.", "context."))] == closely
-    assert "graph.lift" in paths(presets()["default"])
-    assert not {*closely, "graph.lift"} & set(paths(presets()["weighted-graph"]))
+    assert "graph.max_lift" in paths(presets()["default"])
+    assert not {*closely, "graph.max_lift"} & set(paths(presets()["weighted-graph"]))
 
 
 def test_words_and_meaning_share_what_they_had_together() -> None:
@@ -73,16 +72,16 @@ def test_one_side_alone_is_one_parameter() -> None:
 
 def test_every_number_of_a_stage_is_tried_or_left_alone_on_purpose() -> None:
     numbers = {
-        f"{stage}.{name}"
-        for stage, function in STAGES.items()
-        for name, parameter in list(signature(function).parameters.items())[2:]
-        if isinstance(parameter.default, (int, float))
+        f"{name}.{setting.name}"
+        for name, stage in STAGES.items()
+        for setting in fields(stage)
+        if isinstance(setting.default, (int, float))
     }
     assert set(STAGE_VALUES) | LEFT_ALONE == numbers
     assert not set(STAGE_VALUES) & LEFT_ALONE
 
 
 def test_a_parameter_of_ones_own() -> None:
-    both = Parameter(("graph.seeds", "graph.hubs"), ((3, 1.0),))
+    both = Parameter(("graph.seeds", "graph.degree_penalty"), ((3, 1.0),))
     made = both.applied(presets()["default"], (3, 1.0))
-    assert (made.graph.seeds, made.graph.hubs) == (3, 1.0)
+    assert (made.graph.seeds, made.graph.degree_penalty) == (3, 1.0)

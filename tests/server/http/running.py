@@ -19,8 +19,8 @@ import httpx
 from recollect import Memory
 from recollect.server import KeyRing
 from recollect.server.http import Extension, Settings, create_app
-from recollect.server.http.finished import Observer
-from recollect.server.http.serving import Server, _bound, configuration
+from recollect.server.http.request_log import RequestObserver
+from recollect.server.http.server import Server, bind, uvicorn_config
 
 
 class Running(NamedTuple):
@@ -35,16 +35,16 @@ def running(
     settings: Settings | None = None,
     *,
     ring: KeyRing | None = None,
-    observers: Sequence[Observer] = (),
+    observers: Sequence[RequestObserver] = (),
     extensions: Sequence[Extension] = (),
     warm: bool = True,
     port: int = 0,
 ) -> Iterator[Running]:
     """Serve a memory in a thread, on a free port unless one is named."""
-    chosen = settings or Settings(keyed=ring is not None, rate=0)
+    chosen = settings or Settings(require_keys=ring is not None, rate=0)
     app = create_app(memory, chosen, ring=ring, observers=observers, extensions=extensions)
-    listener = _bound(Settings(port=port))
-    server = Server(configuration(app, replace(chosen, shutdown_seconds=5)))
+    listener = bind(Settings(port=port))
+    server = Server(uvicorn_config(app, replace(chosen, shutdown_timeout=5)))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -19,7 +19,7 @@ ROUNDS = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 2
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-def test_a_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int) -> None:
+def test_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int) -> None:
     acknowledged: list[str] = []
     killed = Event()
 

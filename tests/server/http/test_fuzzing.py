@@ -14,14 +14,14 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode, checks
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi import checks as openapi_checks
+from scripts.api_reference import http_schema as reference_schema
 
 import recollect
 from recollect.server import KeyRing
 from recollect.server.http import Settings
-from recollect.server.http.reference import described as reference_schema
 from tests.server.http.conftest import bearer
 from tests.server.http.running import Running, running
-from tests.server.test_reports import page
+from tests.server.http.test_report_routes import page
 
 EXAMPLES = 300 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 15
 
@@ -38,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, 
     (folder / "tea.html").write_text(page())
     with recollect.open(folder / "memory.db", embedder=embed) as memory:
         memory.add_many([{"content": f"Tea number {number}.", "id": str(number)} for number in range(5)])
-        with running(memory, Settings(keyed=True, rate=0, reports=folder), ring=ring) as started:
+        with running(memory, Settings(require_keys=True, rate=0, reports=folder), ring=ring) as started:
             yield started, bearer(key)
 
 
@@ -59,9 +59,7 @@ OPERATIONS = [(path, method) for path, methods in PATHS.items() for method in me
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: str(mode.value))
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
-def test_no_question_is_too_odd(
-    path: str, method: str, mode: GenerationMode, server: tuple[Running, dict[str, str]]
-) -> None:
+def test_fuzzed_requests(path: str, method: str, mode: GenerationMode, server: tuple[Running, dict[str, str]]) -> None:
     started, headers = server
     operation = schemathesis.openapi.from_url(f"{started.url}/openapi.json")[path][method]
 

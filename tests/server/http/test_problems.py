@@ -27,17 +27,17 @@ from tests.server.http.conftest import problem
     [
         (ArgumentError("path", "is taken"), 422, "invalid", "path: is taken"),
         (IngestError("tea.md: odd"), 422, "invalid", "tea.md: odd"),
-        (StoreBusyError("/home/m.db is busy"), 503, "store-busy", "The memory is kept busy by others"),
+        (StoreBusyError("/home/m.db is busy"), 503, "store-busy", "The memory is busy"),
         (StoreUnavailableError("db is down"), 503, "store-unavailable", "The memory cannot be reached"),
-        (StoreFullError("/home/m.db is full"), 507, "store-full", "There is no room left"),
-        (StoreReadOnlyError("/home/m.db is read-only"), 409, "read-only", "The memory cannot be written to"),
-        (StoreDamagedError("/home/m.db is damaged"), 500, "internal", "Something failed in the server"),
+        (StoreFullError("/home/m.db is full"), 507, "store-full", "The disk is full"),
+        (StoreReadOnlyError("/home/m.db is read-only"), 409, "read-only", "The memory is read-only"),
+        (StoreDamagedError("/home/m.db is damaged"), 500, "internal", "The server failed"),
         (EmbedderError("http://inside/ said no"), 503, "model-unavailable", "A model does not answer"),
         (RerankerError("http://inside/ said no"), 503, "model-unavailable", "A model does not answer"),
-        (KeyError("note"), 500, "internal", "Something failed in the server"),
+        (KeyError("note"), 500, "internal", "The server failed"),
     ],
 )
-def test_errors_have_their_status(
+def test_status_of_errors(
     client: httpx.Client,
     memory: Memory,
     monkeypatch: pytest.MonkeyPatch,
@@ -55,7 +55,7 @@ def test_errors_have_their_status(
     assert ("retry-after" in answer.headers) == (status == 503)
 
 
-def test_several_wrong_values_are_all_told(client: httpx.Client) -> None:
+def test_all_invalid_values_are_listed(client: httpx.Client) -> None:
     answer = client.post("/v1/search", json={"query": 3, "top_k": "x", "mode": "odd"})
     assert problem(answer, 422, "invalid") == "body.query: Input should be a valid string (and 2 more)"
     assert [error["field"] for error in answer.json()["errors"]] == ["body.query", "body.top_k", "body.mode"]

@@ -1,40 +1,41 @@
-"""Every endpoint, parameter and field is in docs/http.md, which is as the code writes it."""
+"""docs/http.md is fresh and complete."""
 
 from __future__ import annotations
 
 import re
-import runpy
-import sys
 from pathlib import Path
 
-import pytest
+from scripts.api_reference import BEGIN, END, http_reference, http_schema, main, with_mcp_reference
 
 from recollect import Memory
 from recollect.server.http.app import create_app
-from recollect.server.http.reference import described, reference
 
 PAGE = Path(__file__).parents[3] / "docs" / "http.md"
 
 
-def test_the_page_is_as_the_code_writes_it() -> None:
-    stale = "docs/http.md is stale: python -m recollect.server.http.reference > docs/http.md"
-    assert PAGE.read_text(encoding="utf-8") == reference(), stale
+def test_http_page_is_fresh() -> None:
+    stale = "docs/http.md is stale: run python -m scripts.api_reference"
+    assert PAGE.read_text(encoding="utf-8") == http_reference(), stale
 
 
-def test_it_can_be_written_by_a_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "recollect.server.http.reference")
-    runpy.run_module("recollect.server.http.reference", run_name="__main__")
-    assert capsys.readouterr().out == reference()
+def test_reference_is_written_by_a_command(tmp_path: Path) -> None:
+    (tmp_path / "mcp.md").write_text(f"# MCP\n{BEGIN}\nold\n{END}\nthe end\n")
+    main(tmp_path)
+    assert (tmp_path / "http.md").read_text(encoding="utf-8") == http_reference()
+    mcp = (tmp_path / "mcp.md").read_text(encoding="utf-8")
+    assert mcp == with_mcp_reference(mcp)
+    assert "\nold\n" not in mcp
+    assert mcp.endswith(f"{END}\nthe end\n")
 
 
-def test_every_endpoint_is_on_the_page(memory: Memory) -> None:
+def test_every_endpoint_is_documented(memory: Memory) -> None:
     for path, methods in create_app(memory).openapi()["paths"].items():
         for method in methods:
-            assert f"\n### {method.upper()} {path}\n" in reference()
+            assert f"\n### {method.upper()} {path}\n" in http_reference()
 
 
-def test_everything_says_what_it_is() -> None:
-    schema = described()
+def test_every_parameter_and_field_is_described() -> None:
+    schema = http_schema()
     for path, methods in schema["paths"].items():
         for operation in methods.values():
             assert operation["description"].strip(), path
@@ -47,11 +48,11 @@ def test_everything_says_what_it_is() -> None:
             assert about["description"], f"{name}.{field}"
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_of_the_page_exist() -> None:
     headings = {
         "".join(letter for letter in title.lower().replace(" ", "-") if letter.isalnum() or letter in "-_")
-        for title in re.findall(r"^#+ (.+)$", reference(), re.MULTILINE)
+        for title in re.findall(r"^#+ (.+)$", http_reference(), re.MULTILINE)
     }
-    linked = set(re.findall(r"\]\(#([^)]+)\)", reference()))
+    linked = set(re.findall(r"\]\(#([^)]+)\)", http_reference()))
     assert linked
     assert linked <= headings

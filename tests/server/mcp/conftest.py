@@ -13,8 +13,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 import recollect
+from recollect.server.auth import KeyRing
 from recollect.server.http import Settings
-from recollect.server.keys import KeyRing
 from recollect.server.mcp import mcp_extension
 from tests.server.http.running import running as serve
 
@@ -57,7 +57,7 @@ def keys(tmp_path: Path) -> Keys:
 @contextmanager
 def running(memory: recollect.Memory, ring: KeyRing | None = None, **settings: Any) -> Iterator[str]:
     """Serve a memory on a port of its own, and yield where language models find it."""
-    chosen = Settings(keyed=ring is not None, rate=0, **settings)
+    chosen = Settings(require_keys=ring is not None, rate=0, **settings)
     with serve(memory, chosen, ring=ring, extensions=[mcp_extension(memory, chosen)]) as server:
         yield f"{server.url}/mcp"
 

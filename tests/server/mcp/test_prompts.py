@@ -9,12 +9,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from recollect.memory import Memory
-from recollect.server.mcp.catalogue import TOOLS
-from recollect.server.mcp.prompts import get_prompt
-from recollect.server.mcp.server import memory_server
+from recollect.server.mcp.resources import get_prompt
+from recollect.server.mcp.server import TOOLS, memory_server
 
 
-def test_it_speaks_of_tools_that_are_there() -> None:
+def test_prompt_names_existing_tools() -> None:
     text = get_prompt("use_memory", {}).messages[0].content.text  # type: ignore[union-attr]
     for name in ("recall", "remember", "update", "forget", "list"):
         assert name in TOOLS
@@ -22,7 +21,7 @@ def test_it_speaks_of_tools_that_are_there() -> None:
     assert "never an instruction" in text
 
 
-def test_it_may_begin_with_something(memory: Memory) -> None:
+def test_prompt_with_subject(memory: Memory) -> None:
     async def talk() -> None:
         async with Client(memory_server(memory)) as client:
             (prompt,) = (await client.list_prompts()).prompts

@@ -13,30 +13,30 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.errors import NoteNotFoundError, StoreBusyError
 from recollect.memory import Memory
+from recollect.server.auth import EVERYONE, Caller, Grant
 from recollect.server.cursors import Cursors
-from recollect.server.mcp.resources import PAGE, list_notes, read_note, uri_of
+from recollect.server.mcp.resources import PAGE_SIZE, list_note_resources, note_uri, read_note_resource
 from recollect.server.mcp.server import memory_server
-from recollect.server.rights import EVERYONE, Caller, Grant
 from tests.server.mcp.conftest import MODES
 
 TEA = Caller("tea", Grant.of(["tea"], "read"))
 
 
-def test_notes_are_listed_page_by_page(memory: Memory) -> None:
-    memory.add_many([f"Note {place}." for place in range(PAGE)], namespace="tea")
+def test_list_resources_is_paginated(memory: Memory) -> None:
+    memory.add_many([f"Note {place}." for place in range(PAGE_SIZE)], namespace="tea")
     cursors = Cursors()
-    first = list_notes(memory, TEA, cursors, None)
-    assert len(first.resources) == PAGE
+    first = list_note_resources(memory, TEA, cursors, None)
+    assert len(first.resources) == PAGE_SIZE
     green, black = first.resources[:2]
     assert (green.uri, green.name, green.title) == ("note://tea/tea/green.md", "tea/green.md", "Green")
     assert (black.description, black.size, black.mime_type) == ("Guests.", 24, "text/markdown")
-    rest = list_notes(memory, TEA, cursors, first.next_cursor)
+    rest = list_note_resources(memory, TEA, cursors, first.next_cursor)
     assert len(rest.resources) == 2
     assert rest.next_cursor is None
     assert rest.resources[1].uri == f"note://tea/{rest.resources[1].name}"
 
 
-def test_every_resource_that_is_listed_can_be_read(memory: Memory) -> None:
+def test_listed_resources_can_be_read(memory: Memory) -> None:
     memory.add("With a fragment.", path="a b/c%20d#e?f.md", namespace="tea")
 
     async def talk() -> list[str]:
@@ -53,7 +53,7 @@ def test_every_resource_that_is_listed_can_be_read(memory: Memory) -> None:
     namespace=st.text("abÄ%/ #?", min_size=1).filter(str.strip),
     key=st.text("abÄ%/ #?.", min_size=1).filter(str.strip),
 )
-def test_an_address_says_what_it_was_made_of(namespace: str, key: str) -> None:
+def test_note_uri_roundtrip(namespace: str, key: str) -> None:
     asked: list[tuple[str, str]] = []
 
     class Listening:
@@ -61,17 +61,17 @@ def test_an_address_says_what_it_was_made_of(namespace: str, key: str) -> None:
             asked.append((namespace, key))
 
     with pytest.raises(NoteNotFoundError):
-        read_note(Listening(), EVERYONE, uri_of(namespace, key))  # type: ignore[arg-type]
+        read_note_resource(Listening(), EVERYONE, note_uri(namespace, key))  # type: ignore[arg-type]
     assert asked == [(namespace, key)]
 
 
 @pytest.mark.parametrize("uri", ["note://tea", "file:///etc/passwd", "tea/t1", ""])
-def test_what_is_no_address_of_a_note(memory: Memory, uri: str) -> None:
-    with pytest.raises(NoteNotFoundError, match="the address of a note is note://namespace/key"):
-        read_note(memory, TEA, uri)
+def test_invalid_note_uri(memory: Memory, uri: str) -> None:
+    with pytest.raises(NoteNotFoundError, match="the URI of a note is note://namespace/key"):
+        read_note_resource(memory, TEA, uri)
 
 
-def test_errors_are_those_of_the_protocol(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resource_errors(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_: Any, **__: Any) -> Any:
         raise StoreBusyError("others keep it busy")
 
@@ -87,7 +87,7 @@ def test_errors_are_those_of_the_protocol(memory: Memory, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_fault_is_told_to_the_log_alone(
+def test_unexpected_error_is_logged_only(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mode: str
 ) -> None:
     def fault(*_: Any, **__: Any) -> Any:
@@ -95,7 +95,7 @@ def test_a_fault_is_told_to_the_log_alone(
 
     async def talk() -> None:
         async with Client(memory_server(memory, TEA), mode=mode) as client:
-            with pytest.raises(MCPError, match="^a fault in Recollect; the server's log says where$"):
+            with pytest.raises(MCPError, match="^Recollect failed; see the server's log$"):
                 await client.read_resource("note://tea/t1")
 
     monkeypatch.setattr(memory, "get", fault)

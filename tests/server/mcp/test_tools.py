@@ -1,4 +1,4 @@
-"""What each tool does, through the SDK's client; answers are held against their schemas by it."""
+"""Every tool, called by the SDK's client, which validates responses against their schemas."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ import recollect
 from recollect.errors import StoreBusyError
 from recollect.memory import Memory
 from recollect.retrieval import presets
-from recollect.server.mcp.catalogue import TOOLS
-from recollect.server.mcp.recalling import MAX_METADATA, WHOLE_TEXT
-from recollect.server.mcp.server import memory_server
-from recollect.server.mcp.values import BRIEF
-from recollect.server.rights import Caller, Grant, Right
+from recollect.server.auth import Caller, Grant, Right
+from recollect.server.mcp.note_tools import LISTED_TEXT_LENGTH
+from recollect.server.mcp.search_tools import MAX_METADATA_LENGTH, MAX_TEXT_LENGTH
+from recollect.server.mcp.server import TOOLS, memory_server
 
 STRICT = replace(presets()["default"], name="strict", min_confidence=1.0)
 TEA = Caller("tea", Grant.of(["tea"], "write"))
@@ -55,7 +54,7 @@ def error(memory: Memory, name: str, **given: Any) -> str:
 
 
 class TestRecall:
-    def test_hits_are_compact(self, memory: Memory) -> None:
+    def test_recall_returns_compact_hits(self, memory: Memory) -> None:
         memory.update("t1", created_at="2026-04-18", namespace="tea")
         told = answer(memory, "recall", query="green tea", top_k=1)
         (hit,) = memory.search("green tea", top_k=1, namespace="tea")
@@ -79,18 +78,18 @@ class TestRecall:
             "namespace": "tea",
         }
 
-    def test_excluded_terms_are_returned(self, memory: Memory) -> None:
+    def test_recall_returns_excluded_terms(self, memory: Memory) -> None:
         told = answer(memory, "recall", query='tea NOT green NOT "black cat"')
         assert told["excluded"] == ["green", '"black cat"']
         assert "t1" not in [hit["id"] for hit in told["hits"]]
 
-    def test_a_not_inside_a_question_excludes_nothing(self, memory: Memory) -> None:
+    def test_recall_not_inside_a_question_excludes_nothing(self, memory: Memory) -> None:
         told = answer(memory, "recall", query="why do we NOT prefer green tea?")
         assert "excluded" not in told
         assert told["warnings"][0].startswith("NOT was read as a word")
         assert told["hits"][0]["id"] == "t1"
 
-    def test_hits_have_tags_and_short_metadata(self, memory: Memory) -> None:
+    def test_recall_returns_tags_and_short_metadata(self, memory: Memory) -> None:
         def found(metadata: dict[str, Any]) -> dict[str, Any]:
             memory.update("t1", tags=["drinks", "green"], metadata=metadata, namespace="tea")
             (hit,) = answer(memory, "recall", query="green tea", top_k=1)["hits"]
@@ -99,24 +98,24 @@ class TestRecall:
 
         assert found({"author": "Ines", "pages": [1, 2]})["metadata"] == {"author": "Ines", "pages": [1, 2]}
         assert "metadata" not in found({})
-        exact = MAX_METADATA - len('{"a": ""}')
+        exact = MAX_METADATA_LENGTH - len('{"a": ""}')
         assert "metadata" in found({"a": "x" * exact})
         assert "metadata" not in found({"a": "x" * (exact + 1)})
 
-    def test_it_says_plainly_when_nothing_was_found(self, memory: Memory) -> None:
+    def test_recall_without_hits(self, memory: Memory) -> None:
         told = answer(memory, "recall", query="zebra")
-        assert told["answer"].startswith("The memory holds no answer: nothing was found.")
+        assert told["answer"].startswith("The memory has no answer: nothing was found.")
         assert (told["has_answer"], told["hits"]) == (False, [])
 
-    def test_it_says_what_not_excluded_and_what_min_confidence_dropped(self, memory: Memory) -> None:
+    def test_recall_mentions_exclusion_and_min_confidence(self, memory: Memory) -> None:
         told = answer(memory, "recall", query="guests NOT black")
         assert (told["hits"], told["excluded"]) == ([], ["black"])
         assert told["answer"].endswith(" Notes with black were excluded by NOT.")
         with recollect.open(memory.stats().store.location, embedder=None, preset=STRICT) as strict:
             told = answer(strict, "recall", query="green tea")
-        assert re.match(r"The memory holds no answer: \d candidates? found, all below min_confidence\.", told["answer"])
+        assert re.match(r"The memory has no answer: \d candidates? found, all below min_confidence\.", told["answer"])
 
-    def test_hits_far_below_the_answer_are_left_out(self, memory: Memory) -> None:
+    def test_recall_omits_hits_far_below_the_answer(self, memory: Memory) -> None:
         memory.add("The glass chapel in Soglio opens at nine.", id="g1", title="Glass chapel", namespace="tea")
         for place in range(3):
             memory.add(f"Wine number {place} was served in a tall glass.", id=f"w{place}", namespace="tea")
@@ -130,15 +129,13 @@ class TestRecall:
         assert "weak_hidden" not in every
 
     @pytest.mark.parametrize("tool", ["recall", "explain"])
-    def test_weak_candidates_come_only_on_demand_and_are_marked(self, memory: Memory, tool: str) -> None:
+    def test_recall_returns_weak_candidates_on_demand(self, memory: Memory, tool: str) -> None:
         query = "guests OR " + " OR ".join(f"zebra{place}" for place in range(12))
         memory.add("Guests in May.", id="t3", namespace="tea")  # two that are as good: neither stands out
         told = answer(memory, tool, query=query)
         found, _ = memory.search(query, namespace="tea")
         assert found.confidence
-        why = (
-            f"The memory holds no answer: the best confidence is {found.confidence:.3g}, below the answer threshold of"
-        )
+        why = f"The memory has no answer: the best confidence is {found.confidence:.3g}, below the answer threshold of"
         assert told["answer"].startswith(why)
         assert "include_weak returns the weak candidates" in told["answer"]
         assert (told["has_answer"], told["hits"]) == (False, [])
@@ -149,14 +146,14 @@ class TestRecall:
         )
         assert weak["answer"].endswith("The hits are weak candidates: do not present them as the answer.")
 
-    def test_of_a_long_note_the_piece_that_fits(self, memory: Memory) -> None:
+    def test_recall_truncates_long_notes(self, memory: Memory) -> None:
         memory.add("Rain. " * 1000 + "The kettle squeaks. " + "Sun. " * 1000, path="long.md", namespace="tea")
         (hit,) = answer(memory, "recall", query="kettle")["hits"]
-        assert hit["shortened"] is True
+        assert hit["truncated"] is True
         assert "The kettle squeaks." in hit["text"]
-        assert len(hit["text"]) <= WHOLE_TEXT + 2
+        assert len(hit["text"]) <= MAX_TEXT_LENGTH + 2
 
-    def test_filters_hold(self, memory: Memory) -> None:
+    def test_recall_filters(self, memory: Memory) -> None:
         assert [hit["id"] for hit in answer(memory, "recall", query="tea", tags="own")["hits"]] == ["t1"]
         assert [hit["id"] for hit in answer(memory, "recall", query="tea", tags='["own"]')["hits"]] == ["t1"]
         assert [hit["id"] for hit in answer(memory, "recall", query="tea", path_prefix="tea/b")["hits"]] == ["t2"]
@@ -164,14 +161,14 @@ class TestRecall:
         assert answer(memory, "recall", query="tea", created_before="2020-01-01")["hits"] == []
         assert len(answer(memory, "recall", query="tea", created_after="2020-01-01")["hits"]) == 2
 
-    def test_what_was_replaced_says_by_what(self, memory: Memory) -> None:
+    def test_recall_marks_superseded_notes(self, memory: Memory) -> None:
         new = answer(memory, "remember", content="Green tea is over: it is black now.", supersedes="t1")
         hits = {hit["id"]: hit for hit in answer(memory, "recall", query="green tea")["hits"]}
         assert hits["t1"]["superseded_by"] == [new["id"]]
         assert hits["t1"]["text"] == f"[Out of date: superseded by {new['id']}]\nPrefers green tea."
         assert "superseded_by" not in hits[new["id"]]
 
-    def test_a_refused_secret_says_how_to_allow_it(self, memory: Memory) -> None:
+    def test_remember_rejects_secrets_with_a_hint(self, memory: Memory) -> None:
         key = "AKIA" + "Z7QW2MNB4KXC3TRE"
         line = error(memory.with_secrets("refuse"), "remember", content=f"The key is {key}.")
         assert line.startswith("content: holds a secret (")
@@ -179,14 +176,14 @@ class TestRecall:
         assert key not in line
         assert answer(memory, "remember", content=f"The key is {key}.")["id"]
 
-    def test_a_note_may_expire(self, memory: Memory) -> None:
+    def test_remember_with_expiry(self, memory: Memory) -> None:
         new = answer(memory, "remember", content="The kettle is at the mender's.", expires_at="2999-01-01")
         assert new["expires_at"] == "2999-01-01T00:00:00Z"
         assert "expires_at" not in answer(memory, "update", key=new["id"], expires_at="never")
         line = error(memory, "update", key=new["id"], expires_at="2001-01-01")
         assert line.startswith("expires_at: must lie in the future")
 
-    def test_what_had_to_be_done_without_is_told(self, tmp_path: Any) -> None:
+    def test_recall_warnings(self, tmp_path: Any) -> None:
         def once(texts: Any) -> Any:
             if "tea" in texts:
                 raise RuntimeError("no power")
@@ -197,9 +194,9 @@ class TestRecall:
             memory.add("Prefers green tea.", namespace="tea")
             assert "no power" in answer(memory, "recall", query="tea")["warnings"][0]
 
-    def test_explain_tells_why(self, memory: Memory) -> None:
+    def test_explain_returns_an_explanation(self, memory: Memory) -> None:
         told = answer(memory, "explain", query="green tea", top_k=1)
-        assert "looked for" in told["explanation"]
+        assert "searched" in told["explanation"]
         assert [hit["id"] for hit in told["hits"]] == ["t1"]
 
 
@@ -229,41 +226,41 @@ class TestWriting:
         assert {name: stored[name] for name in fields} == fields
         assert (note.tags, note.metadata) == (("a", "b"), {"age": 7})
 
-    def test_remember_refuses_a_note_without_text(self, memory: Memory) -> None:
+    def test_remember_rejects_a_note_without_text(self, memory: Memory) -> None:
         told = error(memory, "remember", content=" ")
         assert (
             "content: must not be blank or only punctuation in a note without title and summary; give the note" in told
         )
 
-    def test_remember_takes_no_others_place(self, memory: Memory) -> None:
+    def test_remember_rejects_an_existing_path(self, memory: Memory) -> None:
         line = error(memory, "remember", content="Another.", path="tea/green.md")
-        assert line == "path: there is a note 'tea/green.md' already; change it with update, or name another"
+        assert line == "path: the note 'tea/green.md' exists; change it with update, or choose another path"
         line = error(memory, "remember", content="Another.", supersedes="nothing.md")
         assert line == "there is no note 'nothing.md' in namespace 'tea' to supersede"
         assert memory.count(namespace="tea") == 2
 
-    def test_update_changes_what_is_given(self, memory: Memory) -> None:
+    def test_update_changes_given_fields(self, memory: Memory) -> None:
         told = answer(memory, "update", key="tea/green.md", content="Prefers sencha.", tags=[])
         note = memory.get("t1", namespace="tea")
         assert note is not None
         assert (told["id"], note.content, note.title, note.tags) == ("t1", "Prefers sencha.", "Green", ())
-        assert error(memory, "update", key="t1").startswith("key: nothing is said of what should change")
+        assert error(memory, "update", key="t1").startswith("key: no change of 't1' is given")
         assert error(memory, "update", key="t9", title="x") == "there is no note 't9' in namespace 'tea'"
 
-    def test_forget_says_what_was_not_there(self, memory: Memory) -> None:
+    def test_forget_returns_missing_keys(self, memory: Memory) -> None:
         assert answer(memory, "forget", keys=["t1", "tea/black.md", "t9"]) == {"forgotten": 2, "missing": ["t9"]}
         assert answer(memory, "forget", keys="t1") == {"forgotten": 0, "missing": ["t1"]}
         assert error(memory, "forget", keys=[]).startswith("keys: Value should have at least 1 item")
 
-    def test_link_says_whether_it_is_new(self, memory: Memory) -> None:
+    def test_link_returns_whether_it_is_new(self, memory: Memory) -> None:
         assert answer(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": True}
         assert answer(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": False}
         assert [beside.note.id for beside in memory.neighbours("t1", namespace="tea")] == ["t2"]
 
 
-class TestLooking:
-    def test_list_goes_page_by_page(self, memory: Memory) -> None:
-        memory.add("x" * (BRIEF + 1), id="t3", namespace="tea")
+class TestList:
+    def test_list_is_paginated(self, memory: Memory) -> None:
+        memory.add("x" * (LISTED_TEXT_LENGTH + 1), id="t3", namespace="tea")
 
         async def talk() -> list[dict[str, Any]]:
             async with Client(memory_server(memory, TEA)) as client:
@@ -275,42 +272,42 @@ class TestLooking:
         assert [note["id"] for note in first["notes"]] == ["t1", "t2"]
         assert {"tags": ["own"], "title": "Green", "path": "tea/green.md"}.items() <= first["notes"][0].items()
         (note,) = second["notes"]
-        assert (note["id"], note["shortened"], len(note["text"])) == ("t3", True, BRIEF)
+        assert (note["id"], note["truncated"], len(note["text"])) == ("t3", True, LISTED_TEXT_LENGTH)
         assert "next_cursor" not in second
 
     @pytest.mark.parametrize("cursor", ["", "x", "-1", "²", "9" * 30])
-    def test_a_cursor_of_ones_own_is_refused(self, memory: Memory, cursor: str) -> None:
+    def test_list_rejects_a_forged_cursor(self, memory: Memory, cursor: str) -> None:
         line = error(memory, "list", cursor=cursor)
-        assert line == "cursor: is none of this server's for this namespace; begin without one"
+        assert line == "cursor: is not one of this server for this namespace; start without a cursor"
 
     def test_list_filters(self, memory: Memory) -> None:
         assert [note["id"] for note in answer(memory, "list", tags=["own"])["notes"]] == ["t1"]
         assert [note["id"] for note in answer(memory, "list", path_prefix="tea/b")["notes"]] == ["t2"]
         assert answer(memory, "list", session="s")["notes"] == []
 
-    def test_list_reads_notes_as_a_whole(self, memory: Memory) -> None:
+    def test_list_returns_whole_notes_by_key(self, memory: Memory) -> None:
         memory.add("x" * 5000, id="t3", namespace="tea")
         told = answer(memory, "list", keys=["t3", "t9"])
         assert [(note["id"], len(note["text"])) for note in told["notes"]] == [("t3", 5000)]
         assert told["missing"] == ["t9"]
         assert "missing" not in answer(memory, "list", keys="t3")
 
-    def test_stats_count_the_namespace(self, memory: Memory) -> None:
+    def test_stats_counts_the_namespace(self, memory: Memory) -> None:
         assert answer(memory, "stats") == {
             "notes": 2,
             "namespace": "tea",
             "namespaces": ["tea"],
-            "embedder": "no embedder: no embedder was asked for",
+            "embedder": "no embedder: none requested",
         }
 
-    def test_stats_name_the_embedder(self, tmp_path: Any) -> None:
+    def test_stats_names_the_embedder(self, tmp_path: Any) -> None:
         embedder = recollect.embedders.FunctionEmbedder(lambda texts: [[1.0, 0.0] for _ in texts], name="flat")
         with recollect.open(tmp_path / "flat.db", embedder=embedder) as memory:
             assert answer(memory, "stats")["embedder"].startswith("flat")
 
 
 class TestErrors:
-    def test_wrong_arguments_are_told_in_one_line(self, memory: Memory) -> None:
+    def test_invalid_arguments_are_reported_in_one_line(self, memory: Memory) -> None:
         assert error(memory, "recall", query="") == "query: String should have at least 1 character"
         assert error(memory, "recall", query="x" * 4097) == "query: String should have at most 4096 characters"
         assert error(memory, "recall", query="tea", tags="own", colour="red") == "colour: there is no such argument"
@@ -319,7 +316,7 @@ class TestErrors:
         line = error(memory, "recall", query="tea", created_after="soon")
         assert line.startswith("filters.created_after: must be an ISO-8601 date or time, got 'soon'")
 
-    def test_a_tool_that_is_not_there(self, memory: Memory) -> None:
+    def test_unknown_tool(self, memory: Memory) -> None:
         async def talk() -> None:
             async with Client(memory_server(memory)) as client:
                 with pytest.raises(MCPError, match=r"there is no tool 'dream'; there are recall, remember, update"):
@@ -327,21 +324,21 @@ class TestErrors:
 
         asyncio.run(talk())
 
-    def test_errors_of_the_store_are_one_line(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_store_errors_are_one_line(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
         def busy(*_: Any, **__: Any) -> Any:
             raise StoreBusyError("others keep it\nbusy")
 
         monkeypatch.setattr(memory, "search", busy)
         assert error(memory, "recall", query="tea") == "others keep it busy"
 
-    def test_a_fault_is_told_to_the_log_and_not_to_the_model(
+    def test_unexpected_error_is_logged_not_returned(
         self, memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         def fault(*_: Any, **__: Any) -> Any:
             raise ZeroDivisionError("secret detail")
 
         monkeypatch.setattr(memory, "search", fault)
-        assert error(memory, "recall", query="tea") == "a fault in Recollect; the server's log says where"
+        assert error(memory, "recall", query="tea") == "Recollect failed; see the server's log"
         assert "secret detail" in caplog.text
 
 
@@ -353,11 +350,11 @@ class TestDescriptions:
 
         return asyncio.run(talk())
 
-    def test_the_tools_are_those_of_the_contract(self, memory: Memory) -> None:
+    def test_tool_names(self, memory: Memory) -> None:
         named = {"remember", "recall", "explain", "forget", "update", "link", "list", "stats"}
         assert set(self.tools(memory)) == set(TOOLS) == named
 
-    def test_each_has_what_a_client_shows_and_a_model_reads(self, memory: Memory) -> None:
+    def test_tools_have_titles_descriptions_and_schemas(self, memory: Memory) -> None:
         for tool in self.tools(memory).values():
             assert tool.title
             assert 40 < len(tool.description) < 420
@@ -369,14 +366,14 @@ class TestDescriptions:
             for name, told in tool.input_schema["properties"].items():
                 assert told.get("description"), f"{tool.name}.{name} is not described"
 
-    def test_hints_are_true(self, memory: Memory) -> None:
+    def test_tool_annotations(self, memory: Memory) -> None:
         hints = {name: tool.annotations for name, tool in self.tools(memory).items()}
         assert {name for name, hint in hints.items() if hint.read_only_hint} == {"recall", "explain", "list", "stats"}
         assert {name for name, hint in hints.items() if hint.destructive_hint} == {"update", "forget"}
         assert {name for name, hint in hints.items() if not hint.idempotent_hint} == {"remember"}
         assert not any(hint.open_world_hint for hint in hints.values())
 
-    def test_who_may_only_read_sees_only_such_tools(self, memory: Memory) -> None:
+    def test_read_caller_sees_read_only_tools(self, memory: Memory) -> None:
         async def talk() -> set[str]:
             async with Client(memory_server(memory, Caller("reader", Grant(None, Right.READ)))) as client:
                 return {tool.name for tool in (await client.list_tools()).tools}

@@ -377,7 +377,7 @@ class TestFaults:
             assert connections.read(names, namespace=None) == []
 
     def test_a_server_of_ours_has_time_left_to_say_that_this_one_is_away(self) -> None:
-        assert Settings().seconds > POOL_TIMEOUT + CONNECT_TIMEOUT
+        assert Settings().timeout > POOL_TIMEOUT + CONNECT_TIMEOUT
         assert 2 * CONNECT_TIMEOUT <= POOL_TIMEOUT  # the second of two hosts is tried in time
 
     def test_a_search_finds_out_once_that_the_server_is_away(

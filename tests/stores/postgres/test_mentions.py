@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from recollect.stores import known_words
-from recollect.stores.known_words import KnownWords
-from recollect.stores.postgres import mentions
-from recollect.stores.postgres.mentions import RememberedWords
+from recollect.stores.postgres import transaction
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.sql import mentions, term_filter
 from tests.stores import naming
 from tests.stores.histories import HOME, TRIP, check_against_brute_force, edges, histories, problems, scratch
 
@@ -36,9 +34,9 @@ def trip(store: PostgresStore) -> PostgresStore:
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
 def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
-    monkeypatch.setattr(mentions, "WORTH_READING", worth_reading)
-    monkeypatch.setattr(mentions, "SOUGHT_TITLES", 2)
-    monkeypatch.setattr(known_words, "BUCKETS", 64)
+    monkeypatch.setattr(mentions, "MIN_TITLES", worth_reading)
+    monkeypatch.setattr(mentions, "BATCH_TITLES", 2)
+    monkeypatch.setattr(term_filter, "BUCKETS", 64)
 
     @settings(max_examples=CASES // 10)
     @given(histories)
@@ -60,7 +58,7 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
 def test_a_title_that_too_many_name_says_nothing(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
-    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
     store.write([{"id": f"{n}", "content": "in Kyoto"} for n in range(3)])
     assert len(edges(store)) == 3
@@ -82,7 +80,7 @@ def test_a_title_that_too_many_name_says_nothing(
 def test_a_title_that_too_many_name_when_it_comes_says_nothing(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
-    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
     store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
     store.write([{"id": f"{n} more", "path": f"run/{n}", "tags": ("there it runs",), "content": "x"} for n in range(9)])
     store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])
@@ -146,14 +144,14 @@ def test_damage_is_found_and_put_right(trip: PostgresStore, ask: Ask, name: str)
 
 def titles_sought(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
     asked: list[Any] = []
-    original = mentions._phrase
+    original = transaction._phrase
 
     def counted(namespace: int, title: Any) -> Any:
         asked.append(title)
         return original(namespace, title)
 
     with monkeypatch.context() as patch:
-        patch.setattr(mentions, "_phrase", counted)
+        patch.setattr(transaction, "_phrase", counted)
         store.write(notes)
     return len(asked)
 
@@ -190,16 +188,6 @@ def test_a_title_of_one_very_long_word_is_sought(store: PostgresStore) -> None:
         {note.id: {"title": note.title, "content": note.content} for note in store.notes()}
     )
     assert problems(store) == {}
-
-
-def test_the_words_of_the_last_few_namespaces_are_remembered() -> None:
-    remembered = RememberedWords()
-    for namespace in range(6):
-        remembered.keep({namespace: (namespace, KnownWords())})
-    assert [remembered.take(namespace, namespace) is not None for namespace in range(6)] == [False] * 2 + [True] * 4
-    remembered.keep({7: (1, KnownWords())})
-    assert remembered.take(7, 2) is None
-    assert remembered.take(7, 1) is None
 
 
 @pytest.mark.filterwarnings("ignore:.*row level security does not count")

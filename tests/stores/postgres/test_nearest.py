@@ -26,8 +26,9 @@ from recollect.stores.base import Model
 from recollect.stores.batches import NewVector
 from recollect.stores.postgres import index_trial, nearest, vector_index
 from recollect.stores.postgres.connections import Connections, Transaction
-from recollect.stores.postgres.embedding import active_model, write_vectors
+from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
+from recollect.stores.sql.embedding import active_model, write_vectors
 from tests.stores.postgres.server import Server
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ def store_vectors(transaction: Transaction, vectors: Vectors, model: Model = MOD
         "UPDATE namespaces SET notes = notes + %s, revision = revision + 1 WHERE key = %s", [len(vectors), namespace]
     )
     given = [NewVector(key, namespace, b"%d" % key, vector) for key, vector in zip(keys, vectors, strict=True)]
-    write_vectors(transaction.connection, model, given)
+    write_vectors(PostgresTransaction(*transaction), model, given)
 
 
 class Searches:
@@ -83,7 +84,7 @@ class Searches:
         self, vector: Vectors, limit: int, filters: Filters | None = None, without: str = ""
     ) -> list[Candidate]:
         def work(connection: Connection[TupleRow], namespace: int) -> list[Candidate]:
-            active = active_model(connection)
+            active = active_model(PostgresTransaction(connection, {}))
             assert active
             excluded = parse(without) if without else None
             return nearest.search_vectors(

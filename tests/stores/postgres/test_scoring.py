@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.query import Query, expression, parse, render
-from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Reading
+from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match, Semantics
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.scoring import Scores, score_notes
@@ -100,8 +100,8 @@ def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expres
 
 @settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(queries, st.sampled_from(["strict", "literal"]))
-def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, reading: Reading) -> None:
-    node = expression(query, reading)
+def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, semantics: Semantics) -> None:
+    node = expression(query, semantics)
     if node is not None:
         found, expected = search(node), beside(node)
         assert found.keys() == expected.keys()

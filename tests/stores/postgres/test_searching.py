@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from recollect.model import Candidate, Filters, draft_of
 from recollect.query import Query, expression, parse, trigrams
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.base import Store
-from recollect.stores.postgres import counting, searching
 from recollect.stores.postgres import names as stored_names
+from recollect.stores.postgres import searching
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores.postgres.beside import NOTES, queries
@@ -107,13 +107,13 @@ _FILTERS = [
 @example(parse("tea"), 5, _FILTERS[-2], "strict")
 @example(parse("tea"), 5, _FILTERS[-1], "literal")
 def test_words_find_what_they_find_in_sqlite(
-    both: Both, query: Query, limit: int, filters: dict[str, Any], reading: Reading
+    both: Both, query: Query, limit: int, filters: dict[str, Any], semantics: Semantics
 ) -> None:
     ours, theirs = (
-        ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), reading=reading))
+        ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), semantics=semantics))
         for store in both
     )
-    node = expression(query, reading)
+    node = expression(query, semantics)
     if node is None or is_scored_as_a_whole(node):
         assert ours == theirs
     elif limit == 300:
@@ -152,7 +152,7 @@ def test_words_are_counted_as_in_sqlite(both: Both, asked: list[Query]) -> None:
 
 
 def test_no_more_counts_are_kept_than_are_of_use(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST", 3)
+    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 3)
     asked = [parse(word) for word in ("tea", "green", "cafe", "brew")]
     ours, theirs = ([store.note_counts(asked[:end], namespace=HOME) for end in (2, 4, 4)] for store in both)
     assert ours == theirs

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from recollect.query import Query, expression, parse, render
-from recollect.query.expressions import AnyOf, Expression, Match, Reading
+from recollect.query.expressions import AnyOf, Expression, Match, Semantics
 from recollect.stores.postgres.tsquery import render_tsquery
 from recollect.stores.postgres.words import read_words
 from recollect.stores.sqlite.fts5 import _Fts5, render_fts5
@@ -60,11 +60,11 @@ def test_any_tree_finds_the_same_notes_as_fts5(server_side: Search, beside: Sear
 @example(parse("tea AND ?!"), "literal")
 @example(parse("\x00"), "strict")
 def test_any_query_finds_the_same_notes_as_fts5(
-    server_side: Search, beside: Search, query: Query, reading: Reading
+    server_side: Search, beside: Search, query: Query, semantics: Semantics
 ) -> None:
-    node = expression(query, reading)
+    node = expression(query, semantics)
     found = set() if node is None else server_side(render_tsquery(node, NAMESPACE))
-    asked = render_fts5(query, reading)
+    asked = render_fts5(query, semantics)
     assert found == (beside(asked) if asked else set())
 
 

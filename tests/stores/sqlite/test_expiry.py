@@ -13,7 +13,7 @@ from recollect import clock
 from recollect.errors import StoreBusyError
 from recollect.model import Filters, Link
 from recollect.query import parse
-from recollect.stores.sqlite import expiry, schema
+from recollect.stores.sqlite import schema, transaction
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.frozen_clock import HOUR, NOON, FrozenClock
 
@@ -68,11 +68,11 @@ def test_all_is_seen_again_once_the_rest_is_gone(store: SQLiteStore, path: Path,
     frozen_clock.time += HOUR
     assert found(reader) == [["a", "c"]] * 4
     with reader._connections.reading() as connection:
-        assert expiry.hidden(connection)
+        assert transaction.hides_notes(connection)
     assert store.expire(frozen_clock.time) == 1
     assert found(reader) == [["a", "c"]] * 4
     with reader._connections.reading() as connection:
-        assert not expiry.hidden(connection)
+        assert not transaction.hides_notes(connection)
     reader.close()
 
 
@@ -125,7 +125,7 @@ def test_nothing_of_it_is_left_in_the_file(store: SQLiteStore, path: Path, froze
 
 def test_whether_something_is_due_is_read_from_an_index(store: SQLiteStore) -> None:
     with store._connections.reading() as connection:
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {expiry._STATE}", (0,)).fetchall()
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {transaction._EXPIRY}", (0,)).fetchall()
     assert sum("USING COVERING INDEX notes_by_expiry (expires_at<?)" in str(step) for step in plan) == 2
 
 

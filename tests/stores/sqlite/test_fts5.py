@@ -18,7 +18,7 @@ from recollect.query import (
     parse,
     with_dates,
 )
-from recollect.query.expressions import Reading
+from recollect.query.expressions import Semantics
 from recollect.stores.sqlite.fts5 import render_fts5
 from tests.stores.sqlite.fts5_table import Fts5Table
 from tests.strategies import ENGINE_EXAMPLES, query_text
@@ -123,7 +123,7 @@ def test_dates_match_both_spellings() -> None:
         assert table.search(render_fts5(parse(text), reading)) == {"on 2026/04/04 we met", "2026-04-04: met"}
 
 
-READINGS: Sequence[Reading] = ("strict", "literal")
+READINGS: Sequence[Semantics] = ("strict", "literal")
 
 
 @pytest.fixture(scope="module")
@@ -223,5 +223,5 @@ def test_included_terms_match_unless_excluded(notes: list[str], text: str) -> No
 def test_render_rejects_wrong_arguments() -> None:
     with pytest.raises(ArgumentTypeError, match=r"^query: must be a Query as parse\(\) returns it, got str"):
         render_fts5("foo")  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"^reading: must be one of strict, literal, got 'loose' \(str\)"):
+    with pytest.raises(ArgumentError, match=r"^semantics: must be one of strict, literal, got 'loose' \(str\)"):
         render_fts5(parse("foo"), "loose")  # type: ignore[arg-type]

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import StoreError
-from recollect.stores import known_words
-from recollect.stores.sqlite import mentions, neighbourhood
+from recollect.stores.sql import graph, mentions, term_filter
+from recollect.stores.sqlite import transaction as sqlite_transaction
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.sqlite.transaction import SqliteTransaction
 from tests.stores.histories import HOME, TRIP, check_against_brute_force, drafts, edges, histories, problems, scratch
 from tests.stores.sqlite.older import as_first_version
 
@@ -38,9 +39,9 @@ def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
 def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
-    monkeypatch.setattr(mentions, "WORTH_READING", worth_reading)
-    monkeypatch.setattr(mentions, "SOUGHT_TITLES", 2)
-    monkeypatch.setattr(known_words, "BUCKETS", 64)
+    monkeypatch.setattr(mentions, "MIN_TITLES", worth_reading)
+    monkeypatch.setattr(mentions, "BATCH_TITLES", 2)
+    monkeypatch.setattr(term_filter, "BUCKETS", 64)
 
     @settings(max_examples=CASES // 2)
     @given(histories)
@@ -69,7 +70,7 @@ def kept(store: SQLiteStore) -> dict[str, set[Any]]:
 
 
 def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentions, "MOST_NAMERS", 2)
+    monkeypatch.setattr(mentions, "MAX_MENTIONS", 2)
 
     @settings(max_examples=CASES // 4)
     @given(st.lists(drafts, max_size=8), st.randoms(), st.integers(1, 4))
@@ -91,7 +92,7 @@ def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.Monk
 
 
 def test_a_title_that_too_many_name_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
     store = SQLiteStore(path)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
     store.write([{"id": f"{n}", "content": "in Kyoto"} for n in range(3)])
@@ -113,7 +114,7 @@ def test_a_title_that_too_many_name_says_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_title_that_too_many_name_when_it_comes_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(mentions, "MOST_NAMERS", 3)
+    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
     store = SQLiteStore(path)
     store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
     store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])
@@ -124,7 +125,7 @@ def test_a_title_that_too_many_name_when_it_comes_says_nothing(monkeypatch: pyte
 
 
 def test_a_title_that_many_bear_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(neighbourhood, "MOST_BEARERS", 2)
+    monkeypatch.setattr(graph, "MAX_TITLE_NOTES", 2)
     store = SQLiteStore(path)
     store.write([{"id": f"{n}", "title": "Kyoto", "content": "x"} for n in range(2)])
     store.write([{"id": "trip", "content": "to Kyoto"}])
@@ -137,7 +138,7 @@ def test_a_title_that_many_bear_says_nothing(monkeypatch: pytest.MonkeyPatch, pa
 
 
 def test_an_entity_that_many_share_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(neighbourhood, "MOST_SHARING", 2)
+    monkeypatch.setattr(graph, "MAX_ENTITY_NOTES", 2)
     store = SQLiteStore(path)
     store.write([{"id": f"{n}", "content": "x", "metadata": {"entities": ["Ines"]}} for n in range(2)])
     assert edges(store, "entity") == {("0", "1"), ("1", "0")}
@@ -177,7 +178,7 @@ def test_some_notes_of_many_are_checked(store: SQLiteStore, path: Path, monkeypa
     raw = apsw.Connection(str(path))
     raw.execute("UPDATE mentions SET exact = NOT exact WHERE note = 2")
     raw.close()
-    assert problems(store)["mentions"] == "the mentions of note 2 of 'default' do not agree with its text"
+    assert problems(store)["mentions"] == "the mentions of note 2 do not agree with its text (namespace 'default')"
     monkeypatch.setattr(mentions, "CHECKED_NOTES", 1)  # every fourth
     assert problems(store) == {}
 
@@ -226,7 +227,7 @@ def test_edges_take_few_statements(store: SQLiteStore) -> None:
 
     with store._connections.reading() as connection:
         connection.set_exec_trace(traced)
-        neighbourhood.edges(connection, 1, [f"{n}" for n in range(60)], 2)
+        graph.edges(SqliteTransaction(connection), 1, [f"{n}" for n in range(60)], 2)
         connection.set_exec_trace(None)
     assert 0 < len(ran) <= 10
 
@@ -234,14 +235,14 @@ def test_edges_take_few_statements(store: SQLiteStore) -> None:
 def titles_sought(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch, notes: list[dict[str, Any]]) -> int:
     """Return for how many titles the word index was asked."""
     asked: list[str] = []
-    phrase = mentions._phrase
+    phrase = sqlite_transaction._phrase
 
     def counted(title: Any) -> str:
         asked.append(title.words)
         return phrase(title)
 
     with monkeypatch.context() as patch:
-        patch.setattr(mentions, "_phrase", counted)
+        patch.setattr(sqlite_transaction, "_phrase", counted)
         store.write(notes)
     return len(asked)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from recollect.model import Filters
-from recollect.stores.names import NameIndex
+from recollect.stores.name_index import NameIndex
 from recollect.stores.sqlite import names
-from recollect.stores.sqlite.fetching import fetch
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 from tests.stores.sqlite.older import as_first_version
 
 EVERYTHING = Filters()
@@ -86,8 +86,8 @@ def test_who_reads_an_older_state_than_the_one_at_hand_reads_anew(store: SQLiteS
         old = connection.execute("SELECT count(*) FROM notes").get
         store.write([{"path": "kubernetic.md", "content": "x"}])
         assert named(store, "kubernets") == ["kubernetes.md", "kubernetic.md"]
-        everything = names.Passing(connection, 1, EVERYTHING, "")
-        found = names.search_names(everything, index.at(connection, 1), ["kubernets"], 10)
+        everything = names.NameFilter(connection, 1, EVERYTHING, "")
+        found = names.search_names(everything, index.get(SqliteTransaction(connection), 1), ["kubernets"], 10)
         assert [candidate.path for candidate in found] == ["kubernetes.md", "kubernetic.md"]
         assert connection.execute("SELECT count(*) FROM notes").get == old + 1
 
@@ -138,7 +138,7 @@ def test_threads_that_write_and_search(store: SQLiteStore) -> None:
 
 
 def test_blocks_fill_up_and_names_that_are_gone_are_let_go_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.names.BLOCK_NAMES", 4)
+    monkeypatch.setattr("recollect.stores.name_index.BLOCK_NAMES", 4)
     monkeypatch.setattr(names, "FILTERED_NOTES", 3)
     store = SQLiteStore(path)
     for turn in range(6):
@@ -165,7 +165,7 @@ def test_blocks_fill_up_and_names_that_are_gone_are_let_go_of(path: Path, monkey
 
 def kept(store: SQLiteStore, *, titles: bool) -> NameIndex:
     with store._connections.reading() as connection:
-        return store._names[titles].at(connection, 1)
+        return store._names[titles].get(SqliteTransaction(connection), 1)
 
 
 @pytest.mark.parametrize("titles", [False, True])
@@ -206,4 +206,4 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(store: SQLiteStore, 
 def test_a_closed_store_keeps_no_names(store: SQLiteStore) -> None:
     named(store, "tea")
     store.close()
-    assert store._names[False]._places == {}
+    assert store._names[False]._entries == {}

@@ -1,4 +1,4 @@
-"""Files beside a memory quicken its searches, never change what they find, and hold nothing that was deleted."""
+"""Snapshots speed searches up, never change their results, and have nothing that was deleted."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from recollect.errors import StoreError
 from recollect.model import Filters
 from recollect.query import parse
 from recollect.stores.base import Model
-from recollect.stores.sqlite import renewing, searching, snapshots, vectors
-from recollect.stores.sqlite.fts5 import render_fts5
-from recollect.stores.sqlite.postings import index
+from recollect.stores.sqlite import posting_index, search_indexes, snapshots, vector_index
+from recollect.stores.sqlite.fts5 import render_fts5, search_fts5
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.frozen_clock import FrozenClock
-from tests.stores.sqlite.snapshotting import (
+from tests.stores.sqlite.snapshot_helpers import (
     EVERYTHING,
     ROWS,
-    by_vector,
-    by_words,
     drafts,
-    files,
-    filled,
-    let_few_be_enough,
+    fill,
+    lower_snapshot_thresholds,
+    nearest_paths,
+    search_paths,
+    snapshot_files,
     uses_snapshots,
 )
 
@@ -37,263 +36,267 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    let_few_be_enough(monkeypatch)
+def _low_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
+    lower_snapshot_thresholds(monkeypatch)
 
 
-def test_who_wrote_much_leaves_snapshots_behind(path: Path) -> None:
-    filled(path)
-    assert len(files(path)) == 2
+def test_close_writes_snapshots(path: Path) -> None:
+    fill(path)
+    assert len(snapshot_files(path)) == 2
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "word33") == ["33"]
-        assert by_vector(store, 33) == ["33"]
+        assert search_paths(store, "word33") == ["33"]
+        assert nearest_paths(store, 33) == ["33"]
         assert uses_snapshots(store) == (True, True)
-        assert store.stats().bytes >= sum(each.stat().st_size for each in (path, *files(path)))
+        assert store.stats().bytes >= sum(snapshot.stat().st_size for snapshot in (path, *snapshot_files(path)))
 
 
-def test_a_few_notes_need_none(path: Path) -> None:
-    filled(path, 19)
+def test_few_notes_have_no_snapshot(path: Path) -> None:
+    fill(path, 19)
     with closing(SQLiteStore(path)) as store:
         store.write_documents([], namespace="empty")
-    assert files(path) == []
+    assert snapshot_files(path) == []
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "word3") == ["3"]
-        assert by_vector(store, 3) == ["3"]
+        assert search_paths(store, "word3") == ["3"]
+        assert nearest_paths(store, 3) == ["3"]
         assert uses_snapshots(store) == (False, False)
 
 
-def test_one_more_note_is_seen_at_once_and_renews_nothing(path: Path) -> None:
-    filled(path)
-    before = files(path)
+def test_added_note_is_found_without_a_new_snapshot(path: Path) -> None:
+    fill(path)
+    before = snapshot_files(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store), by_vector(store, 1)
+        search_paths(store), nearest_paths(store, 1)
         store.write(drafts(60, 61))
-        assert by_words(store, "word60") == ["60"]
-        assert by_vector(store, 60) == ["60"]
+        assert search_paths(store, "word60") == ["60"]
+        assert nearest_paths(store, 60) == ["60"]
         assert uses_snapshots(store) == (True, True)
-    assert files(path) == before
+    assert snapshot_files(path) == before
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "word60") == ["60"]
-        assert by_vector(store, 60) == ["60"]
+        assert search_paths(store, "word60") == ["60"]
+        assert nearest_paths(store, 60) == ["60"]
         assert uses_snapshots(store) == (True, True)
 
 
-def test_what_is_deleted_leaves_the_files_when_the_memory_is_closed(path: Path) -> None:
+def test_deleted_text_leaves_the_snapshots_on_close(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         store.write([*drafts(0, 60), {"path": "secret", "content": "tea quetzalcoatlus", "vector": ROWS[99]}])
-    assert any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
-    sizes = sorted(each.stat().st_size for each in files(path))
+    assert any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
+    sizes = sorted(snapshot.stat().st_size for snapshot in snapshot_files(path))
     with closing(SQLiteStore(path)) as store:
         store.delete(["secret"], namespace="default")
-        assert by_vector(store, 99) != ["secret"]
-    assert len(files(path)) == 2
-    assert not any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
-    assert sorted(each.stat().st_size for each in files(path)) < sizes
+        assert nearest_paths(store, 99) != ["secret"]
+    assert len(snapshot_files(path)) == 2
+    assert not any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
+    assert sorted(snapshot.stat().st_size for snapshot in snapshot_files(path)) < sizes
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "quetzalcoatlus") == []
-        assert len(by_words(store, "tea", 99)) == 60
-        assert len(by_vector(store, 99, 99)) == 60
+        assert search_paths(store, "quetzalcoatlus") == []
+        assert len(search_paths(store, "tea", 99)) == 60
+        assert len(nearest_paths(store, 99, 99)) == 60
         assert uses_snapshots(store) == (True, True)
 
 
-def test_what_changed_leaves_them_too(path: Path) -> None:
-    filled(path)
+def test_changed_text_leaves_the_snapshots_on_close(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
         store.write([{"path": "7", "content": "brachiosaurus", "vector": ROWS[77]}])
-    assert not any(b"word7" + b"word8" in each.read_bytes() for each in files(path))
+    assert not any(b"word7" + b"word8" in snapshot.read_bytes() for snapshot in snapshot_files(path))
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "word7") == []
-        assert by_words(store, "brachiosaurus") == ["7"]
-        assert by_vector(store, 77) == ["7"]
+        assert search_paths(store, "word7") == []
+        assert search_paths(store, "brachiosaurus") == ["7"]
+        assert nearest_paths(store, 77) == ["7"]
         with store._connections.reading() as connection:
             assert connection.execute("SELECT count(*) FROM word_changes").get == 0
 
 
-def test_where_most_is_gone_all_is_made_anew(path: Path) -> None:
-    filled(path, 200)
+def test_snapshot_is_rebuilt_after_most_notes_were_deleted(path: Path) -> None:
+    fill(path, 200)
     with closing(SQLiteStore(path)) as store:
         store.delete([f"{n}" for n in range(150)], namespace="default")
     with closing(SQLiteStore(path)) as store:
-        assert len(by_words(store, "tea", 999)) == 50
+        assert len(search_paths(store, "tea", 999)) == 50
         (lists,) = store._indexes._postings.values()
         assert lists._state is not None
-        assert len(lists._state.moment.snapshot.keys) == 50
+        assert len(lists._state.view.lists.keys) == 50
 
 
-def test_all_is_deleted(path: Path) -> None:
-    filled(path)
+def test_search_after_deleting_everything(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
         store.delete([f"{n}" for n in range(60)], namespace="default")
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store) == []
-        assert by_vector(store, 1) == []
+        assert search_paths(store) == []
+        assert nearest_paths(store, 1) == []
         store.write(drafts(100, 101))
-        assert by_words(store) == ["100"]
-        assert by_vector(store, 100) == ["100"]
+        assert search_paths(store) == ["100"]
+        assert nearest_paths(store, 100) == ["100"]
 
 
-def test_a_file_that_is_missing_is_made_anew(path: Path) -> None:
-    filled(path)
-    for each in files(path):
-        each.unlink()
+def test_missing_snapshot_is_rebuilt(path: Path) -> None:
+    fill(path)
+    for snapshot in snapshot_files(path):
+        snapshot.unlink()
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "word33") == ["33"]
-        assert by_vector(store, 33) == ["33"]
-        store._indexes.renewals.wait()
-        assert by_words(store, "word33") == ["33"]
-        by_vector(store, 33)
-        store._indexes.renewals.wait()
-        assert len(files(path)) == 2
-        by_vector(store, 33)
+        assert search_paths(store, "word33") == ["33"]
+        assert nearest_paths(store, 33) == ["33"]
+        store._indexes.worker.wait()
+        assert search_paths(store, "word33") == ["33"]
+        nearest_paths(store, 33)
+        store._indexes.worker.wait()
+        assert len(snapshot_files(path)) == 2
+        nearest_paths(store, 33)
         assert uses_snapshots(store) == (True, True)
 
 
-def test_a_copy_elsewhere_has_none_and_makes_its_own(path: Path) -> None:
-    filled(path)
+def test_backup_builds_its_own_snapshots(path: Path) -> None:
+    fill(path)
     copy = path.with_name("copy.db")
     with closing(SQLiteStore(path)) as store:
         store.backup(copy)
     with closing(SQLiteStore(copy)) as store:
-        assert by_words(store, "word33") == ["33"]
-        store._indexes.renewals.wait()
-        by_words(store)
+        assert search_paths(store, "word33") == ["33"]
+        store._indexes.worker.wait()
+        search_paths(store)
         assert uses_snapshots(store)[0]
-    assert any(each.name.startswith("copy.db-snapshot-") for each in files(copy))
+    assert any(snapshot.name.startswith("copy.db-snapshot-") for snapshot in snapshot_files(copy))
 
 
-def test_who_only_reads_uses_them_and_makes_none(path: Path) -> None:
-    filled(path)
+def test_read_only_store_writes_no_snapshots(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path, read_only=True)) as store:
-        by_words(store), by_vector(store, 1)
+        search_paths(store), nearest_paths(store, 1)
         assert uses_snapshots(store) == (True, True)
-    for each in files(path):
-        each.unlink()
+    for snapshot in snapshot_files(path):
+        snapshot.unlink()
     with closing(SQLiteStore(path, read_only=True)) as store:
-        assert by_words(store, "word33") == ["33"]
-        assert by_vector(store, 33) == ["33"]
-        store._indexes.renewals.wait()
+        assert search_paths(store, "word33") == ["33"]
+        assert nearest_paths(store, 33) == ["33"]
+        store._indexes.worker.wait()
         assert uses_snapshots(store) == (False, False)
-    assert files(path) == []
+    assert snapshot_files(path) == []
 
 
-def test_others_go_on_with_the_snapshot_that_another_process_made(path: Path) -> None:
-    filled(path)
+def test_store_uses_the_snapshot_of_another_process(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store), by_vector(store, 1)
+        search_paths(store), nearest_paths(store, 1)
         with closing(SQLiteStore(path)) as other:
             other.write(drafts(60, 90))
             other.delete(["5"], namespace="default")
-        assert by_words(store, "word5") == []
-        assert by_words(store, "word88") == ["88"]
-        assert len(by_words(store, "tea", 99)) == 89
-        assert len(by_vector(store, 5, 99)) == 89
+        assert search_paths(store, "word5") == []
+        assert search_paths(store, "word88") == ["88"]
+        assert len(search_paths(store, "tea", 99)) == 89
+        assert len(nearest_paths(store, 5, 99)) == 89
         with store._connections.reading() as connection:
             tokens = {token for (token,) in connection.execute("SELECT token FROM snapshots")}
-        assert {each._state.base.token for each in store._indexes._postings.values() if each._state} < tokens
-        assert {each._held.kept.token for each in store._indexes._vectors.values() if each._held.kept} < tokens
+        assert {index._state.ref.token for index in store._indexes._postings.values() if index._state} < tokens
+        assert {index._rows.ref.token for index in store._indexes._vectors.values() if index._rows.ref} < tokens
 
 
-def test_more_than_can_be_read_on_the_way_is_searched_by_fts5_until_it_is_taken_in(path: Path) -> None:
-    filled(path)
+def test_large_delta_falls_back_to_fts5(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
         store.write(drafts(60, 100))
-        assert by_words(store, "word99") == ["99"]
+        assert search_paths(store, "word99") == ["99"]
         assert uses_snapshots(store)[0] is False
-        store._indexes.renewals.wait()
-        assert by_words(store, "word99") == ["99"]
+        store._indexes.worker.wait()
+        assert search_paths(store, "word99") == ["99"]
         assert uses_snapshots(store)[0] is True
 
 
-def test_a_snapshot_is_made_before_too_much_is_new(path: Path) -> None:
-    filled(path)
+def test_snapshot_is_written_before_the_delta_is_full(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store)
-        before = files(path)
+        search_paths(store)
+        before = snapshot_files(path)
         store.write(drafts(60, 75))
-        by_words(store)
-        store._indexes.renewals.wait()
-        assert files(path) != before
+        search_paths(store)
+        store._indexes.worker.wait()
+        assert snapshot_files(path) != before
         store.write(drafts(75, 76))
-        assert by_words(store, "word75") == ["75"]
+        assert search_paths(store, "word75") == ["75"]
         assert uses_snapshots(store)[0] is True
 
 
-def renewed_while_another_deletes(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a snapshot, and have another process delete a note and close after all was read and before it is kept."""
+def write_snapshot_while_another_process_deletes(
+    store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Write a snapshot; another process deletes a note and closes between the read and the write."""
     lists = store._indexes.postings(1)
-    read = lists._read
+    read = lists._read_snapshot
 
-    def meanwhile(*given: Any) -> Any:
-        made = read(*given)
+    def meanwhile(*args: Any, **options: Any) -> Any:
+        written = read(*args, **options)
         with closing(SQLiteStore(path)) as other:
             other.delete(["3"], namespace="default")
-        return made
+        return written
 
-    monkeypatch.setattr(lists, "_read", meanwhile)
-    lists.renew(lambda: False)
+    monkeypatch.setattr(lists, "_read_snapshot", meanwhile)
+    lists.write_snapshot(lambda: False)
 
 
-def test_who_is_slower_lets_the_other_be(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled(path)
+def test_slower_process_discards_its_snapshot(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store)
-        renewed_while_another_deletes(store, path, monkeypatch)
-        assert len(files(path)) == 2
-        assert by_words(store, "word3") == []
-        assert by_words(store, "word4") == ["4"]
+        search_paths(store)
+        write_snapshot_while_another_process_deletes(store, path, monkeypatch)
+        assert len(snapshot_files(path)) == 2
+        assert search_paths(store, "word3") == []
+        assert search_paths(store, "word4") == ["4"]
 
 
-def test_what_changes_while_the_first_is_made_is_not_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "LEAST_NOTES", 1000)
-    filled(path)
+def test_changes_during_the_first_snapshot_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting_index, "MIN_NOTES", 1000)
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        renewed_while_another_deletes(store, path, monkeypatch)
-        assert by_words(store, "word3") == []
-        assert len(by_words(store, "tea", 99)) == 59
+        write_snapshot_while_another_process_deletes(store, path, monkeypatch)
+        assert search_paths(store, "word3") == []
+        assert len(search_paths(store, "tea", 99)) == 59
         assert uses_snapshots(store)[0]
 
 
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), StoreError("busy")])
-def test_where_none_can_be_kept_searches_go_on(path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
+def test_search_without_disk_space_for_snapshots(
+    path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
     def full(*_: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(snapshots, "save", full)
-    filled(path)
-    assert files(path) == []
+    monkeypatch.setattr(snapshots, "save_arrays", full)
+    fill(path)
+    assert snapshot_files(path) == []
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "word33") == ["33"]
-        assert by_vector(store, 33) == ["33"]
-        store._indexes.renewals.wait()
-    assert files(path) == []
+        assert search_paths(store, "word33") == ["33"]
+        assert nearest_paths(store, 33) == ["33"]
+        store._indexes.worker.wait()
+    assert snapshot_files(path) == []
 
 
-def test_another_model_has_a_snapshot_of_its_own(path: Path) -> None:
-    filled(path)
+def test_each_model_has_its_own_snapshot(path: Path) -> None:
+    fill(path)
     other = Model("other", 16)
     with closing(SQLiteStore(path)) as store:
         pending = store.pending(other, 99)
-        store.embed(other, [(each, ROWS[place + 1000]) for place, each in enumerate(pending)])
+        store.embed(other, [(note, ROWS[number + 1000]) for number, note in enumerate(pending)])
         store.activate(other)
-    assert len(files(path)) == 2
+    assert len(snapshot_files(path)) == 2
     with closing(SQLiteStore(path)) as store:
-        found = store.search_vectors(ROWS[1033], 1, namespace="default", filters=EVERYTHING)
-        assert [each.path for each in found] == ["33"]
+        results = store.search_vectors(ROWS[1033], 1, namespace="default", filters=EVERYTHING)
+        assert [hit.path for hit in results] == ["33"]
         assert uses_snapshots(store)[1]
 
 
-def test_namespaces_have_their_own(path: Path) -> None:
+def test_each_namespace_has_its_own_snapshots(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         store.write(drafts(0, 60))
         store.write(drafts(60, 120, namespace="home"))
-    assert len(files(path)) == 4
+    assert len(snapshot_files(path)) == 4
     with closing(SQLiteStore(path)) as store:
-        assert by_words(store, "word33") == ["33"]
-        assert by_words(store, "word33", namespace="home") == []
-        assert by_words(store, "word99", namespace="home") == ["99"]
+        assert search_paths(store, "word33") == ["33"]
+        assert search_paths(store, "word33", namespace="home") == []
+        assert search_paths(store, "word99", namespace="home") == ["99"]
 
 
-def test_vectors_of_many_pieces_come_back(path: Path) -> None:
+def test_snapshot_of_notes_with_several_chunks(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         store.write(
             [{"path": f"{n}", "content": f"{n}", "vector": ROWS[4 * n : 4 * n + 1 + n % 4]} for n in range(500)]
@@ -304,202 +307,202 @@ def test_vectors_of_many_pieces_come_back(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         for n in (1, 7, 499, 900):
             for piece in range(1 + n % 4 if n < 900 else 3):
-                assert by_vector(store, 4 * n + piece) == [f"{n}"]
-        assert by_vector(store, 12) != ["3"]
+                assert nearest_paths(store, 4 * n + piece) == [f"{n}"]
+        assert nearest_paths(store, 12) != ["3"]
         assert uses_snapshots(store)[1]
 
 
-def test_vectors_are_turned_anew_when_twice_as_many_came(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.sieve.LEAST_SAMPLE", 10)
-    filled(path)
+def test_rotation_is_refitted_when_vectors_double(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.stores.sqlite.quantization.MIN_SAMPLE", 10)
+    fill(path)
     sampled = []
     for first, last in ((60, 100), (100, 200)):
         with closing(SQLiteStore(path)) as store:
             store.write(drafts(first, last))
         with closing(SQLiteStore(path)) as store:
-            assert by_vector(store, last - 1) == [f"{last - 1}"]
-            (kept,) = [each._held.kept for each in store._indexes._vectors.values()]
-            found = store._indexes.snapshots.opened(kept, vectors.SHAPE) if kept else None
-            sampled.append(found.facts["sampled"] if found else None)
+            assert nearest_paths(store, last - 1) == [f"{last - 1}"]
+            (ref,) = [index._rows.ref for index in store._indexes._vectors.values()]
+            snapshot = store._indexes.snapshots.load(ref, vector_index.SCHEMA) if ref else None
+            sampled.append(snapshot.facts["sampled"] if snapshot else None)
     assert sampled == [60, 200]
 
 
-def test_notes_that_are_due_are_not_found_by_the_lists(path: Path, frozen_clock: FrozenClock) -> None:
-    filled(path)
+def test_expired_notes_are_not_found(path: Path, frozen_clock: FrozenClock) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
         store.write([{"path": "soon", "content": "tea soon", "expires_at": frozen_clock.time + HOUR}])
-        by_words(store)
+        search_paths(store)
     frozen_clock.time += 2 * HOUR
     with closing(SQLiteStore(path, read_only=True)) as store:
-        assert by_words(store, "soon") == []
-        assert len(by_words(store, "tea", 99)) == 60
+        assert search_paths(store, "soon") == []
+        assert len(search_paths(store, "tea", 99)) == 60
 
 
-def test_phrases_and_prefixes_are_left_to_fts5(path: Path) -> None:
-    filled(path)
+def test_phrases_and_prefixes_use_fts5(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store)
-        assert by_words(store, '"tea word33"') == ["33"]
-        assert sorted(by_words(store, "word5*", 99)) == ["5", *(f"5{n}" for n in range(10))]
-        assert by_words(store, "tea AND word8") == ["8"]
-        assert by_words(store, "word8 NOT tea") == []
+        search_paths(store)
+        assert search_paths(store, '"tea word33"') == ["33"]
+        assert sorted(search_paths(store, "word5*", 99)) == ["5", *(f"5{n}" for n in range(10))]
+        assert search_paths(store, "tea AND word8") == ["8"]
+        assert search_paths(store, "word8 NOT tea") == []
         store.write([{"path": "private", "content": "abc\ue000def"}])
-        assert by_words(store, "\ue000") == []
-        assert by_words(store, "abc\ue000def") == ["private"]
-        assert by_words(store, "\ue000\ue000") == []
-        assert by_words(store, "tea " + "x" * 40_000, 2) == by_words(store, "tea", 2)
+        assert search_paths(store, "\ue000") == []
+        assert search_paths(store, "abc\ue000def") == ["private"]
+        assert search_paths(store, "\ue000\ue000") == []
+        assert search_paths(store, "tea " + "x" * 40_000, 2) == search_paths(store, "tea", 2)
         store.delete(["private"], namespace="default")
         assert store.note_counts([parse("tea"), parse("word1*")], namespace="default")[1] == [60, 11]
         assert store.note_counts([parse("tea"), parse("?")], namespace="default") == (60, [60, 0])
 
 
 @pytest.mark.parametrize(("limit", "prefix"), [(2, "1"), (1, "33"), (3, "33"), (9, "nothing")])
-def test_filters_look_deeper_and_leave_the_rest_to_fts5(path: Path, limit: int, prefix: str) -> None:
-    filled(path, 300)
+def test_filtered_search_returns_the_results_of_fts5(path: Path, limit: int, prefix: str) -> None:
+    fill(path, 300)
     filters = Filters(path_prefix=prefix)
     with closing(SQLiteStore(path)) as store:
-        by_words(store)
-        found = store.search_text(parse("tea milk"), limit, namespace="default", filters=filters)
-        with store._reading() as connection:
-            expected = searching.search_words(connection, 1, render_fts5(parse("tea milk")), limit, filters)
-        assert [(each.path, each.score) for each in found] == [(each.path, each.score) for each in expected]
+        search_paths(store)
+        results = store.search_text(parse("tea milk"), limit, namespace="default", filters=filters)
+        with store._connections.reading() as connection:
+            expected = search_fts5(connection, 1, render_fts5(parse("tea milk")), limit, filters)
+        assert [(snapshot.path, snapshot.score) for snapshot in results] == [
+            (snapshot.path, snapshot.score) for snapshot in expected
+        ]
 
 
-def test_a_fork_does_not_wait_for_a_snapshot(path: Path) -> None:
-    filled(path)
+def test_fork_stops_a_snapshot(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
         store.write(drafts(60, 61))
-        for renew in (store._indexes.postings(1).renew, _index_of(store).renew):
-            before = files(path)
-            renew(lambda: True)
-            assert files(path) == before
+        for write in (store._indexes.postings(1).write_snapshot, _index_of(store).write_snapshot):
+            before = snapshot_files(path)
+            write(lambda: True)
+            assert snapshot_files(path) == before
 
 
-def _index_of(store: SQLiteStore) -> vectors.VectorIndex:
-    by_vector(store, 1)
-    (held,) = store._indexes._vectors.values()
-    return held
+def _index_of(store: SQLiteStore) -> vector_index.VectorIndex:
+    nearest_paths(store, 1)
+    (index,) = store._indexes._vectors.values()
+    return index
 
 
-def test_where_nothing_has_a_vector_no_snapshot_is_made(path: Path) -> None:
-    filled(path, 1)
+def test_no_snapshot_without_vectors(path: Path) -> None:
+    fill(path, 1)
     with closing(SQLiteStore(path)) as store:
-        held = _index_of(store)
+        index = _index_of(store)
         store.delete(["0"], namespace="default")
-        held.renew(lambda: False)
-    assert files(path) == []
+        index.write_snapshot(lambda: False)
+    assert snapshot_files(path) == []
 
 
-def test_after_a_snapshot_there_is_a_rest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renewing, "RESTS", 10**6)
-    made = []
+def test_worker_pauses_after_a_snapshot(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_indexes, "PAUSE_FACTOR", 10**6)
+    written = []
 
     def make(_: Callable[[], bool]) -> None:
         time.sleep(0.001)
-        made.append(True)
+        written.append(True)
 
     with closing(SQLiteStore(path)) as store:
         for _ in range(3):
-            store._indexes.renewals.begin(make)
-            store._indexes.renewals.wait()
-    assert len(made) == 1
+            store._indexes.worker.start(make)
+            store._indexes.worker.wait()
+    assert len(written) == 1
 
 
-def test_all_vectors_are_deleted_twice(path: Path) -> None:
-    filled(path)
+def test_vector_search_after_deleting_everything_twice(path: Path) -> None:
+    fill(path)
     for _ in range(2):
         with closing(SQLiteStore(path)) as store:
             store.delete([f"{n}" for n in range(61)], namespace="default")
         with closing(SQLiteStore(path)) as store:
-            assert by_vector(store, 1) == []
+            assert nearest_paths(store, 1) == []
             store.write(drafts(60, 61))
     with closing(SQLiteStore(path)) as store:
-        assert by_vector(store, 60) == ["60"]
+        assert nearest_paths(store, 60) == ["60"]
 
 
-def test_who_deleted_makes_another_if_others_were_quicker_without_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_close_retries_after_an_older_snapshot_won(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(SQLiteStore(path)) as store:
         store.write([*drafts(0, 60), {"path": "secret", "content": "tea quetzalcoatlus"}])
     other, store = SQLiteStore(path), SQLiteStore(path)
     quicker = other._indexes.postings(1)
-    read = quicker._read
+    read = quicker._read_snapshot
 
-    def overtaken(*given: Any) -> Any:
-        made = read(*given)
-        monkeypatch.setattr(quicker, "_read", read)
+    def overtaken(*args: Any, **options: Any) -> Any:
+        written = read(*args, **options)
+        monkeypatch.setattr(quicker, "_read_snapshot", read)
         store.delete(["secret"], namespace="default")
         ours = store._indexes.postings(1)
-        of_ours = ours._read
+        of_ours = ours._read_snapshot
 
-        def meanwhile(*given: Any) -> Any:
-            monkeypatch.setattr(ours, "_read", of_ours)
-            found = of_ours(*given)
+        def meanwhile(*args: Any, **options: Any) -> Any:
+            monkeypatch.setattr(ours, "_read_snapshot", of_ours)
+            results = of_ours(*args, **options)
             done.set()
             assert kept.wait(5)
-            return found
+            return results
 
-        monkeypatch.setattr(ours, "_read", meanwhile)
+        monkeypatch.setattr(ours, "_read_snapshot", meanwhile)
         closer.start()
         assert done.wait(5)
-        return made
+        return written
 
     done, kept = threading.Event(), threading.Event()
     closer = threading.Thread(target=store.close)
-    monkeypatch.setattr(quicker, "_read", overtaken)
-    quicker.renew(lambda: False)
+    monkeypatch.setattr(quicker, "_read_snapshot", overtaken)
+    quicker.write_snapshot(lambda: False)
     kept.set()
     closer.join()
     other.close()
-    assert not any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
+    assert not any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
 
 
-def test_what_goes_wrong_at_the_end_leaves_nothing_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_close_closes_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    filled(path)
+    fill(path)
     store = SQLiteStore(path)
     store.delete(["3"], namespace="default")
-    monkeypatch.setattr(store._indexes, "renew", interrupted)
+    monkeypatch.setattr(store._indexes, "write_snapshots", interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.close()
     with pytest.raises(StoreError, match="is closed"):
-        by_words(store)
+        search_paths(store)
 
 
-def test_much_that_changed_at_once_is_taken_in_behind_a_search(path: Path) -> None:
-    filled(path)
+def test_many_changes_are_merged_in_the_background(path: Path) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store)
+        search_paths(store)
         store.write([{"path": f"{n}", "content": f"coffee word{n}"} for n in range(30)])
-        assert len(by_words(store, "coffee", 99)) == 30
+        assert len(search_paths(store, "coffee", 99)) == 30
         assert uses_snapshots(store)[0] is False
-        store._indexes.renewals.wait()
-        assert len(by_words(store, "coffee", 99)) == 30
+        store._indexes.worker.wait()
+        assert len(search_paths(store, "coffee", 99)) == 30
         assert uses_snapshots(store)[0] is True
 
 
-def test_what_cannot_be_caught_up_with_is_tried_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled(path)
+def test_failed_catch_up_is_not_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store)
-        monkeypatch.setattr(store._indexes.renewals, "begin", lambda _: None)
+        search_paths(store)
+        monkeypatch.setattr(store._indexes.worker, "start", lambda _: None)
         store.write(drafts(60, 100))
-        by_words(store)
+        search_paths(store)
         (lists,) = store._indexes._postings.values()
-        monkeypatch.setattr(lists, "_caught_up", None)
-        assert by_words(store, "word99") == ["99"]
+        monkeypatch.setattr(lists, "_catch_up", None)
+        assert search_paths(store, "word99") == ["99"]
 
 
-def test_an_interrupted_search_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled(path)
+def test_interrupted_search_leaves_the_postings_consistent(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        by_words(store)
+        search_paths(store)
         (lists,) = store._indexes._postings.values()
         assert lists._state is not None
-        added = lists._state.moment.added
+        added = lists._state.view.delta
         store.write(drafts(60, 62))
 
         class Interrupted(dict[str, Any]):
@@ -508,32 +511,32 @@ def test_an_interrupted_search_leaves_nothing_behind(path: Path, monkeypatch: py
 
         monkeypatch.setattr(added, "_lists", Interrupted())
         with pytest.raises(KeyboardInterrupt):
-            by_words(store)
-        assert by_words(store, "word61") == ["61"]
-        assert len(by_words(store, "tea", 99)) == 62
+            search_paths(store)
+        assert search_paths(store, "word61") == ["61"]
+        assert len(search_paths(store, "tea", 99)) == 62
 
 
-def test_an_interrupted_search_by_vector_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled(path)
+def test_interrupted_search_leaves_the_vectors_consistent(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
-        held = _index_of(store)._held
+        rows = _index_of(store)._rows
         store.write(drafts(60, 63))
 
         def interrupted(*_: Any) -> None:
             raise KeyboardInterrupt
 
-        for growing in (held._codes[3], held._keys, held._ends):
+        for growing in (rows._added[3], rows._keys, rows._ends):
             with monkeypatch.context() as patched:
                 patched.setattr(growing, "put", interrupted)
                 with pytest.raises(KeyboardInterrupt):
-                    by_vector(store, 61)
+                    nearest_paths(store, 61)
         for n in (5, 60, 61, 62):
-            assert by_vector(store, n) == [f"{n}"]
-        assert len(by_vector(store, 1, 99)) == 63
+            assert nearest_paths(store, n) == [f"{n}"]
+        assert len(nearest_paths(store, 1, 99)) == 63
 
 
-def test_threads_search_while_notes_come(path: Path) -> None:
-    filled(path, 1000)
+def test_threads_search_during_writes(path: Path) -> None:
+    fill(path, 1000)
     problems: list[BaseException] = []
     with closing(SQLiteStore(path)) as store:
         ended = threading.Event()
@@ -541,8 +544,8 @@ def test_threads_search_while_notes_come(path: Path) -> None:
         def search() -> None:
             try:
                 while not ended.is_set():
-                    found = store.search_text(parse("tea"), 5000, namespace="default", filters=EVERYTHING)
-                    assert len({each.id for each in found}) == len(found) >= 1000
+                    results = store.search_text(parse("tea"), 5000, namespace="default", filters=EVERYTHING)
+                    assert len({hit.id for hit in results}) == len(results) >= 1000
             except BaseException as error:  # noqa: BLE001 (told below)
                 problems.append(error)
 
@@ -555,73 +558,73 @@ def test_threads_search_while_notes_come(path: Path) -> None:
         for thread in threads:
             thread.join()
         assert problems == []
-        assert len(by_words(store, "tea", 9999)) == 1400
+        assert len(search_paths(store, "tea", 9999)) == 1400
 
 
-def test_a_snapshot_that_was_not_made_leaves_no_trace(path: Path) -> None:
-    filled(path, 19)
+def test_abandoned_snapshot_leaves_no_rows(path: Path) -> None:
+    fill(path, 19)
     with closing(SQLiteStore(path)) as store:
-        store._indexes.postings(1).renew(lambda: True)
+        store._indexes.postings(1).write_snapshot(lambda: True)
         store.delete(["3"], namespace="default")
         with store._connections.reading() as connection:
             assert connection.execute("SELECT count(*) FROM snapshots").get == 0
             assert connection.execute("SELECT count(*) FROM word_changes").get == 0
 
 
-def test_only_so_many_are_kept_at_hand(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.indexes.MOST_AT_HAND", 2)
+def test_least_recently_used_index_is_dropped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.stores.sqlite.search_indexes.MAX_NAMESPACES", 2)
     with closing(SQLiteStore(path)) as store:
         for name in "abc":
             store.write(drafts(0, 30, namespace=name))
         for name in "abca":
-            assert by_words(store, "word3", namespace=name) == ["3"]
+            assert search_paths(store, "word3", namespace=name) == ["3"]
         assert list(store._indexes._postings) == [3, 1]
 
 
-def test_notes_that_expired_leave_the_snapshots(path: Path, frozen_clock: FrozenClock) -> None:
-    filled(path)
+def test_expired_text_leaves_the_snapshots(path: Path, frozen_clock: FrozenClock) -> None:
+    fill(path)
     with closing(SQLiteStore(path)) as store:
         store.write([{"path": "soon", "content": "tea quetzalcoatlus", "expires_at": frozen_clock.time + HOUR}])
-        store._indexes.postings(1).renew(lambda: False)
-    assert any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
+        store._indexes.postings(1).write_snapshot(lambda: False)
+    assert any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
     frozen_clock.time += 2 * HOUR
     with closing(SQLiteStore(path)) as store:
         assert store.expire(frozen_clock.time) == 1
-    assert not any(b"quetzalcoatlu" in each.read_bytes() for each in files(path))
+    assert not any(b"quetzalcoatlu" in snapshot.read_bytes() for snapshot in snapshot_files(path))
 
 
-def test_without_a_thread_searches_go_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_without_threads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    filled(path)
-    for each in files(path):
-        each.unlink()
+    fill(path)
+    for snapshot in snapshot_files(path):
+        snapshot.unlink()
     with closing(SQLiteStore(path)) as store:
         monkeypatch.setattr(threading.Thread, "start", none)
-        assert by_words(store, "word33") == ["33"]
-        assert by_vector(store, 33) == ["33"]
+        assert search_paths(store, "word33") == ["33"]
+        assert nearest_paths(store, 33) == ["33"]
         monkeypatch.undo()
 
 
-def test_one_snapshot_is_made_at_a_time(path: Path) -> None:
-    begun, let_go = threading.Event(), threading.Event()
-    made = []
+def test_worker_writes_one_snapshot_at_a_time(path: Path) -> None:
+    started, release = threading.Event(), threading.Event()
+    written = []
 
     def first(stopped: Callable[[], bool]) -> None:
-        begun.set()
-        let_go.wait(5)
-        made.append(stopped())
+        started.set()
+        release.wait(5)
+        written.append(stopped())
 
     with closing(SQLiteStore(path)) as store:
-        renewals = renewing.Renewals(store._connections)
-        renewals.wait()
-        renewals.begin(first)
-        begun.wait(5)
-        renewals.begin(lambda _: made.append(True))
-        let_go.set()
-        renewals.wait()
-        assert made == [False]
-        renewals.stop()
-        renewals.begin(lambda _: made.append(True))
-        assert made == [False]
+        worker = search_indexes.SnapshotWorker(store._connections)
+        worker.wait()
+        worker.start(first)
+        started.wait(5)
+        worker.start(lambda _: written.append(True))
+        release.set()
+        worker.wait()
+        assert written == [False]
+        worker.stop()
+        worker.start(lambda _: written.append(True))
+        assert written == [False]

@@ -14,7 +14,8 @@ from recollect.errors import ArgumentError, StoreBusyError, StoreDamagedError, S
 from recollect.model import Filters
 from recollect.query import parse
 from recollect.stores.base import Model
-from recollect.stores.sqlite import connections, schema, searching
+from recollect.stores.sqlite import connections, schema
+from recollect.stores.sqlite import search as search_module
 from recollect.stores.sqlite.store import SQLiteStore
 
 EVERYTHING = Filters()
@@ -164,7 +165,7 @@ def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
     (index,) = store._indexes._vectors.values()
     assert len(index) == 800
     assert nearest(5) == best[700:705]
-    assert len(index) == len(index._held.keys) == 800
+    assert len(index) == len(index._rows.keys) == 800
     store.close()
 
 
@@ -181,8 +182,8 @@ def test_a_view_is_a_moment(path: Path) -> None:
         store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
         store.search_vectors(np.array([1, 0]), 1, namespace="default", filters=EVERYTHING)
         assert len(index) == 1000
-        assert len(view.nearest(np.array([1, 0], np.float32), 2000)) == 2000
-        index.bury([1, 2, 3])
+        assert len(view.search(np.array([1, 0], np.float32), 2000)) == 2000
+        index.mark_deleted([1, 2, 3])
     assert len(index) == 1000
     store.close()
 
@@ -191,23 +192,23 @@ def test_a_model_that_takes_over_during_a_search(path: Path, monkeypatch: pytest
     store = SQLiteStore(path)
     store.write([{"path": "a", "content": "a", "vector": [1, 0]}])
     other = Model("other", 2)
-    search = searching.search_vectors
+    search = search_module.search_vectors
 
     def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(searching, "search_vectors", search)
+        monkeypatch.setattr(search_module, "search_vectors", search)
         (pending,) = store.pending(other, 10)
         store.embed(other, [(pending, np.array([0, 1], np.float32))])
         assert store.activate(other)
         return search(*arguments)
 
-    monkeypatch.setattr(searching, "search_vectors", overtaken)
+    monkeypatch.setattr(search_module, "search_vectors", overtaken)
     (found,) = store.search_vectors(np.array([0, 1], np.float32), 1, namespace="default", filters=EVERYTHING)
     assert found.score == pytest.approx(1)
     store.close()
 
 
 def test_vectors_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.vectors.READ_ROWS", 70)
+    monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_ROWS", 70)
     rows = np.random.default_rng(5).standard_normal((350, 4)).astype(np.float32)
     store = SQLiteStore(path)
     for start in range(0, 350, 50):
@@ -221,7 +222,7 @@ def test_vectors_that_come_some_at_a_time(path: Path, monkeypatch: pytest.Monkey
 
 
 def test_pieces_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.vectors.READ_ROWS", 7)
+    monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_ROWS", 7)
     rows = np.random.default_rng(5).standard_normal((60, 4, 6)).astype(np.float32)
     store = SQLiteStore(path)
     for start in range(0, 60, 15):
@@ -240,7 +241,7 @@ def test_pieces_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_counts_are_kept_until_there_are_too_many(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sqlite.counting.MOST", 2)
+    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 2)
     for query, held in (("tea", 8), ("tea", 8), ("jar", 8), ("pot", 0), ("tea", 8)):
         assert store.note_counts([parse(query)], namespace="default") == (8, [held])
 
@@ -309,7 +310,7 @@ def test_a_backup_does_not_meet_the_log_of_another(store: SQLiteStore, tmp_path:
 
 def test_a_vector_of_a_wrong_length_is_told(store: SQLiteStore, path: Path) -> None:
     damage(path, "UPDATE vectors SET vector = x'00' WHERE note = 2")
-    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length; 'recollect doctor --repair' helps"):
+    with pytest.raises(StoreDamagedError, match="has a vector of a wrong length; run 'recollect doctor --repair'"):
         store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
     (note,) = store.get(["1.md"], namespace="default")
     assert note is not None
@@ -334,7 +335,7 @@ def test_a_vector_of_no_whole_pieces_is_found(store: SQLiteStore, path: Path, bl
 def test_a_precision_that_nobody_knows_is_found(store: SQLiteStore, path: Path) -> None:
     damage(path, "UPDATE models SET precision = 'float7'")
     assert "in float7" in problems(store)["vectors"]
-    with pytest.raises(StoreDamagedError, match="float7, which nobody knows"):
+    with pytest.raises(StoreDamagedError, match="unknown precision .float7."):
         store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
 
 
@@ -353,7 +354,7 @@ def test_vectors_that_are_replaced_are_let_go_of_too(path: Path) -> None:
         store.write([{"path": f"{n}", "content": f"{n} {turn}", "vector": vectors[n % 4]} for n in range(600)])
         store.search_vectors(vectors[0], 1, namespace="default", filters=EVERYTHING)
     (index,) = store._indexes._vectors.values()
-    assert len(index._held.keys) < 8 * 600 / 2
+    assert len(index._rows.keys) < 8 * 600 / 2
     assert len(store.search_vectors(vectors[0], 1000, namespace="default", filters=EVERYTHING)) == 600
     store.close()
 

@@ -14,11 +14,13 @@ import pytest
 from recollect.stores.sqlite import vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.sqlite.transaction import SqliteTransaction
 
 WRITE = """
 import sys
 from pathlib import Path
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.sqlite.transaction import SqliteTransaction
 
 store = SQLiteStore(Path(sys.argv[1]))
 store.write([{"path": "a", "content": "docker"}])
@@ -40,15 +42,15 @@ def similar(store: SQLiteStore, word: str, namespace: str = "default") -> tuple[
 
 def test_words_are_read_when_one_is_unknown_and_kept(store: SQLiteStore) -> None:
     store.similar_words(["kubernetes", "it", "2024"], namespace="default")
-    assert store._vocabularies._places == {}
+    assert store._vocabularies._entries == {}
     assert similar(store, "kuberntes") == ("kubernetes",)
-    kept = store._vocabularies._places[1].state
+    kept = store._vocabularies._entries[1].cached
     assert similar(store, "kubernetas") == ("kubernetes",)
     store.write([{"path": "a", "importance": 1.0}])
     assert similar(store, "kubernetas") == ("kubernetes",)
-    assert store._vocabularies._places[1].state is kept
+    assert store._vocabularies._entries[1].cached is kept
     store.close()
-    assert store._vocabularies._places == {}
+    assert store._vocabularies._entries == {}
 
 
 def test_another_process_changes_words(store: SQLiteStore, path: Path) -> None:
@@ -119,7 +121,7 @@ def test_endless_words_are_not_looked_at(store: SQLiteStore, monkeypatch: pytest
     assert similar(store, "planests") == ("planets",)
     with store._connections.reading() as connection:
         vocabulary.open_vocabulary(connection, 1)
-        assert max(store._vocabularies.at(connection, 1)) == 8
+        assert max(store._vocabularies.get(SqliteTransaction(connection), 1)) == 8
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")

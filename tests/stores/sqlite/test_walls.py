@@ -9,8 +9,9 @@ import pytest
 
 from recollect.model import Filters, Link
 from recollect.stores import open_store
-from recollect.stores.sqlite.neighbourhood import edges
+from recollect.stores.sql.graph import edges
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.sqlite.transaction import SqliteTransaction
 
 
 def work(path: Path, kinds: tuple[str, ...] | None) -> int:
@@ -25,7 +26,7 @@ def work(path: Path, kinds: tuple[str, ...] | None) -> int:
         return False
 
     connection.set_progress_handler(count, 1)
-    found = edges(connection, key, ["tea", "milk"], 1, kinds)
+    found = edges(SqliteTransaction(connection), key, ["tea", "milk"], 1, kinds)
     connection.set_progress_handler(None)
     connection.close()
     assert [(edge.source, edge.target) for edge in found] == [("tea", "milk"), ("milk", "tea")]

@@ -13,7 +13,7 @@ from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, format_count
 from recollect.evaluation.formats.files import field_of, objects_in, text_of
 from recollect.evaluation.trec import read_qrels
-from recollect.ingest.moments import moment_of
+from recollect.ingest.dates import parse_date
 from recollect.model import DEFAULT_NAMESPACE, Note
 from recollect.query import parse_question_date
 
@@ -121,7 +121,7 @@ def _notes(corpus: Path) -> Iterator[Note]:
 def _note(row: Mapping[str, Any], place: str) -> Note:
     about = _metadata(row, place)
     given = {name: about.pop(name) for name in _HONOURED if about.get(name) is not None}
-    given |= {name: moment_of(name, about.pop(name)) for name in _MOMENTS if about.get(name) is not None}
+    given |= {name: parse_date(name, about.pop(name)) for name in _MOMENTS if about.get(name) is not None}
     title, text = str(row.get("title") or ""), str(row.get("text") or "")
     return Note(
         id=text_of(row, "_id", place),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question, format_count
 from recollect.evaluation.formats.files import field_of, text_of
-from recollect.ingest.moments import moment_of
+from recollect.ingest.dates import parse_date
 from recollect.model import Note
 from recollect.query import parse_question_date
 
@@ -140,7 +140,7 @@ def _turn(turn: Any, place: str) -> _Turn:
 
 def _moment(date: Any, place: str) -> datetime | None:
     try:
-        return moment_of("haystack_dates", date) if date else None
+        return parse_date("haystack_dates", date) if date else None
     except ArgumentError as error:
         raise IngestError(f"{place}: {error}") from None
 

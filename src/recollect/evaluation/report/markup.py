@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from recollect.characters import well_formed
+from recollect.text import well_formed
 
 __all__ = ["escaped", "escaped_markdown"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from recollect.characters import split_words
 from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
 from recollect.evaluation.synthetic.tokens import TOKEN_KINDS, tokens_of
 from recollect.ingest import split_sentences
+from recollect.text import split_words
 
 __all__ = ["EXACT_KINDS", "exact_questions", "phrases", "rare_words"]
 

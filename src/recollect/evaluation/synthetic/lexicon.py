@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from recollect.characters import split_words
 from recollect.evaluation.synthetic.rewording import root
 from recollect.model import Note, embedding_text
-from recollect.query.stopwords import DUTCH, ENGLISH
+from recollect.query.terms import DUTCH, ENGLISH
+from recollect.text import split_words
 
 __all__ = ["Lexicon", "content_words", "is_content_word"]
 

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 import numpy as np
 import regex
 
-from recollect.characters import split_words
 from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
 from recollect.evaluation.synthetic.rewording import inflected, reworded_dates, reworded_number
 from recollect.ingest import split_sentences
 from recollect.model import embedding_text
+from recollect.text import split_words
 
 __all__ = ["paraphrase"]
 

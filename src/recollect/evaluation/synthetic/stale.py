@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recollect.characters import split_words
 from recollect.evaluation.synthetic.exact import phrases, rare_words
 from recollect.evaluation.synthetic.lexicon import Lexicon
 from recollect.model import Note
+from recollect.text import split_words
 
 __all__ = ["current_notes", "stale_question", "successors_of"]
 

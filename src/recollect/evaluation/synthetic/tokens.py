@@ -9,9 +9,9 @@ import numpy as np
 import regex
 
 from recollect import arguments
-from recollect.characters import split_words
 from recollect.evaluation.synthetic.lexicon import is_content_word
 from recollect.model import Note
+from recollect.text import split_words
 
 __all__ = ["TOKEN_KINDS", "exact_tokens", "searchable_texts", "tokens_of"]
 

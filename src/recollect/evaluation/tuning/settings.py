@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import Any
 
 from recollect.errors import ArgumentError
 from recollect.retrieval.preset import Preset, changed_preset
-from recollect.retrieval.stages import STAGES
 
 __all__ = ["setting", "with_setting"]
 
@@ -25,8 +23,8 @@ def setting(preset: Preset, path: str) -> Any:
     section, name, key = _parts(path)
     if section == "stages":
         for stage in preset.stages:
-            if stage.stage == name:
-                return stage.settings.get(key, signature(STAGES[name]).parameters[key].default)
+            if stage.name == name:
+                return getattr(stage, key)
         raise ArgumentError("path", f"the preset {preset.name} has no stage {name!r}, got {path!r}")
     held = getattr(getattr(preset, section), name)
     return held.get(key, _ABSENT[name]) if key else held
@@ -41,9 +39,7 @@ def with_setting(preset: Preset, path: str, value: Any) -> Preset:
     """
     section, name, key = _parts(path)
     if section == "stages":
-        stages = [
-            {**stage.to_dict(), key: value} if stage.stage == name else stage.to_dict() for stage in preset.stages
-        ]
+        stages = [{**stage.to_dict(), key: value} if stage.name == name else stage.to_dict() for stage in preset.stages]
         return changed_preset(preset, {"stages": stages})
     if key:
         value = {**getattr(getattr(preset, section), name), key: value}

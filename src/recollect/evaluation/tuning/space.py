@@ -51,10 +51,10 @@ _CONTEXT = {
     "context.passage": (0.0, 0.25, 0.5, 0.75),
 }
 _COMMON = (0.3, 0.45, 0.6, 1.0)
-_GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.hubs": (0.0, 0.25, 0.5, 1.0)}
+_GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.degree_penalty": (0.0, 0.25, 0.5, 1.0)}
 _BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
     "source": {"fusion.weights.graph": (0.0, 0.1, 0.2, 0.35, 0.5, 1.0)},
-    "addition": {"graph.lift": (0.8, 0.9, 0.95, 1.0)},
+    "addition": {"graph.max_lift": (0.8, 0.9, 0.95, 1.0)},
 }
 
 STAGE_VALUES = {
@@ -68,10 +68,10 @@ STAGE_VALUES = {
     "importance.slope": (0.0, 0.1, 0.3, 0.6),
     "exact_match.bonus": (0.0, 0.1, 0.2, 0.5, 1.0),
     "session.weight": (0.0, 0.25, 0.5, 0.75),
-    "turns.speaker": (0.0, 0.05, 0.1, 0.2),
-    "turns.asks": (0.0, 0.1, 0.2, 0.3),
-    "turns.length": (0.0, 0.05, 0.1, 0.2),
-    "replaced.factor": (0.25, 0.5, 0.75, 1.0),
+    "speaker_turns.speaker": (0.0, 0.05, 0.1, 0.2),
+    "speaker_turns.asks": (0.0, 0.1, 0.2, 0.3),
+    "speaker_turns.length": (0.0, 0.05, 0.1, 0.2),
+    "superseded.factor": (0.25, 0.5, 0.75, 1.0),
 }
 """The values that constants of stages are tried with, where a preset has the stage."""
 
@@ -82,7 +82,7 @@ LEFT_ALONE = frozenset(
         "temporal.relevance",
         "time_match.events",
         "importance.base",
-        "exact_term.most",
+        "exact_term.max_notes",
         "exact_term.lead",
     )
 )
@@ -105,14 +105,14 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
     if both:
         yield Parameter(legs, tuple((round(both * (1 - share), 6), round(both * share, 6)) for share in _SHARES))
     yield Parameter(("fusion.method", "fusion.k"), _METHODS, ordered=False)
-    if preset.query.common < 1:
-        yield _single("query.common", _COMMON)
+    if preset.query.max_document_frequency < 1:
+        yield _single("query.max_document_frequency", _COMMON)
     if preset.context.on:
         for path, shares in _CONTEXT.items():
             yield _single(path, shares)
     if preset.graph.use != "off":
         yield from _connections(preset)
-    for stage in dict.fromkeys(stage.stage for stage in preset.stages):
+    for stage in dict.fromkeys(stage.name for stage in preset.stages):
         for name, values in STAGE_VALUES.items():
             if name.startswith(f"{stage}."):
                 yield _single(f"stages.{name}", values)

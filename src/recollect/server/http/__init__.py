@@ -1,4 +1,4 @@
-"""A memory over HTTP. See ``docs/server.md``; every endpoint is in ``docs/http.md``."""
+"""The HTTP API. See ``docs/server.md``; ``docs/http.md`` lists every endpoint."""
 
 from __future__ import annotations
 

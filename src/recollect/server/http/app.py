@@ -1,4 +1,4 @@
-"""The application: routes behind recording, admission and limits, over one memory."""
+"""The ASGI application: routes behind middleware, and their OpenAPI description."""
 
 from __future__ import annotations
 
@@ -7,40 +7,44 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect import __version__
 from recollect.memory import Memory
-from recollect.server.http.admission import Admission
-from recollect.server.http.describing import describe
-from recollect.server.http.finished import Observer
-from recollect.server.http.limits import Limits
-from recollect.server.http.problems import handle_problems
-from recollect.server.http.recording import Recording
-from recollect.server.http.routes import ROUTERS
+from recollect.server.auth import KeyRing
+from recollect.server.http import health_routes, note_routes, report_routes, search_routes
+from recollect.server.http.middleware import PUBLIC_PATHS, AuthMiddleware, LimitMiddleware
+from recollect.server.http.problems import MEDIA_TYPE, PROBLEM_TYPES, add_problem_handlers
+from recollect.server.http.request_log import RequestLogMiddleware, RequestObserver
 from recollect.server.http.service import Service
 from recollect.server.http.settings import Settings
-from recollect.server.keys import KeyRing
-from recollect.server.page import page_routes
+from recollect.server.web import web_routes
 
-__all__ = ["Extension", "create_app"]
+__all__ = ["ROUTERS", "Extension", "create_app", "openapi_schema"]
 
-ABOUT = "Hybrid memory retrieval for agents, with the reasons for every result."
+ROUTERS: tuple[APIRouter, ...] = (
+    note_routes.router,
+    search_routes.router,
+    report_routes.router,
+    health_routes.router,
+)
+"""In the order of docs/http.md."""
 
 
 class Extension(NamedTuple):
-    """Another application below a path of this one: it finds who asks in the request's state as ``caller``."""
+    """Another ASGI application below a path of this one; ``scope["state"]["caller"]`` is who sends a request."""
 
     path: str
     app: ASGIApp
-    running: Callable[[], AbstractAsyncContextManager[Any]]
-    """What it needs around it for as long as it runs."""
+    lifespan: Callable[[], AbstractAsyncContextManager[Any]]
+    """A context that is open as long as the server runs."""
 
 
-class _Whole:
-    """An application as an endpoint of another, which gets every method, and the path as it came."""
+class _MountedApp:
+    """An application as an endpoint that gets every method and the whole path."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -49,8 +53,8 @@ class _Whole:
         await self._app(scope, receive, send)
 
 
-async def _nothing(_: BaseException | None) -> None:
-    """Do nothing with the news."""
+async def _ignore(_: BaseException | None) -> None:
+    pass
 
 
 def create_app(
@@ -58,16 +62,16 @@ def create_app(
     settings: Settings | None = None,
     *,
     ring: KeyRing | None = None,
-    observers: Sequence[Observer] = (),
+    observers: Sequence[RequestObserver] = (),
     extensions: Sequence[Extension] = (),
     api: bool = True,
-    ready: Callable[[BaseException | None], Awaitable[None]] = _nothing,
+    on_models_loaded: Callable[[BaseException | None], Awaitable[None]] = _ignore,
 ) -> FastAPI:
-    """Return an application that serves a memory, which stays the caller's to close.
+    """Return an application that serves a memory, which the caller closes.
 
-    With a ``ring``, who asks must show one of its keys. Without ``api``, nothing but the ``extensions`` is served.
-    ``observers`` are told of each request that is over, ``ready`` when the models are loaded, or what went wrong with
-    that.
+    With a ``ring``, requests need one of its keys. Without ``api``, only ``extensions`` are served. ``observers`` get
+    the record of each completed request; ``on_models_loaded`` gets the error if the models cannot be loaded, else
+    ``None``.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -76,49 +80,132 @@ def create_app(
     >>> sorted(app.openapi()["paths"])[0]
     '/health'
     """
-    chosen = settings or Settings(keyed=ring is not None)
-    service = Service.of(memory, chosen, ring, observers)
+    settings = settings or Settings(require_keys=ring is not None)
+    service = Service.of(memory, settings, ring, observers)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.callback(service.close)
             for extension in extensions:
-                await stack.enter_async_context(extension.running())
-            warming = asyncio.create_task(_warm(service, ready))
+                await stack.enter_async_context(extension.lifespan())
+            loading = asyncio.create_task(_load_models(service, on_models_loaded))
             yield
-            warming.cancel()
+            loading.cancel()
 
     app = FastAPI(
         title="Recollect",
         version=__version__,
-        description=ABOUT,
+        description="Hybrid memory retrieval for agents, with the reasons for every result.",
         lifespan=lifespan,
-        docs_url=None,  # they would load scripts from elsewhere
+        docs_url=None,  # they would load scripts from other sites
         redoc_url=None,
         redirect_slashes=False,
     )
     app.state.service = service
-    for router in ROUTERS if api else ():
-        app.router.routes.extend(router.routes)  # plainly, so that a walk over the application's routes meets them all
-    app.router.routes.extend(page_routes() if api else ())
+    if api:
+        for router in ROUTERS:
+            app.router.routes.extend(router.routes)
+        app.router.routes.extend(web_routes())
     for extension in extensions:
-        whole = _Whole(extension.app)
+        endpoint = _MountedApp(extension.app)
         for path in (extension.path, f"{extension.path}/{{rest:path}}"):
-            app.router.routes.append(Route(path, whole, include_in_schema=False))
-    app.openapi = describe(app, keyed=ring is not None)  # type: ignore[method-assign]  # FastAPI's own way
-    handle_problems(app)
-    # The last one added is the first that a request meets.
-    app.add_middleware(Limits, settings=chosen)
-    app.add_middleware(Admission, settings=chosen, ring=ring)
-    app.add_middleware(Recording, observers=service.observers)
+            app.router.routes.append(Route(path, endpoint, include_in_schema=False))
+    app.openapi = lambda: openapi_schema(app, require_keys=ring is not None)  # type: ignore[method-assign]  # FastAPI's own way
+    add_problem_handlers(app)
+    # The last one added runs first.
+    app.add_middleware(LimitMiddleware, settings=settings)
+    app.add_middleware(AuthMiddleware, settings=settings, ring=ring)
+    app.add_middleware(RequestLogMiddleware, observers=service.observers)
     return app
 
 
-async def _warm(service: Service, ready: Callable[[BaseException | None], Awaitable[None]]) -> None:
+async def _load_models(service: Service, done: Callable[[BaseException | None], Awaitable[None]]) -> None:
     try:
-        await service.readiness.warm()
-    except Exception as error:  # noqa: BLE001 (who started the server is told, whatever it is)
-        await ready(error)
+        await service.readiness.load_models()
+    except Exception as error:  # noqa: BLE001 (the caller decides what to do about it)
+        await done(error)
     else:
-        await ready(None)
+        await done(None)
+
+
+def _object_schema(description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    return {"type": "object", "description": description, "required": list(required), "properties": properties}
+
+
+def _text(description: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": description, **more}
+
+
+_PROBLEM_SCHEMA = {
+    "title": "Problem",
+    **_object_schema(
+        "An error (RFC 9457).",
+        {
+            "type": _text("The type of the problem.", enum=[f"urn:recollect:{kind}" for kind in PROBLEM_TYPES]),
+            "title": _text("What the type means."),
+            "status": {"type": "integer", "description": "The HTTP status."},
+            "detail": _text("What was wrong with this request."),
+            "request_id": _text("The id of the request in the server's log."),
+            "errors": {
+                "type": "array",
+                "description": "The invalid values.",
+                "items": _object_schema(
+                    "An invalid value.",
+                    {"field": _text("The name of the field."), "detail": _text("What is wrong with its value.")},
+                    ["field", "detail"],
+                ),
+            },
+        },
+        ["type", "title", "status", "detail", "request_id"],
+    ),
+}
+
+_BODY_NAMES_NOTES = {("post", "/v1/notes"), ("post", "/v1/links"), ("delete", "/v1/links")}
+"""Operations that name existing notes otherwise than in the path."""
+
+
+def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
+    """Return the OpenAPI description with problems and keys, which FastAPI does not know of; it is cached."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=__version__, description=app.description, routes=app.routes)
+        components = schema.setdefault("components", {})
+        own = {name: each for name, each in components.get("schemas", {}).items() if "ValidationError" not in name}
+        components["schemas"] = {**own, "Problem": _PROBLEM_SCHEMA}
+        if require_keys:
+            components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        for path, operations in schema["paths"].items():
+            for method, operation in operations.items():
+                if require_keys and path not in PUBLIC_PATHS:
+                    operation["security"] = [{"key": []}]
+                for status in _problem_statuses(path, method, operation, require_keys=require_keys):
+                    operation["responses"][str(status)] = _problem_response_schema(status)
+                operation["responses"] = dict(sorted(operation["responses"].items()))
+        app.openapi_schema = schema
+    return app.openapi_schema
+
+
+def _problem_statuses(path: str, method: str, operation: dict[str, Any], *, require_keys: bool) -> set[int]:
+    """Return the statuses of the expected problems of an operation."""
+    statuses = {406, 422, 429, 431}
+    if not require_keys:
+        statuses.add(421)
+    elif path not in PUBLIC_PATHS:
+        statuses |= {401, 403, 503}
+    if "requestBody" in operation:
+        statuses |= {400, 408, 413, 415}
+    if path.startswith("/v1/"):
+        statuses |= {503, 504}
+    if "{" in path or (method, path) in _BODY_NAMES_NOTES:
+        statuses.add(404)
+    if method != "get" and operation["x-right"] == "write":
+        statuses |= {409, 507}
+    if path == "/ready":
+        statuses.add(503)
+    return statuses
+
+
+def _problem_response_schema(status: int) -> dict[str, Any]:
+    titles = [problem.title for problem in PROBLEM_TYPES.values() if problem.status == status]
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": "; ".join(titles), "content": content}

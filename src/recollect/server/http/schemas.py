@@ -1,217 +1,438 @@
-"""What notes look like on the wire. Checked strictly: a number is no text, and a field that is not known is refused."""
+"""JSON of requests and responses. Requests are checked strictly: no type conversion, no unknown fields."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from recollect.model import NOTE_FIELDS
+from recollect.retrieval import presets
+from recollect.retrieval.options import Mode, search_options
 
 __all__ = [
-    "AddedNote",
-    "Batch",
-    "Created",
-    "Documents",
-    "IngestedReport",
-    "LinkBody",
-    "LinkMade",
+    "AddNoteRequest",
+    "CompareRequest",
+    "CompareResponse",
+    "CreatedNotes",
+    "ExplainResponse",
+    "IngestRequest",
+    "IngestResponse",
+    "LinkCreated",
     "LinkRemoved",
-    "Neighbours",
+    "LinkRequest",
+    "NeighbourList",
     "NewNote",
+    "NoteBatch",
     "NoteChanges",
-    "NoteLink",
-    "NotePage",
-    "StoredNote",
+    "NoteList",
+    "NoteResponse",
+    "PresetList",
+    "SearchRequest",
+    "SearchResponse",
 ]
+
+MAX_QUERY_LENGTH = 4096
+MAX_TOP_K = 1000
+PRESET_HELP = "The name of a preset; by default the server's."
 
 _LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _NAME = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s][^\x00-\x1f\x7f-\x9f]*$"
 
 Line = Annotated[str, Field(pattern=_LINE, max_length=2048)]
-"""A text of one line."""
+"""One line of text."""
 Name = Annotated[str, Field(pattern=_NAME, max_length=2048)]
-"""A text of one line with something on it."""
-Moment = Annotated[str, Field(max_length=64, examples=["2026-04-18T07:30:00Z"])]
-Importance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""One line of text that is not blank."""
+Timestamp = Annotated[str, Field(max_length=64, examples=["2026-04-18T07:30:00Z"])]
+UnitInterval = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Count = Annotated[int, Field(ge=0, le=MAX_TOP_K)]
+QueryText = Annotated[str, Field(max_length=MAX_QUERY_LENGTH)]
 
 
-class Asked(BaseModel):
-    """What comes in."""
+def _check_preset(name: str) -> str:
+    if name not in presets():
+        raise ValueError(f"must be one of {', '.join(presets())}")
+    return name
+
+
+PresetName = Annotated[str, AfterValidator(_check_preset), Field(json_schema_extra={"enum": list(presets())})]
+"""The name of a preset; never a path, which would name a file of the server."""
+
+
+def _note_field(name: str, **constraints: Any) -> Any:
+    """Return an optional field of a note in a request, described by the table of note fields."""
+    return Field(default=None, description=NOTE_FIELDS[name].description, **constraints)
+
+
+def _stored(name: str) -> Any:
+    """Return a field of a note in a response."""
+    return Field(description=NOTE_FIELDS[name].description)
+
+
+def _search_option(name: str) -> Any:
+    """Return a search option with the default and description of ``SearchOptions``."""
+    option = search_options()[name]
+    return Field(default=option.default, description=option.help)
+
+
+class RequestModel(BaseModel):
+    """The body of a request."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class NoteLink(Asked):
+class ResponseModel(BaseModel):
+    """The body of a response."""
+
+
+class NoteLink(RequestModel):
     """A link to another note."""
 
-    kind: Name = Field(default="related", description="What the link means; `supersedes` replaces its target.")
-    target: Name = Field(description="The id, path or name of the note it leads to, which may come later.")
+    kind: Name = Field(default="related", description="The kind of the link; `supersedes` replaces its target.")
+    target: Name = Field(description="Id, path or name of the target, which may not exist yet.")
 
 
-class NoteChanges(Asked):
-    """Fields of a note; one that is missing or null stays as it is, or gets its default."""
+class NoteChanges(RequestModel):
+    """Fields of a note; a field that is missing or null keeps its value, or gets its default."""
 
-    content: str | None = Field(default=None, description="The text.")
-    path: Line | None = Field(default=None, description="Where it stands, such as `memory/tea.md`; unique.")
-    title: str | None = Field(default=None, description="What it is called.")
-    summary: str | None = Field(default=None, description="What it says, in a sentence.")
-    tags: list[Name] | None = Field(default=None, max_length=1000, description="Words to filter by.")
-    created_at: Moment | None = Field(default=None, description="When it was made, in ISO 8601; now if not given.")
-    updated_at: Moment | None = Field(default=None, description="When it was changed; now if not given.")
-    last_accessed_at: Moment | None = Field(default=None, description="When it was last read.")
-    expires_at: Moment | None = Field(
-        default=None, description="From when on it is forgotten; `never` keeps one for good that was to expire."
-    )
-    importance: Importance | None = Field(default=None, description=NOTE_FIELDS["importance"].description)
-    session: Line | None = Field(default=None, description="The conversation or document that it belongs to.")
-    position: Position | None = Field(default=None, description="Its place there, from 0.")
-    links: list[NoteLink] | None = Field(default=None, max_length=1000, description="Links to other notes.")
-    metadata: dict[str, Any] | None = Field(default=None, description="Anything else, as JSON.")
+    content: str | None = _note_field("content")
+    path: Line | None = _note_field("path")
+    title: str | None = _note_field("title")
+    summary: str | None = _note_field("summary")
+    tags: list[Name] | None = _note_field("tags", max_length=1000)
+    created_at: Timestamp | None = _note_field("created_at")
+    updated_at: Timestamp | None = _note_field("updated_at")
+    last_accessed_at: Timestamp | None = _note_field("last_accessed_at")
+    expires_at: Timestamp | None = _note_field("expires_at")
+    importance: UnitInterval | None = _note_field("importance")
+    session: Line | None = _note_field("session")
+    position: Position | None = _note_field("position")
+    links: list[NoteLink] | None = _note_field("links", max_length=1000)
+    metadata: dict[str, Any] | None = _note_field("metadata")
 
 
 class NewNote(NoteChanges):
-    """A note to store. One with this `id` or `path` is changed: what is not given stays."""
+    """A note to store. If a note has this `id` or `path`, it is updated; fields that are missing keep their values."""
 
-    id: Line | None = Field(default=None, description="Its id; one is made if none is given.")
+    id: Line | None = _note_field("id")
 
 
-class AddedNote(NewNote):
-    """A note to store, and which ones it replaces."""
+class AddNoteRequest(NewNote):
+    """A note to store, and the notes that it replaces."""
 
     supersedes: list[Name] | None = Field(
-        default=None, max_length=100, description="Ids or paths of notes that it replaces; they step back in searches."
+        default=None, max_length=100, description="Ids or paths of notes that it replaces; searches rank them lower."
     )
 
 
-class Batch(Asked):
-    """Notes to store, all or none."""
+class NoteBatch(RequestModel):
+    """Notes to store in one transaction."""
 
     notes: list[NewNote] = Field(min_length=1, max_length=1000, description="The notes, at most 1,000.")
 
 
-class LinkBody(NoteLink):
+class LinkRequest(NoteLink):
     """A link between two notes."""
 
-    source: Name = Field(description="The id or path of the note that the link begins at.")
+    source: Name = Field(description="Id or path of the note that the link starts from.")
 
 
-class DocumentText(Asked):
+class Document(RequestModel):
     """The text of a file."""
 
-    path: Name = Field(description="Its path, whose end says how it is read: `.md`, `.txt`, `.jsonl`, `.json` …")
+    path: Name = Field(description="Its path; the suffix selects the reader: `.md`, `.txt`, `.jsonl`, `.json` …")
     content: str = Field(description="The text.")
 
 
-class Documents(Asked):
-    """Texts of files to take in."""
+class IngestRequest(RequestModel):
+    """Texts of files to ingest."""
 
-    documents: list[DocumentText] = Field(min_length=1, max_length=1000, description="The texts, at most 1,000.")
-    prefix: Line = Field(default="", description="What the paths of their notes begin with.")
-
-
-class Told(BaseModel):
-    """What goes out."""
+    documents: list[Document] = Field(min_length=1, max_length=1000, description="The texts, at most 1,000.")
+    prefix: Line = Field(default="", description="A prefix for the paths of their notes.")
 
 
-class StoredNote(Told):
-    """A note as it is stored."""
+class NoteFields(ResponseModel):
+    """The fields of a note that a hit has, too; texts without a value are empty."""
 
-    id: str = Field(description="Its id.")
-    path: str = Field(description="Its path; empty if it has none.")
-    title: str = Field(description="Its title.")
-    summary: str = Field(description="Its summary.")
-    tags: list[str] = Field(description="Its tags.")
-    content: str = Field(description="Its text.")
-    created_at: str | None = Field(description="When it was made, in UTC.")
-    updated_at: str | None = Field(description="When it was changed.")
-    last_accessed_at: str | None = Field(description="When it was last read.")
-    expires_at: str | None = Field(description="From when on it is forgotten; null if it is kept.")
-    importance: float = Field(description="From 0 to 1.")
-    session: str = Field(description="Its session; empty if it has none.")
-    position: int | None = Field(description="Its place there.")
-    links: list[NoteLink] = Field(description="Its links.")
-    metadata: dict[str, Any] = Field(description="Its metadata.")
-    namespace: str = Field(description="The namespace that it lives in.")
+    id: str = _stored("id")
+    path: str = _stored("path")
+    title: str = _stored("title")
+    summary: str = _stored("summary")
+    tags: list[str] = _stored("tags")
+    content: str = _stored("content")
+    created_at: str | None = _stored("created_at")
+    importance: float = _stored("importance")
+    session: str = _stored("session")
+    position: int | None = _stored("position")
+    metadata: dict[str, Any] = _stored("metadata")
 
 
-class NotePage(Told):
-    """Some notes of a namespace."""
+class NoteResponse(NoteFields):
+    """A stored note; texts without a value are empty."""
 
-    notes: list[StoredNote] = Field(description="The notes, in the order in which they came.")
-    next_cursor: str | None = Field(description="What to pass as `cursor` for the next ones; null at the end.")
+    updated_at: str | None = _stored("updated_at")
+    last_accessed_at: str | None = _stored("last_accessed_at")
+    expires_at: str | None = _stored("expires_at")
+    links: list[NoteLink] = _stored("links")
+    namespace: str = _stored("namespace")
 
 
-class Created(Told):
-    """Notes that were stored."""
+class NoteList(ResponseModel):
+    """Notes of a namespace."""
+
+    notes: list[NoteResponse] = Field(description="The notes, oldest first by insertion.")
+    next_cursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
+
+
+class CreatedNotes(ResponseModel):
+    """Stored notes."""
 
     ids: list[str] = Field(description="Their ids, in the order of the request.")
-    count: int = Field(description="How many there are.")
+    count: int = Field(description="The number of ids.")
 
 
-class LinkMade(Told):
-    """Whether a link was made."""
+class LinkCreated(ResponseModel):
+    """Whether a link is new."""
 
-    created: bool = Field(description="False if it was there already.")
-
-
-class LinkRemoved(Told):
-    """Whether a link was taken away."""
-
-    removed: bool = Field(description="False if there was none.")
+    created: bool = Field(description="False if the link existed.")
 
 
-class Neighbour(Told):
+class LinkRemoved(ResponseModel):
+    """Whether a link was removed."""
+
+    removed: bool = Field(description="False if the link did not exist.")
+
+
+class Neighbour(ResponseModel):
     """A note one step away."""
 
-    kind: str = Field(description="`previous`, `next`, `mention`, `entity`, or a link's kind.")
-    direction: Literal["in", "out"] = Field(
-        description="Whether the connection leads to the note that was asked about."
-    )
-    note: StoredNote = Field(description="The note.")
+    kind: str = Field(description="`previous`, `next`, `mention`, `entity`, or the kind of a link.")
+    direction: Literal["in", "out"] = Field(description="`in` if the connection leads to the requested note.")
+    note: NoteResponse = Field(description="The note.")
 
 
-class Neighbours(Told):
-    """What lies around a note."""
+class NeighbourList(ResponseModel):
+    """The neighbours of a note."""
 
     neighbours: list[Neighbour] = Field(description="The notes one step away.")
 
 
-class FileCounts(Told):
-    """What became of texts."""
+class FileCounts(ResponseModel):
+    """Counts of texts."""
 
     read: int = Field(description="Texts whose notes were written.")
-    unchanged: int = Field(description="Texts that are as they were.")
-    removed: int = Field(description="Always 0: what is not sent stays.")
-    failed: int = Field(description="Texts that could not be read or written; the notes that such a text had stay.")
+    unchanged: int = Field(description="Texts that did not change.")
+    removed: int = Field(description="Always 0: texts that are not sent stay.")
+    failed: int = Field(description="Texts that could not be read or written; their earlier notes stay.")
 
 
-class NoteCounts(Told):
-    """What became of notes."""
+class NoteCounts(ResponseModel):
+    """Counts of notes."""
 
     added: int = Field(description="New notes.")
-    updated: int = Field(description="Notes that changed.")
-    unchanged: int = Field(description="Notes of the texts read that are as they were.")
-    removed: int = Field(description="Notes that the texts had and no longer have.")
-    failed: int = Field(description="Records of the texts read that could not be read.")
+    updated: int = Field(description="Changed notes.")
+    unchanged: int = Field(description="Notes of the texts read that did not change.")
+    removed: int = Field(description="Notes that the texts no longer have.")
+    failed: int = Field(description="Records that could not be read.")
 
 
-class ReadingProblem(Told):
-    """What could not be read as it was meant."""
+class IngestProblem(ResponseModel):
+    """A text or record that could not be read as intended."""
 
-    name: str = Field(description="The text's path.")
-    line: int | None = Field(description="The line, from 1; null if it is about the whole text.")
-    message: str = Field(description="What was wrong.")
-    skipped: bool = Field(description="Whether it was left out; otherwise it was read as well as can be.")
+    name: str = Field(description="The path of the text.")
+    line: int | None = Field(description="The line, from 1; null if it concerns the whole text.")
+    message: str = Field(description="What is wrong.")
+    skipped: bool = Field(description="Whether it was skipped; otherwise it was read in part.")
 
 
-class IngestedReport(Told):
-    """What an ingest did."""
+class IngestResponse(ResponseModel):
+    """The result of an ingest."""
 
-    files: FileCounts = Field(description="How many texts.")
-    notes: NoteCounts = Field(description="How many notes.")
-    problems: list[ReadingProblem] = Field(description="What was wrong with which.")
-    skipped: dict[str, int] = Field(
-        description="Always empty: a text of a type that is not read is among the problems."
+    files: FileCounts = Field(description="Numbers of texts.")
+    notes: NoteCounts = Field(description="Numbers of notes.")
+    problems: list[IngestProblem] = Field(description="What could not be read.")
+    skipped: dict[str, int] = Field(description="Always empty: texts of an unknown type are among the problems.")
+
+
+class SearchFilters(RequestModel):
+    """Conditions that a note must meet, all of them."""
+
+    path_prefix: Line = Field(default="", description="What its path begins with.")
+    tags: list[Name] = Field(default=[], max_length=100, description="Tags that it has, all of them.")
+    session: Line | None = Field(default=None, description="Its session.")
+    created_after: Timestamp | None = Field(default=None, description="It was created then or later.")
+    created_before: Timestamp | None = Field(
+        default=None,
+        description="It was created earlier. The search is as of that time: notes created later supersede none.",
     )
+    updated_after: Timestamp | None = Field(default=None, description="It was changed then or later.")
+    updated_before: Timestamp | None = Field(default=None, description="It was changed earlier.")
+    metadata: dict[str, Any] = Field(default={}, max_length=100, description="Keys of its metadata with these values.")
+
+
+class SearchParameters(RequestModel):
+    """Parameters of every search."""
+
+    query: QueryText = Field(description="The query, at most 4,096 characters.")
+    top_k: Count = _search_option("top_k")
+    mode: Mode = _search_option("mode")
+    candidate_k: Count | None = _search_option("candidate_k")
+    rerank: bool = _search_option("rerank")
+    rerank_top_n: Count = _search_option("rerank_top_n")
+    skip_retry_ladder: bool = _search_option("skip_retry_ladder")
+    question_date: Timestamp | None = _search_option("question_date")
+    now: Timestamp | None = _search_option("now")
+    filters: SearchFilters | None = _search_option("filters")
+    min_confidence: UnitInterval | None = _search_option("min_confidence")
+    answer_threshold: UnitInterval | None = _search_option("answer_threshold")
+    trace: bool = Field(default=False, description="Whether the response has the trace and the explanation data.")
+
+
+class SearchRequest(SearchParameters):
+    """A search."""
+
+    preset: PresetName | None = Field(default=None, description=PRESET_HELP)
+
+
+class CompareRequest(SearchParameters):
+    """A search with several presets."""
+
+    presets: list[PresetName] | None = Field(
+        default=None, min_length=1, max_length=10, description="The names of the presets; the default is all."
+    )
+
+
+class Contribution(ResponseModel):
+    """What a leg contributed to a hit."""
+
+    leg: str = Field(description="The leg.")
+    rank: int = Field(description="The rank in the leg.")
+    score: float = Field(description="The score in the leg.")
+    points: float = Field(description="What fusion added for it.")
+
+
+class Step(ResponseModel):
+    """What a stage did to a hit: `score_after = score_before × factor + addend`."""
+
+    stage: str = Field(description="The stage.")
+    reason: str = Field(description="The reason.")
+    factor: float = Field(description="What the score was multiplied by.")
+    addend: float = Field(description="What was added to it.")
+    score_before: float = Field(description="The score before.")
+    score_after: float = Field(description="The score after.")
+    rank_before: int | None = Field(description="The rank before.")
+    rank_after: int | None = Field(description="The rank after.")
+
+
+class Hit(NoteFields):
+    """A note that was found, and how it got its rank."""
+
+    rank: int = Field(description="The rank, from 1.")
+    snippet: str = Field(description="The part of the text that matches the query best.")
+    highlights: list[list[int]] = Field(description="Spans of the snippet that match: start and end.")
+    score: float = Field(description="What hits are sorted by; only comparable within one search.")
+    relevance: float | None = Field(description="The fused score as a share of the highest possible one, from 0 to 1.")
+    confidence: float | None = Field(description="The probability, from 0 to 1, that the note answers the query.")
+    rerank_score: float | None = Field(description="The score of the reranker.")
+    superseded_by: list[str] = Field(description="Ids of the notes that replaced it.")
+    weak: bool = Field(
+        description="Whether it is a weak candidate: every hit if `has_answer` is false, else one whose confidence is "
+        "below `answer_threshold` and below a tenth of the best."
+    )
+    lexical_rank: int | None = Field(description="Its rank in the lexical leg.")
+    lexical_score: float | None = Field(description="Its BM25 score.")
+    vector_rank: int | None = Field(description="Its rank in the vector leg.")
+    vector_similarity: float | None = Field(description="Its cosine similarity.")
+    contributions: list[Contribution] = Field(description="What each leg contributed.")
+    steps: list[Step] = Field(description="What each stage did.")
+
+
+class QuerySummaryLine(ResponseModel):
+    """A line about how a query was parsed."""
+
+    label: str = Field(description="The subject.")
+    text: str = Field(description="The text.")
+
+
+class TimelinePart(ResponseModel):
+    """A part of a search."""
+
+    name: str = Field(description="`lexical`, `vector`, `context`, `graph`, `fusion`, `rerank`, or `total`.")
+    start: float = Field(description="When it started, in milliseconds.")
+    elapsed: float = Field(description="How long it took, in milliseconds.")
+    message: str = Field(description="The outcome.")
+
+
+class WaterfallRow(ResponseModel):
+    """What a leg or a stage did to a score."""
+
+    kind: str = Field(description="`leg`, `fused`, `stage` or `score`.")
+    name: str = Field(description="The name of the leg or stage.")
+    start: float = Field(description="The score before.")
+    end: float = Field(description="The score after.")
+    change: str = Field(description="The change as text; empty for `fused` and `score`.")
+    reason: str = Field(description="The reason.")
+
+
+class Waterfall(ResponseModel):
+    """How a hit got its score; steps without an effect are left out."""
+
+    id: str = Field(description="The note's id.")
+    sentence: str = Field(description="Why it has its rank, in a sentence.")
+    pointers: list[str] = Field(description="Which notes supersede it.")
+    rows: list[WaterfallRow] = Field(description="What made its score, in order.")
+
+
+class ExplanationData(ResponseModel):
+    """Explanation of a search as data for a drawing."""
+
+    query_summary: list[QuerySummaryLine] = Field(description="How the query was parsed, and which fallback steps ran.")
+    notice: str = Field(description="What the fallback ladder did if lexical search found nothing; else empty.")
+    timeline: list[TimelinePart] = Field(description="What each part did, and when; the last is the total.")
+    max_score: float = Field(description="The highest score of any hit at any time: the scale of all waterfalls.")
+    waterfalls: list[Waterfall] = Field(description="The waterfall of each hit, in order.")
+
+
+class SearchResponse(ResponseModel):
+    """The result of a search."""
+
+    query: str = Field(description="The query.")
+    has_answer: bool = Field(
+        description="Whether the best confidence is at least `answer_threshold`. If not, all hits are weak candidates."
+    )
+    answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
+    excluded: list[str] = Field(description="Terms that the query excludes by NOT; no hit contains one.")
+    hits: list[Hit] = Field(description="The hits, best first, weak ones included.")
+    warnings: list[str] = Field(description="What the search could not use, and what to do about it.")
+    trace: dict[str, Any] | None = Field(default=None, description="The trace, if requested.")
+    explanation_data: ExplanationData | None = Field(
+        default=None, description="Explanation data, if the trace is requested."
+    )
+
+
+class ExplainResponse(SearchResponse):
+    """The result of a search with its explanation."""
+
+    explanation: str = Field(description="The explanation as text, as `recollect explain` prints it.")
+
+
+class CompareResponse(ResponseModel):
+    """The results of several presets."""
+
+    results: dict[str, SearchResponse] = Field(description="The results by preset.")
+
+
+class PresetInfo(ResponseModel):
+    """A preset."""
+
+    name: str = Field(description="Its name.")
+    about: str = Field(description="What it does.")
+    settings: dict[str, Any] = Field(description="Its settings, as `recollect presets NAME --json` prints them.")
+
+
+class PresetList(ResponseModel):
+    """The presets of the server."""
+
+    presets: list[PresetInfo] = Field(description="The presets.")
+    default: str = Field(description="The preset that the server uses if none is named.")

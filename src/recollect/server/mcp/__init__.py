@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.server.mcp.over_stdio import serve_stdio
 from recollect.server.mcp.server import memory_server
+from recollect.server.mcp.stdio_transport import serve_stdio
 
 if TYPE_CHECKING:
-    from recollect.server.mcp.over_http import mcp_extension
+    from recollect.server.mcp.http_transport import mcp_extension
 
 __all__ = ["mcp_extension", "memory_server", "serve_stdio"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs the HTTP server only when it is asked for."""
+    """Import the HTTP transport on demand; stdio does not need the HTTP server."""
     if name == "mcp_extension":
-        from recollect.server.mcp.over_http import mcp_extension  # noqa: PLC0415 (an extra)
+        from recollect.server.mcp.http_transport import mcp_extension  # noqa: PLC0415 (an extra)
 
         return mcp_extension
     raise AttributeError(f"module 'recollect.server.mcp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Return the public names, loaded or not."""
+    """Return the public names, imported or not."""
     return sorted(__all__)

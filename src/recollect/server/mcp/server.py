@@ -1,11 +1,13 @@
-"""The server: what the protocol asks for, answered from a memory for whoever asks."""
+"""The MCP server: requests of the protocol, answered from a memory with the caller's rights."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
+from anyio import to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -23,20 +25,38 @@ from mcp.types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    TextContent,
 )
+from pydantic import ValidationError
 
 from recollect import __version__
-from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError
+from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError, SecretFoundError
 from recollect.memory import Memory
+from recollect.server.auth import EVERYONE, Caller
 from recollect.server.cursors import Cursors
-from recollect.server.mcp.calling import FAULT, call_tool
-from recollect.server.mcp.catalogue import DESCRIPTIONS, TOOLS
-from recollect.server.mcp.prompts import INSTRUCTIONS, PROMPTS, get_prompt
-from recollect.server.mcp.resources import TEMPLATE, list_notes, read_note
-from recollect.server.mcp.threads import Threads, in_thread
-from recollect.server.rights import EVERYONE, Caller
+from recollect.server.mcp.note_tools import FORGET, LINK, LIST, REMEMBER, STATS, UPDATE
+from recollect.server.mcp.resources import (
+    INSTRUCTIONS,
+    NOTE_TEMPLATE,
+    USE_MEMORY,
+    get_prompt,
+    list_note_resources,
+    read_note_resource,
+)
+from recollect.server.mcp.search_tools import EXPLAIN, RECALL
+from recollect.server.mcp.tools import Tool, ToolCall
 
-__all__ = ["memory_server"]
+__all__ = ["DESCRIPTIONS", "TOOLS", "RunInThread", "call_tool", "memory_server", "validation_message"]
+
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (RECALL, REMEMBER, UPDATE, FORGET, LINK, LIST, EXPLAIN, STATS)}
+"""All tools, in the order in which they are listed."""
+
+DESCRIPTIONS = {name: tool.describe() for name, tool in TOOLS.items()}
+"""Made once: generating the schemas takes longer than a search."""
+
+INTERNAL_MESSAGE = "Recollect failed; see the server's log"
+
+_SECRETS_HINT = "the server's operator can redact secrets with --secrets redact, or allow them with --secrets none"
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,10 +64,25 @@ T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 
 
-def memory_server(memory: Memory, caller: Caller | None = EVERYONE, *, threads: Threads = in_thread) -> Server[Any]:
-    """Return a server over ``memory``; ``caller`` is who asks where it is not a request over HTTP that says so.
+class RunInThread(Protocol):
+    """Runs a task in a thread, so that it does not block other requests."""
 
-    A request over HTTP says it in its state, where whoever let it in left it; what says nothing is not answered.
+    def __call__(self, task: Callable[[], T], /) -> Awaitable[T]:
+        """Return what ``task`` returns."""
+        ...
+
+
+async def _run_in_thread(task: Callable[[], T], /) -> T:
+    return await to_thread.run_sync(task)
+
+
+def memory_server(
+    memory: Memory, caller: Caller | None = EVERYONE, *, run_in_thread: RunInThread = _run_in_thread
+) -> Server[Any]:
+    """Return an MCP server over ``memory``.
+
+    ``caller`` sends all requests that do not come over HTTP. A request over HTTP has its caller in
+    ``scope["state"]["caller"]``; without one, it is rejected.
 
     >>> from tempfile import TemporaryDirectory
     >>> import recollect
@@ -57,52 +92,52 @@ def memory_server(memory: Memory, caller: Caller | None = EVERYONE, *, threads: 
     """
     cursors = Cursors()
 
-    def who(context: Context) -> Caller:
+    def caller_of(context: Context) -> Caller:
         request = context.request
-        asks: Caller | None = caller if request is None else request.scope.get("state", {}).get("caller")
-        if asks is None:
-            raise MCPError(INVALID_PARAMS, "nobody is known to ask")
-        return asks
+        found: Caller | None = caller if request is None else request.scope.get("state", {}).get("caller")
+        if found is None:
+            raise MCPError(INVALID_PARAMS, "the caller is unknown")
+        return found
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        right = who(context).grant.right
+        right = caller_of(context).grant.right
         return ListToolsResult(tools=[DESCRIPTIONS[name] for name, tool in TOOLS.items() if tool.right <= right])
 
-    async def call(context: Context, asked: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(asked.name)
+    async def run_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        tool = TOOLS.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool {asked.name!r}; there are {', '.join(TOOLS)}")
-        return await call_tool(tool, asked.arguments or {}, memory, who(context), cursors, threads)
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(TOOLS)}")
+        return await call_tool(tool, params.arguments or {}, memory, caller_of(context), cursors, run_in_thread)
 
-    async def list_resources(context: Context, asked: PaginatedRequestParams | None) -> ListResourcesResult:
-        caller, cursor = who(context), asked.cursor if asked else None
-        return await _told(threads(lambda: list_notes(memory, caller, cursors, cursor)))
+    async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        caller, cursor = caller_of(context), params.cursor if params else None
+        return await _with_mcp_errors(run_in_thread(lambda: list_note_resources(memory, caller, cursors, cursor)))
 
     async def list_templates(context: Context, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        who(context)
-        return ListResourceTemplatesResult(resource_templates=[TEMPLATE])
+        caller_of(context)
+        return ListResourceTemplatesResult(resource_templates=[NOTE_TEMPLATE])
 
-    async def read_resource(context: Context, asked: ReadResourceRequestParams) -> ReadResourceResult:
-        caller = who(context)
-        return await _told(threads(lambda: read_note(memory, caller, asked.uri)))
+    async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        caller = caller_of(context)
+        return await _with_mcp_errors(run_in_thread(lambda: read_note_resource(memory, caller, params.uri)))
 
     async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
-        who(context)
-        return ListPromptsResult(prompts=[advice.prompt for advice in PROMPTS.values()])
+        caller_of(context)
+        return ListPromptsResult(prompts=[USE_MEMORY])
 
-    async def prompt(context: Context, asked: GetPromptRequestParams) -> GetPromptResult:
-        who(context)
-        return await _told(threads(lambda: get_prompt(asked.name, asked.arguments or {})))
+    async def prompt(context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        caller_of(context)
+        return await _with_mcp_errors(run_in_thread(lambda: get_prompt(params.name, params.arguments or {})))
 
     return Server(
         "recollect",
         title="Recollect",
         version=__version__,
-        description="A long-term memory of notes, searched by words and by meaning.",
+        description="A long-term memory of notes with lexical and vector search.",
         instructions=INSTRUCTIONS,
         get_tool_input_schema=lambda name: DESCRIPTIONS[name].input_schema if name in DESCRIPTIONS else None,
         on_list_tools=list_tools,
-        on_call_tool=call,
+        on_call_tool=run_tool,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
@@ -111,14 +146,65 @@ def memory_server(memory: Memory, caller: Caller | None = EVERYONE, *, threads: 
     )
 
 
-async def _told(work: Awaitable[T]) -> T:
-    """Await ``work``; what goes wrong becomes an error of the protocol, in one line."""
+async def call_tool(
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    memory: Memory,
+    caller: Caller,
+    cursors: Cursors,
+    run_in_thread: RunInThread,
+) -> CallToolResult:
+    """Validate, authorise and run a call; the result is structured data, and the same data as text."""
     try:
-        return await work
+        request = tool.request.model_validate(dict(arguments))
+        # The right comes first: a forbidden call takes equally long whether the note exists or not.
+        call = ToolCall(memory, caller, caller.namespace(request.namespace, tool.right), cursors)
+        response = await run_in_thread(lambda: tool.run(call, request))
+    except ValidationError as error:
+        return _error_result(validation_message(error))
+    except SecretFoundError as error:
+        return _error_result(f"{error}; {_SECRETS_HINT}")
+    except RecollectError as error:
+        return _error_result(str(error))
+    except Exception:  # noqa: BLE001 (a traceback does not help a model; it helps the operator)
+        _LOG.exception("the tool %s failed", tool.name)
+        return _error_result(INTERNAL_MESSAGE)
+    data = response.model_dump(mode="json", exclude_none=True)
+    return CallToolResult(content=[_text(json.dumps(data, ensure_ascii=False))], structured_content=data)
+
+
+def validation_message(error: ValidationError) -> str:
+    """Return what is wrong with the arguments in one line.
+
+    >>> try:
+    ...     TOOLS["recall"].request.model_validate({"top_k": 500, "question": "which tea?"})
+    ... except ValidationError as error:
+    ...     print(validation_message(error))
+    query: Field required; top_k: Input should be less than or equal to 50; question: there is no such argument
+    """
+    return "; ".join(
+        f"{'.'.join(map(str, item['loc']))}: "
+        + ("there is no such argument" if item["type"] == "extra_forbidden" else item["msg"])
+        for item in error.errors(include_input=False, include_url=False, include_context=False)
+    )
+
+
+def _error_result(message: str) -> CallToolResult:
+    return CallToolResult(content=[_text(" ".join(message.split()))], is_error=True)
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+async def _with_mcp_errors(task: Awaitable[T]) -> T:
+    """Await ``task``; raise its errors as errors of the protocol."""
+    try:
+        return await task
     except (ArgumentError, ForbiddenError, NoteNotFoundError) as error:
         raise MCPError(INVALID_PARAMS, str(error)) from None
     except RecollectError as error:
         raise MCPError(INTERNAL_ERROR, str(error)) from None
-    except Exception:  # noqa: BLE001 (the SDK would tell its words to whoever asked)
+    except Exception:  # noqa: BLE001 (the SDK would send its message to the client)
         _LOG.exception("a request failed")
-        raise MCPError(INTERNAL_ERROR, FAULT) from None
+        raise MCPError(INTERNAL_ERROR, INTERNAL_MESSAGE) from None

@@ -8,42 +8,45 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.model import embedding_text
-from recollect.stores.base import Finding, digest
-from recollect.stores.postgres import entities, mentions, names
+from recollect.stores.base import Finding
+from recollect.stores.postgres import names
 from recollect.stores.postgres.definitions import TABLES
 from recollect.stores.postgres.indexing import TextChange, index_notes
 from recollect.stores.postgres.postings import Postings
+from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.words import read_words
+from recollect.stores.sql.entities import entity_problems, rebuild_entities
+from recollect.stores.sql.health import list_problems, namespaces, vector_problems
+from recollect.stores.sql.mentions import mention_problems, rebuild_mentions
 
 __all__ = ["check", "rebuild", "rebuild_vectors"]
 
-SHOWN = 3
-"""How many of many problems are named."""
 READ_NOTES = 1000
 READ_BLOCKS = 2000
 
 _FIELDS = "path, title, summary, tags, content"
 
 
-def check(connection: Connection[TupleRow]) -> list[Finding]:
-    """Look at every part. Where a table is missing, the rest cannot be looked at."""
+def check(transaction: PostgresTransaction) -> list[Finding]:
+    """Check every part. Where a table is missing, the rest cannot be checked."""
+    connection = transaction.connection
     missing = _missing_tables(connection)
     if missing:
         return [Finding("tables", missing, repairable=False)]
-    found = [Finding("tables", "")]
-    for key, name in namespaces(connection):
-        found += [
-            Finding(f"words of {name!r}", _listed(_word_problems(connection, key))),
-            Finding(f"names of {name!r}", _listed(names.problems(connection, key))),
-            Finding(f"mentions of {name!r}", _listed(mentions.problems(connection, key))),
-            Finding(f"entities of {name!r}", _listed(entities.problems(connection, key))),
+    findings = [Finding("tables", "")]
+    for key, name in namespaces(transaction):
+        findings += [
+            Finding(f"words of {name!r}", list_problems(_word_problems(connection, key))),
+            Finding(f"names of {name!r}", list_problems(names.problems(connection, key))),
+            Finding(f"mentions of {name!r}", list_problems(mention_problems(transaction, key))),
+            Finding(f"entities of {name!r}", list_problems(entity_problems(transaction, key))),
         ]
-    return [*found, Finding("vectors", _listed(problem for _, problem in _wrong_vectors(connection)))]
+    return [*findings, Finding("vectors", list_problems(problem for _, problem in _wrong_vectors(connection)))]
 
 
-def rebuild(connection: Connection[TupleRow], namespace: int) -> None:
-    """Make anew what is derived from the notes of a namespace, which must be locked."""
+def rebuild(transaction: PostgresTransaction, namespace: int) -> None:
+    """Rebuild what is derived from the notes of a namespace, which must be locked."""
+    connection = transaction.connection
     connection.execute(
         "UPDATE namespaces SET notes = 0, tokens = 0, revision = revision + 1 WHERE key = %s", [namespace]
     )
@@ -52,12 +55,13 @@ def rebuild(connection: Connection[TupleRow], namespace: int) -> None:
     for rows in _walk(connection, namespace):
         index_notes(connection, namespace, [TextChange(note, None, fields) for note, *fields in rows], fresh=rows[0][0])
     names.rebuild(connection, namespace)
-    mentions.rebuild(connection, namespace)
-    entities.rebuild(connection, namespace)
+    rebuild_mentions(transaction, namespace)
+    rebuild_entities(transaction, namespace)
 
 
-def rebuild_vectors(connection: Connection[TupleRow]) -> None:
-    """Drop the vectors that stand for nothing: their notes can be embedded again."""
+def rebuild_vectors(transaction: PostgresTransaction) -> None:
+    """Delete the vectors that are not those of their notes: these can be embedded again."""
+    connection = transaction.connection
     wrong = [key for key, _ in _wrong_vectors(connection)]
     connection.execute(
         "DELETE FROM vectors AS v USING unnest(%b::bigint[], %b::int[]) AS wrong (note, model) "
@@ -66,15 +70,10 @@ def rebuild_vectors(connection: Connection[TupleRow]) -> None:
     )
 
 
-def namespaces(connection: Connection[TupleRow]) -> list[tuple[int, str]]:
-    """Return the keys and names of all namespaces, by name."""
-    return connection.execute("SELECT key, name FROM namespaces ORDER BY name").fetchall()
-
-
 def _missing_tables(connection: Connection[TupleRow]) -> str:
     rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
     there = {name for (name,) in rows}
-    return _listed(f"the table {name} is missing" for name in TABLES if name not in there)
+    return list_problems(f"the table {name} is missing" for name in TABLES if name not in there)
 
 
 def _word_problems(connection: Connection[TupleRow], namespace: int) -> Iterator[str]:
@@ -143,26 +142,10 @@ def _walk(connection: Connection[TupleRow], namespace: int) -> Iterator[list[Tup
 
 def _wrong_vectors(connection: Connection[TupleRow]) -> Iterator[tuple[tuple[int, int], str]]:
     """Find vectors that are not those of their notes: each with its note and model."""
-    width = {"float32": 4, "float16": 2}
-    last = (0, 0, -1)
-    while rows := connection.execute(_VECTORS, [*last, READ_NOTES]).fetchall():
-        for note, model, piece, namespace, mark, size, dimension, precision, home, name, *text in rows:
-            last = (note, model, piece)
-            if namespace != home:
-                yield (note, model), f"the vector of note {name} lies in another namespace"
-            elif size != dimension * width.get(precision, 0):
-                yield (
-                    (note, model),
-                    f"the vector of note {name} has {size} bytes, not those of {dimension} numbers in {precision}",
-                )
-            elif mark != digest(embedding_text(*text)):
-                yield (note, model), f"the vector of note {name} stands for another text"
-
-
-def _listed(problems: Iterable[str]) -> str:
-    found = list(problems)
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return "; ".join(found[:SHOWN]) + more
+    cursor = (0, 0, -1)
+    while rows := connection.execute(_VECTORS, [*cursor, READ_NOTES]).fetchall():
+        yield from vector_problems(((note, model), *row) for note, model, _, *row in rows)
+        cursor = rows[-1][:3]
 
 
 _WRONG_VECTORS = """

@@ -17,14 +17,14 @@ from typing import Any
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.characters import split_words
 from recollect.model import Candidate, Filters
 from recollect.query import Query, jaccard, slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
-from recollect.stores.names import index_names, standing_words
+from recollect.stores.name_index import index_names, standing_words
 from recollect.stores.postgres.filtering import passing
 from recollect.stores.postgres.searching import OF_NOTES
 from recollect.stores.rows import candidate_of
+from recollect.text import split_words
 
 __all__ = ["problems", "rebuild", "search_names", "write_names"]
 

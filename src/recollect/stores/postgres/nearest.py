@@ -14,24 +14,21 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.model import Candidate, Filters, Note
-from recollect.model.chunks import embedding_text
+from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.stores.base import Model, digest
-from recollect.stores.postgres.embedding import WIDEST
+from recollect.stores.base import Model
 from recollect.stores.postgres.filtering import passing
 from recollect.stores.postgres.searching import OF_NOTES
 from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.transaction import MAX_DIMENSION
 from recollect.stores.postgres.vector_index import VectorIndexes, cast
 from recollect.stores.rows import candidate_of
 from recollect.stores.units import nearness, rows_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from recollect.stores.base import Vector
 
-__all__ = ["search_vectors", "similarities", "vectors_of"]
+__all__ = ["search_vectors", "similarities"]
 
 ROUNDING = 0.0025
 """More than half precision can be wrong by between two products of vectors of unit length: four roundings by 2**-11."""
@@ -57,7 +54,7 @@ def search_vectors(
     if breadth := indexes.serve(connection, namespace, active):
         found = search.by_index(limit, breadth)
     if found is None:
-        found = search.by_all(limit) if active[1].dimension <= WIDEST else search.by_reading()
+        found = search.by_all(limit) if active[1].dimension <= MAX_DIMENSION else search.by_reading()
     best = sorted(found)[:limit]
     candidates = {
         key: candidate_of(row)
@@ -200,36 +197,6 @@ def similarities(
     )
     query = vector.astype(np.float64)
     return {note: nearness(rows_of(held, active[1]), query) for note, held in rows}
-
-
-def vectors_of(
-    connection: Connection[TupleRow], active: tuple[int, Model], notes: Sequence[Note]
-) -> list[Vector | None]:
-    """Return the vectors of notes, of any namespace, that stand for their texts as they are here."""
-    found: list[Vector | None] = []
-    for start in range(0, len(notes), READ_VECTORS):
-        some = notes[start : start + READ_VECTORS]
-        texts = [digest(embedding_text(note.title, note.summary, note.content)) for note in some]
-        homes = [mark(note.namespace) for note in some]
-        rows = connection.execute(_HELD, [homes, [mark(note.id) for note in some], texts, active[0]], binary=True)
-        held: dict[int, bytes] = dict(rows.fetchall())
-        found += [_vector(held[place], active[1]) if place in held else None for place in range(1, len(some) + 1)]
-    return found
-
-
-_HELD = """
-SELECT asked.place, string_agg(v.vector, ''::bytea ORDER BY v.piece)
-FROM unnest(%s::bytea[], %s::bytea[], %s::bytea[]) WITH ORDINALITY AS asked (namespace, id, digest, place)
-JOIN namespaces AS s ON s.mark = asked.namespace
-JOIN living AS n ON n.namespace = s.key AND n.id_mark = asked.id
-JOIN vectors AS v ON v.note = n.key AND v.model = %s AND v.digest = asked.digest
-GROUP BY asked.place
-"""
-
-
-def _vector(blob: bytes, model: Model) -> NDArray[np.float32]:
-    rows = rows_of(blob, model).astype(np.float32)
-    return rows[0] if len(rows) == 1 else rows
 
 
 def _literal(vector: Vector) -> str:

@@ -9,7 +9,6 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from recollect.query.expressions import Expression
-from recollect.stores.postgres.revisions import revision
 from recollect.stores.postgres.scoring import Scores, score_notes
 
 __all__ = ["ScoreCache"]
@@ -33,7 +32,8 @@ class ScoreCache:
 
     def scores(self, connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
         """Return all notes of a namespace that match ``node``, with their BM25, as the transaction sees them."""
-        key = namespace, revision(connection, namespace), node
+        ((revision,),) = connection.execute("SELECT revision FROM namespaces WHERE key = %s", [namespace]).fetchall()
+        key = namespace, revision, node
         with self._lock:
             known = self._queries.get(key)
             if known is not None:

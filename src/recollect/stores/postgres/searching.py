@@ -11,7 +11,7 @@ from psycopg.rows import TupleRow
 
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
+from recollect.query.expressions import Semantics, expression
 from recollect.stores.postgres.filtering import condition, passing
 from recollect.stores.postgres.score_cache import ScoreCache
 from recollect.stores.postgres.scoring import Scores
@@ -32,13 +32,13 @@ def search_words(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Reading,
+    semantics: Semantics,
     limit: int,
     filters: Filters,
     cache: ScoreCache,
 ) -> list[Candidate]:
     """Return the best notes by BM25; ties by path, then id."""
-    node = expression(query, reading)
+    node = expression(query, semantics)
     if node is None:
         return []
     rows = _best(connection, cache.scores(connection, namespace, node), limit, filters)
@@ -77,12 +77,12 @@ def text_scores(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Reading,
+    semantics: Semantics,
     ids: Sequence[str],
     cache: ScoreCache,
 ) -> dict[str, float]:
     """Return the scores that ``search_words`` gives the notes with these ids; those that do not match have none."""
-    node = expression(query, reading)
+    node = expression(query, semantics)
     if node is None:
         return {}
     rows: list[tuple[int, str]] = connection.execute(

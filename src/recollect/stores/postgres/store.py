@@ -1,84 +1,62 @@
-"""The store in a PostgreSQL database: it keeps the contract of :mod:`recollect.stores.base`."""
+"""The store in a PostgreSQL database; row-level security keeps a transaction within its namespaces."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from recollect import clock
-from recollect.errors import NoteNotFoundError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Filters, Link, Note
-from recollect.stores.backups import appearing
-from recollect.stores.base import (
-    DocumentRecord,
-    DocumentWriteResult,
-    Finding,
-    Model,
-    Neighbour,
-    Page,
-    Pending,
-    StoreStats,
-    WriteResult,
-)
-from recollect.stores.batches import Batch, StoredText, texts_to_embed
+from recollect.model import Candidate, Filters
+from recollect.query import Query
+from recollect.query.expressions import Expression, Semantics, expression
+from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
-from recollect.stores.postgres import (
-    checking,
-    embedding,
-    expiry,
-    nearest,
-    neighbourhood,
-    shelving,
-)
+from recollect.stores.postgres import checking, names, nearest, searching, vocabulary
 from recollect.stores.postgres.connections import (
+    PATIENCE,
     POOL_SIZE,
     POOL_TIMEOUT,
     STATEMENT_TIMEOUT,
     Connections,
     Moment,
-    Transaction,
 )
-from recollect.stores.postgres.embedding import active_model
-from recollect.stores.postgres.figures import count_all
-from recollect.stores.postgres.filtering import condition
-from recollect.stores.postgres.index import LARGEST, PostgresIndex
-from recollect.stores.postgres.mentions import RememberedWords
 from recollect.stores.postgres.options import split_options
 from recollect.stores.postgres.schema import SCHEMA_VERSION
-from recollect.stores.postgres.tables import (
-    delete_notes,
-    linked_note,
-    notes_of,
-    places_of,
-    touch_notes,
-    write_links,
-)
-from recollect.stores.postgres.text import mark
-from recollect.stores.postgres.writing import BatchTables, write_plan
+from recollect.stores.postgres.score_cache import ScoreCache
+from recollect.stores.postgres.transaction import PostgresTransaction
+from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.rows import to_microseconds
+from recollect.stores.spelling import Vocabulary
+from recollect.stores.sql import embedding
+from recollect.stores.sql.dialect import MAX_INTEGER
+from recollect.stores.sql.embedding import active_model
+from recollect.stores.sql.health import count_rows, namespaces
+from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
+from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
+from recollect.stores.sql.tables import remove_expired
 from recollect.stores.sqlite.store import SQLiteStore
+from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
 __all__ = ["PostgresStore"]
 
-WALK_ROWS = 512
-TOUCH_PATIENCE = 1.0
-"""Seconds to wait for other writers where that is all there is to write."""
-UNHURRIED = 0.0
-"""The statement timeout of work that may take as long as it takes."""
+MAX_FILTERS = 4
+"""How many namespaces may have a term filter, of four megabytes each."""
+NO_TIMEOUT = 0.0
+
+R = TypeVar("R")
 
 
-class PostgresStore(PostgresIndex):
-    """Notes, their words, vectors and links in a PostgreSQL database.
+class PostgresStore(SqlStore[PostgresTransaction]):
+    """Notes, their terms, vectors and links in a PostgreSQL database.
 
-    Threads, processes and machines may share it. Those who write to one namespace wait for each other; the others go
-    on.
+    Threads, processes and machines may share it. Writers of one namespace wait for each other; all others go on.
     """
 
     def __init__(
@@ -92,10 +70,10 @@ class PostgresStore(PostgresIndex):
     ) -> None:
         """Open the database at ``address``; without ``read_only`` the tables are created where they are missing.
 
-        At most ``pool_size`` connections are open at once; who finds none waits for ``pool_timeout`` seconds. No
+        At most ``pool_size`` connections are open at once; a caller waits ``pool_timeout`` seconds for one. No
         statement takes longer than ``statement_timeout`` seconds.
         """
-        super().__init__(
+        self._use(
             Connections(
                 address,
                 read_only=read_only,
@@ -104,316 +82,250 @@ class PostgresStore(PostgresIndex):
                 statement_timeout=statement_timeout,
             )
         )
-        self._remembered = RememberedWords()
+
+    def _use(self, connections: Connections) -> None:
+        super().__init__(MAX_FILTERS)
+        self._connections = connections
+        self._vocabularies: RevisionCache[PostgresTransaction, Vocabulary] = RevisionCache(vocabulary.read_vocabulary)
+        self._counts: RevisionCache[PostgresTransaction, NoteCounts[Expression]] = RevisionCache(
+            vocabulary.start_counts
+        )
+        self._scores = ScoreCache()
+        self._vector_indexes = VectorIndexes(connections)
 
     @classmethod
-    def at(cls, address: str, *, read_only: bool = False) -> Self:
-        """Open the database at an address, in which ``pool_size`` and the timeouts may stand as options."""
-        place, options = split_options(address)
-        return cls(place, read_only=read_only, **options)
+    def at(cls, url: str, *, read_only: bool = False) -> Self:
+        """Open the database at a URL, whose options may have ``pool_size`` and the timeouts."""
+        address, options = split_options(url)
+        return cls(address, read_only=read_only, **options)
 
     @classmethod
     def _as_of(cls, moment: Moment) -> Self:
-        """Return the store as it is at one moment, for reading."""
+        """Return the store as it is at one moment, read-only."""
         store = cls.__new__(cls)
-        PostgresIndex.__init__(store, moment)
+        store._use(moment)
         return store
 
     @property
     def read_only(self) -> bool:
-        """Whether the store was opened for reading alone."""
+        """Whether the store was opened read-only."""
         return self._connections.read_only
 
-    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
-        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
-
-        def read(namespace: str, ids: Sequence[str], paths: Sequence[str]) -> list[StoredText]:
-            def work(at: Transaction) -> list[StoredText]:
-                namespace_id = at.namespaces.get(namespace)
-                if namespace_id is None:
-                    return []
-                return embedding.stored_texts(at.connection, model, namespace_id, ids, paths)
-
-            return self._connections.read(work, namespace=namespace)
-
-        return texts_to_embed(drafts, read)
-
-    def write(
+    def _read(
         self,
-        drafts: Sequence[Draft],
-        *,
-        model: Model | None = None,
-        vectors: Mapping[bytes, Vector] | None = None,
-        create: bool = True,
-    ) -> WriteResult:
-        """Write the drafts in one transaction and return the notes as they are now."""
-        homes = {draft.get("namespace", DEFAULT_NAMESPACE) for draft in drafts}
-        with self._writing(homes, create=True) as at:
-            batch = Batch(BatchTables(at, len(drafts)), create=create)
-            batch.add(drafts)
-            plan = batch.plan(model, vectors or {})
-            left = write_plan(at.connection, plan, self._remembered)
-        self._remembered.keep(left)
-        return WriteResult(batch.notes(), plan.pending)
-
-    def write_documents(
-        self,
-        documents: Sequence[Document],
-        *,
-        namespace: str,
-        model: Model | None = None,
-        vectors: Mapping[bytes, Vector] | None = None,
-        adopt: bool = False,
-    ) -> DocumentWriteResult:
-        """Store documents, and delete the notes that they had and no longer have."""
-        with self._writing([namespace], create=True) as at:
-            tables = BatchTables(at, sum(len(document.drafts) for document in documents))
-            tables.write_documents(at.namespaces[namespace], documents)
-            batch = Batch(tables, adopt=adopt)
-            counts = batch.add_documents(documents, namespace)
-            plan = batch.plan(model, vectors or {})
-            left = write_plan(at.connection, plan, self._remembered)
-        self._remembered.keep(left)
-        return DocumentWriteResult(counts, plan.pending)
-
-    def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return for each id or path its note."""
-
-        def work(at: Transaction) -> list[Note | None]:
-            home = at.namespaces.get(namespace)
-            if home is None:
-                return [None] * len(keys)
-            places = places_of(at.connection, home, keys)
-            found = notes_of(at.connection, list({place for place in places if place is not None}))
-            return [None if place is None else found[place] for place in places]
-
-        return self._connections.read(work, namespace=namespace)
-
-    def delete(self, keys: Sequence[str], *, namespace: str) -> int:
-        """Delete notes by id or path, with all that was derived from them."""
-        with self._writing([namespace]) as at:
-            home = at.namespaces.get(namespace)
-            if home is None:
-                return 0
-            places = sorted({place for place in places_of(at.connection, home, keys) if place is not None})
-            delete_notes(at.connection, home, places)
-        return len(places)
-
-    def expire(self, now: datetime, *, most: int | None = None) -> int:
-        """Delete the notes that are due, if others do not keep their namespaces busy."""
-        moment = to_microseconds(now)
-        if self.read_only or not self._connections.read(
-            lambda at: expiry.is_due(at.connection, moment), namespace=None
-        ):
-            return 0
-        with self._connections.write(None, patience=0) as at:
-            homes = expiry.lock_due(at.connection, moment, most)
-            return expiry.remove(at.connection, homes, moment, most)
-
-    def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
-        """Set when notes were last accessed, where that is later than what is known."""
-        with self._connections.write([namespace], lock=False, patience=TOUCH_PATIENCE) as at:
-            home = at.namespaces.get(namespace)
-            return 0 if home is None else touch_notes(at.connection, home, accessed)
-
-    def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
-        """Walk over the notes in the order in which they came; what is written meanwhile may or may not be seen."""
-        last = 0
-        while found := self._behind(last, WALK_ROWS, namespace, filters or Filters()):
-            yield from found.values()
-            last = max(found)
-
-    def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
-        """Return the next notes of a walk from behind a place on."""
-        deepest = min(limit, LARGEST - 1)
-        found = self._behind(min(after, LARGEST), deepest + 1, namespace, filters)
-        shown = list(found)[:deepest]
-        return Page([found[key] for key in shown], shown[-1] if len(found) > deepest and shown else None)
-
-    def _behind(self, place: int, limit: int, namespace: str | None, filters: Filters) -> dict[int, Note]:
-        """Return the next notes behind a row, by their rows."""
-        conditions, values = condition(filters)
-
-        def work(at: Transaction) -> dict[int, Note]:
-            if namespace is not None and namespace not in at.namespaces:
-                return {}
-            home = "" if namespace is None else "AND n.namespace = %s"
-            rows = at.connection.execute(
-                f"SELECT n.key FROM living AS n WHERE n.key > %s {home} {conditions} ORDER BY n.key LIMIT %s",  # noqa: S608 (names of our own)
-                [place, *at.namespaces.values(), *values, limit],
-            )
-            return notes_of(at.connection, [key for (key,) in rows])
-
-        return self._connections.read(work, namespace=namespace)
-
-    def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
-
-        def work(at: Transaction) -> tuple[Model | None, list[Vector | None]]:
-            active = active_model(at.connection)
-            if active is None:
-                return None, [None] * len(notes)
-            return active[1], nearest.vectors_of(at.connection, active, notes)
-
-        return self._connections.read(work, namespace=None)
-
-    def link(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Add a link to a note."""
-        with self._writing([namespace]) as at:
-            key, links = linked_note(at.connection, at.namespaces, source, namespace)
-            if link in links:
-                return False
-            write_links(at.connection, {key: [*links, link]})
-        return True
-
-    def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Take a link from a note."""
-        with self._writing([namespace]) as at:
-            key, links = linked_note(at.connection, at.namespaces, source, namespace)
-            if link not in links:
-                return False
-            write_links(at.connection, {key: [each for each in links if each != link]})
-        return True
-
-    def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
-        """Return the notes at the other ends of its edges."""
-
-        def work(at: Transaction) -> list[Neighbour]:
-            home = at.namespaces.get(namespace)
-            (place,) = (None,) if home is None else places_of(at.connection, home, [key])
-            if home is None or place is None:
-                raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r}")
-            steps = neighbourhood.steps(at.connection, home, [place])
-            found = notes_of(at.connection, list({step.target for step in steps}))
-            return [Neighbour(found[step.target], step.kind, step.direction) for step in steps]
-
-        return self._connections.read(work, namespace=namespace)
-
-    def documents(self, root: str, *, namespace: str) -> dict[str, str]:
-        """Return the fingerprints of the documents below ``root`` by their names."""
-
-        def work(at: Transaction) -> dict[str, str]:
-            rows: list[Any] = at.connection.execute(
-                "SELECT name, fingerprint FROM documents WHERE namespace = %s AND root_mark = %s",
-                [at.namespaces.get(namespace), mark(root)],
-            ).fetchall()
-            return dict(rows)
-
-        return self._connections.read(work, namespace=namespace)
-
-    def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
-        """Forget documents and delete their notes."""
-        with self._writing([namespace]) as at:
-            home = at.namespaces.get(namespace)
-            if home is None:
-                return 0
-            marks = [mark(name) for name in names]
-            rows = at.connection.execute(
-                "SELECT key FROM documents WHERE namespace = %s AND root_mark = %s AND name_mark = ANY (%b)",
-                [home, mark(root), marks],
-            ).fetchall()
-            documents = [key for (key,) in rows]
-            rows = at.connection.execute("SELECT key FROM notes WHERE document = ANY (%s)", [documents]).fetchall()
-            delete_notes(at.connection, home, [key for (key,) in rows])
-            at.connection.execute("DELETE FROM documents WHERE key = ANY (%s)", [documents])
-        return len(rows)
-
-    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
-        """Walk over the documents, in the order in which they came."""
-        last = 0
-        while found := self._connections.read(partial(self._shelves, last, namespace), namespace=namespace):
-            yield from found.values()
-            last = max(found)
-
-    def _shelves(self, last: int, namespace: str | None, at: Transaction) -> dict[int, DocumentRecord]:
-        if namespace is not None and namespace not in at.namespaces:
-            return {}
-        home = None if namespace is None else at.namespaces[namespace]
-        return shelving.shelves_behind(at.connection, last, shelving.SHELVES_AT_ONCE, home)
-
-    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
-        """Let documents have these fingerprints and just these notes."""
-        with self._writing({record.namespace for record in records}, create=True) as at:
-            shelving.write_shelves(at.connection, at.namespaces, records)
-
-    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
-        """Return notes of any namespace that have no vector of ``model``."""
+        work: Callable[[PostgresTransaction], R],
+        namespace: str | None,
+        statement_timeout: float | None = None,
+    ) -> R:
         return self._connections.read(
-            lambda at: embedding.pending(at.connection, model, min(limit, LARGEST), after), namespace=None
+            lambda at: work(PostgresTransaction(at.connection, at.namespaces)),
+            namespace=namespace,
+            statement_timeout=statement_timeout,
         )
 
-    def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
-        """Store vectors of notes whose text is still the one that was embedded."""
-        with self._connections.write(None) as at:
-            return embedding.embed(at.connection, model, vectors)
+    @contextmanager
+    def _write(
+        self,
+        namespaces: Collection[str] | None,
+        *,
+        create: bool = False,
+        accesses_only: bool = False,
+        statement_timeout: float | None = None,
+    ) -> Iterator[PostgresTransaction]:
+        with self._connections.write(
+            namespaces,
+            create=create,
+            lock=not accesses_only,
+            patience=TOUCH_TIMEOUT if accesses_only else PATIENCE,
+            statement_timeout=statement_timeout,
+        ) as at:
+            transaction = PostgresTransaction(at.connection, at.namespaces)
+            if namespaces is not None and not accesses_only:
+                locked = list(at.namespaces.values())
+                remove_expired(transaction, to_microseconds(clock.now()), namespaces=locked)
+            yield transaction
+
+    def expire(self, now: datetime, *, most: int | None = None) -> int:
+        """Delete the notes that have expired, if no other transaction keeps their namespaces busy."""
+        moment = to_microseconds(now)
+        due = "SELECT EXISTS (SELECT 1 FROM notes WHERE expires_at <= :now)"
+        if self.read_only or not self._read(lambda transaction: transaction.fetch_value(due, now=moment), None):
+            return 0
+        with self._connections.write(None, patience=0) as at:
+            transaction = PostgresTransaction(at.connection, at.namespaces)
+            locked = transaction.lock_expired(moment, most)
+            return remove_expired(transaction, moment, namespaces=locked, limit=most)
+
+    def search_text(
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
+    ) -> list[Candidate]:
+        """Return the best notes by BM25."""
+
+        def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
+            return searching.search_words(
+                transaction.connection, namespace_id, query, semantics, min(limit, MAX_INTEGER), filters, self._scores
+            )
+
+        return [] if limit <= 0 else self._read_namespace(namespace, [], work)
+
+    def search_vectors(
+        self,
+        vector: Vector,
+        limit: int,
+        *,
+        namespace: str,
+        filters: Filters,
+        without: Query | None = None,
+        model: Model | None = None,
+    ) -> list[Candidate]:
+        """Return the nearest notes; in a large namespace, by an approximate index."""
+
+        def work(transaction: PostgresTransaction) -> list[Candidate]:
+            namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
+            if model is not None and active is not None and active[1] != model:
+                raise ModelChangedError(active[1])
+            if namespace_id is None or active is None or limit <= 0:
+                return []
+            unit, count = unit_query(vector, active[1]), min(limit, MAX_INTEGER)
+            return nearest.search_vectors(
+                transaction.connection, namespace_id, active, unit, count, filters, without, self._vector_indexes
+            )
+
+        return self._read(work, namespace)
+
+    def candidates(
+        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
+    ) -> list[Candidate]:
+        """Return the notes with these ids that pass the filters."""
+        return self._read_namespace(
+            namespace,
+            [],
+            lambda transaction, namespace_id: searching.candidates(
+                transaction.connection, namespace_id, ids, filters, without
+            ),
+        )
+
+    def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
+        """Return how many notes the namespace has, and how many of them each query matches."""
+
+        def work(transaction: PostgresTransaction, namespace_id: int) -> tuple[int, list[int]]:
+            counts = self._counts.get(transaction, namespace_id)
+            nodes = [expression(query) for query in queries]
+            return counts.total, counts.get(nodes, partial(vocabulary.count_matches, transaction, namespace_id))
+
+        return self._read_namespace(namespace, (0, [0] * len(queries)), work)
+
+    def similarities(
+        self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
+    ) -> dict[str, float]:
+        """Return the similarity of a vector to the notes with these ids."""
+
+        def work(transaction: PostgresTransaction, namespace_id: int) -> dict[str, float]:
+            active = active_model(transaction)
+            if active is None or (model is not None and active[1] != model):
+                return {}
+            unit = unit_query(vector, active[1])
+            return nearest.similarities(transaction.connection, namespace_id, active, unit, ids)
+
+        return self._read_namespace(namespace, {}, work)
+
+    def text_scores(
+        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
+    ) -> dict[str, float]:
+        """Return the BM25 scores of the notes with these ids that match the query."""
+        return self._read_namespace(
+            namespace,
+            {},
+            lambda transaction, namespace_id: searching.text_scores(
+                transaction.connection, namespace_id, query, semantics, notes, self._scores
+            ),
+        )
+
+    def search_names(
+        self,
+        words: Sequence[str],
+        limit: int,
+        *,
+        namespace: str,
+        filters: Filters,
+        titles: bool = False,
+        without: Query | None = None,
+    ) -> list[Candidate]:
+        """Return the notes whose name is spelt like one of the words."""
+
+        def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
+            count = min(limit, MAX_INTEGER)
+            return names.search_names(
+                transaction.connection, namespace_id, words, count, filters, without, titles=titles
+            )
+
+        return [] if limit <= 0 else self._read_namespace(namespace, [], work)
+
+    def _spelling_index(self, transaction: PostgresTransaction, namespace_id: int) -> vocabulary.PostgresSpellingIndex:
+        return vocabulary.PostgresSpellingIndex(transaction.connection, namespace_id)
+
+    def _vocabulary(self, transaction: PostgresTransaction, namespace_id: int) -> Vocabulary:
+        return self._vocabularies.get(transaction, namespace_id)
 
     def activate(self, model: Model) -> bool:
-        """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
-        with self._connections.write(None, statement_timeout=UNHURRIED) as at:
-            activated = embedding.activate(at.connection, model)
+        """Search with ``model`` from now on and delete all other vectors, if every note has one."""
+        with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
+            activated = embedding.activate(transaction, model)
         if activated:
             self.finish_indexes()
         return activated
 
     def finish_indexes(self) -> None:
-        """Build and try the indexes that are missing, however long that takes, rather than behind the next searches."""
+        """Build and try the vector indexes that are missing, rather than in the background of the next searches."""
         self._vector_indexes.finish()
 
     def stats(self) -> StoreStats:
-        """Return what the store holds."""
+        """Return how much the store contains."""
 
-        def work(at: Transaction) -> StoreStats:
-            active = active_model(at.connection)
-            version = at.connection.info.server_version
+        def work(transaction: PostgresTransaction) -> StoreStats:
+            active = active_model(transaction)
+            version = transaction.connection.info.server_version
             return StoreStats(
                 location=self._connections.location,
                 engine=f"PostgreSQL {version // 10000}.{version % 10000}",
                 schema=SCHEMA_VERSION,
                 model=active[1] if active else None,
-                **count_all(at.connection)._asdict(),
+                bytes=transaction.disk_size(),
+                **count_rows(transaction),
             )
 
-        return self._connections.read(work, namespace=None, statement_timeout=UNHURRIED)
+        return self._read(work, None, NO_TIMEOUT)
 
     def check(self) -> list[Finding]:
-        """Look at every part and return what was found, the good news too."""
-        return self._connections.read(
-            lambda at: checking.check(at.connection), namespace=None, statement_timeout=UNHURRIED
-        )
+        """Check every part and return the findings, good ones too."""
+        return self._read(checking.check, None, NO_TIMEOUT)
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, a namespace at a time; return what a check finds afterwards."""
-        with self._connections.write(None, statement_timeout=UNHURRIED) as at:
-            checking.rebuild_vectors(at.connection)
-            homes = checking.namespaces(at.connection)
-        for _, name in homes:
-            with self._connections.write([name], statement_timeout=UNHURRIED) as at:
-                checking.rebuild(at.connection, at.namespaces[name])
+        with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
+            checking.rebuild_vectors(transaction)
+            stored = namespaces(transaction)
+        for namespace_id, name in stored:
+            with self._connections.write([name], statement_timeout=NO_TIMEOUT) as at:
+                checking.rebuild(PostgresTransaction(at.connection, at.namespaces), namespace_id)
         self.finish_indexes()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
-        """Write all that there is at this moment to an SQLite file, while others go on reading and writing."""
-        with appearing(target, overwrite=overwrite) as unfinished:
+        """Write the store as it is at this moment to an SQLite file, while others go on reading and writing."""
+        with new_file(target, overwrite=overwrite) as unfinished:
 
             def write(moment: Moment) -> None:
-                unfinished.unlink(missing_ok=True)  # of an attempt that was cut
+                unfinished.unlink(missing_ok=True)  # of an attempt whose connection was cut
                 with closing(SQLiteStore(unfinished)) as copy:
                     copy_store(self._as_of(moment), copy)
 
             self._connections.at_one_moment(write)
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Close all connections."""
         self._vector_indexes.close()
         self._connections.close()
         self._vocabularies.clear()
         self._counts.clear()
         self._scores.clear()
-
-    @contextmanager
-    def _writing(self, namespaces: Collection[str], *, create: bool = False) -> Iterator[Transaction]:
-        """Give a transaction that has namespaces to itself, and begins by removing what is due in them."""
-        with self._connections.write(namespaces, create=create) as at:
-            expiry.remove(at.connection, list(at.namespaces.values()), to_microseconds(clock.now()))
-            yield at

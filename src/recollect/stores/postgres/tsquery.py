@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from recollect.query.expressions import Expression, render
-from recollect.query.tree import Kind
+from recollect.query.parser import Kind
 from recollect.stores.postgres.text import LONGEST_TERM, lexeme, term
 from recollect.stores.tokens import stems_of
 

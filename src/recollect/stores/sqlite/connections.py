@@ -27,7 +27,8 @@ from recollect.errors import (
     StoreReadOnlyError,
 )
 from recollect.nesting import with_room
-from recollect.stores.sqlite import expiry, schema
+from recollect.stores.sqlite import schema
+from recollect.stores.sqlite.transaction import reveal_expired
 from recollect.stores.tokens import indexed
 
 __all__ = ["PATIENCE", "Connections"]
@@ -118,7 +119,7 @@ class Connections:
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
-                expiry.reveal(connection)
+                reveal_expired(connection)
                 yield connection
             finally:
                 connection.pragma("query_only", value=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import apsw
 
 from recollect.errors import StoreDamagedError, StoreVersionError
-from recollect.stores.sqlite import entities, mentions
+from recollect.stores.sql.entities import rebuild_entities
+from recollect.stores.sql.mentions import rebuild_mentions
 
 __all__ = [
     "APPLICATION_ID",
@@ -230,8 +231,7 @@ def migrate(connection: apsw.Connection, location: str) -> None:
             for migration in _MIGRATIONS[before:]:
                 connection.execute(migration)
             if 0 < before < _CONNECTED:
-                mentions.rebuild(connection)
-                entities.rebuild(connection)
+                _rebuild_connections(connection)
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", SCHEMA_VERSION)
         connection.execute("COMMIT")
@@ -239,6 +239,15 @@ def migrate(connection: apsw.Connection, location: str) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _rebuild_connections(connection: apsw.Connection) -> None:
+    from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
+
+    transaction = SqliteTransaction(connection)
+    for (namespace_id,) in transaction.fetch("SELECT key FROM namespaces"):
+        rebuild_mentions(transaction, namespace_id)
+        rebuild_entities(transaction, namespace_id)
 
 
 def create_word_index(connection: apsw.Connection, namespace: int) -> None:

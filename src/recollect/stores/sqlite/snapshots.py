@@ -1,16 +1,22 @@
-"""Files beside the memory that hold what is derived from it as arrays, and how they are kept in step with it.
+"""Snapshot files beside the memory: memory-mapped arrays that are derived from its tables.
 
-SQLite stays the only truth: a file can be deleted at any time and is made anew. The table ``snapshots`` says which file
-belongs to a namespace, and of which revision of it that is. Notes that came since have higher keys than it knows; those
-that changed or went since are listed in ``word_changes`` with the revision that did it, from before the file is begun
-until every file of the namespace knows of them.
+SQLite is the only source of truth: a snapshot can be deleted at any time and is rebuilt. The table ``snapshots`` names
+the file of a namespace (and model) and the revision it was built from. Notes that were added since have higher keys
+than ``last_key``; notes that were changed or deleted since are listed in the table ``word_changes`` with their
+revision. That change log starts before the first snapshot is built, and is trimmed to what some snapshot of the
+namespace lacks.
+
+A file has a line that names the format, a line of JSON (data type, shape and offset of each array, facts, CRC-32), and
+the arrays, aligned to 64 bytes. Its name is ``<memory>-snapshot-<token>``.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
@@ -21,279 +27,301 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import StoreError
-from recollect.stores.sqlite.arrays import Arrays, is_of_arrays, is_whole, load, save
+from recollect.errors import StoreDamagedError, StoreError
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.sqlite.revisions import revision
+from recollect.stores.sqlite.transaction import fetch, revision
 
-__all__ = ["PATIENCE", "WORDS", "Kept", "Made", "Shape", "Snapshots", "changed_since", "most_unknown"]
+__all__ = [
+    "LEXICAL",
+    "SNAPSHOT_ERRORS",
+    "WRITE_TIMEOUT",
+    "SnapshotArrays",
+    "SnapshotData",
+    "SnapshotRef",
+    "SnapshotSchema",
+    "Snapshots",
+    "changed_since",
+    "load_arrays",
+    "max_delta",
+    "save_arrays",
+]
 
-WORDS = 0
-"""In the place of a model's key: the snapshot is of words."""
-PATIENCE = 1.0
-"""Seconds to wait for other writers: what is made here can be made later."""
-LEFT_BEHIND = 600.0
-"""After so many seconds a file that no table names is one that somebody left unfinished."""
+LEXICAL = 0
+"""In place of a model's key: the snapshot has posting lists."""
+SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)
+"""What a search over a corrupt snapshot can raise."""
+WRITE_TIMEOUT = 1.0
+"""Seconds to wait for other writers: a snapshot can be written later."""
+ORPHAN_AGE = 600.0
+"""Seconds after which a file that the table does not name counts as abandoned, not as being written."""
+
+_MAGIC = b"recollect arrays 1\n"
+_ALIGNMENT = 64
+_MAX_HEADER = 1 << 14
 
 
-def most_unknown(notes: int) -> int:
-    """Return how many notes a snapshot of so many may lack: so many are read when a process begins to search.
+def max_delta(notes: int) -> int:
+    """Return how many notes a snapshot of ``notes`` may lack: a process reads them when it starts to search.
 
-    >>> most_unknown(3_000), most_unknown(1_000_000)
+    >>> max_delta(3_000), max_delta(1_000_000)
     (2000, 20000)
     """
     return max(2_000, notes // 50)
 
 
-class Kept(NamedTuple):
-    """A snapshot that is kept: the end of its file's name, its revision, and the highest key that it knows."""
+class SnapshotArrays(NamedTuple):
+    """The contents of a snapshot file: arrays by name, and JSON values."""
+
+    arrays: dict[str, NDArray[Any]]
+    facts: dict[str, Any]
+
+
+class SnapshotRef(NamedTuple):
+    """A row of the table ``snapshots``: the end of the file's name, its revision and the highest key in it."""
 
     token: str
     revision: int
-    last: int
+    last_key: int
 
 
-class Made(NamedTuple):
-    """A snapshot that was just made."""
+class SnapshotData(NamedTuple):
+    """A new snapshot that is not yet in a file."""
 
     arrays: Mapping[str, NDArray[Any]]
     facts: Mapping[str, Any]
-    last: int
+    last_key: int
 
 
-class Shape(NamedTuple):
-    """What snapshots of some kind consist of."""
+class SnapshotSchema(NamedTuple):
+    """The arrays and facts that snapshots of one kind must have."""
 
     arrays: Set[str]
     facts: Set[str]
-    is_sound: Callable[[Mapping[str, NDArray[Any]]], bool]
-    """Whether arrays fit together, as far as one sees at a glance."""
+    is_consistent: Callable[[Mapping[str, NDArray[Any]]], bool]
+    """Checks the lengths of arrays against each other, without reading them."""
 
-    def fits(self, found: Arrays) -> bool:
-        """Return whether a file can be one of these."""
-        if found.arrays.keys() != self.arrays or not self.facts <= found.facts.keys():
+    def matches(self, snapshot: SnapshotArrays) -> bool:
+        """Return whether a file has this schema."""
+        if snapshot.arrays.keys() != self.arrays or not self.facts <= snapshot.facts.keys():
             return False
         try:
-            return self.is_sound(found.arrays)
-        except (TypeError, LookupError):  # there are fewer axes or numbers than there must be
+            return self.is_consistent(snapshot.arrays)
+        except (TypeError, LookupError):  # an array has too few dimensions or values
             return False
 
 
 class Snapshots:
-    """The snapshots of one memory."""
+    """The snapshot files of one memory."""
 
     def __init__(self, connections: Connections) -> None:
-        """Begin without a look at any."""
+        """Read nothing yet."""
         self._connections = connections
-        self._needless: set[str] = set()
-        """The ends of the names of files that could not be deleted yet."""
-        self._damaged: set[str] = set()
-        """Likewise, of files that led a search astray."""
+        self._undeleted: set[str] = set()
+        """Tokens of files that could not be deleted yet, because they are mapped."""
+        self._corrupt: set[str] = set()
 
-    def current(self, connection: apsw.Connection, namespace: int, model: int = WORDS) -> Kept | None:
-        """Return which snapshot a connection's transaction sees, if there is one."""
-        row = connection.execute(_KEPT, (namespace, model)).get
-        return Kept(*row) if row and row[0] else None
+    def current(self, connection: apsw.Connection, namespace: int, model: int = LEXICAL) -> SnapshotRef | None:
+        """Return the snapshot that the connection's transaction sees, if there is one."""
+        row = connection.execute(_SELECT, (namespace, model)).get
+        return SnapshotRef(*row) if row and row[0] else None
 
-    def opened(self, kept: Kept, shape: Shape) -> Arrays | None:
-        """Map a snapshot's file into memory, if it is there, is the one that was made, and has this shape.
+    def load(self, ref: SnapshotRef, schema: SnapshotSchema) -> SnapshotArrays | None:
+        """Map a snapshot file into memory; ``None`` if it is missing, corrupt or of another schema.
 
-        A copy of the memory elsewhere has none.
+        A copy of the memory in another folder has none.
         """
-        if kept.token in self._damaged:
+        if ref.token in self._corrupt:
             return None
         with suppress(StoreError, OSError):
-            found = load(self._file(kept.token))
-            if found.facts.get("token") == kept.token and shape.fits(found):
-                return found
+            snapshot = load_arrays(self._path(ref.token))
+            if snapshot.facts.get("token") == ref.token and schema.matches(snapshot):
+                return snapshot
         return None
 
     def is_stale(
         self,
         connection: apsw.Connection,
-        place: tuple[int, int],
-        shape: Shape,
-        count: Callable[[int, int], int],
-        least: int,
+        namespace: int,
+        model: int,
+        schema: SnapshotSchema,
+        count_added: Callable[[int, int], int],
+        min_rows: int,
     ) -> bool:
-        """Return whether a snapshot lacks so much, or still has what is gone, that another is due.
+        """Return whether a new snapshot is due: the current one lacks too much, or has what was changed or deleted.
 
-        ``place`` is its namespace and model, ``count`` says how many came behind a key, or one more than so many; where
-        there is no snapshot, more than ``least`` must have come.
+        ``count_added(key, limit)`` counts the rows after a key, up to ``limit`` + 1. The first snapshot is due with
+        more than ``min_rows`` rows.
         """
-        kept = self.current(connection, *place)
-        if kept is None:
-            return count(0, least) > least
-        found = self.opened(kept, shape)
-        if found is None or changed_since(connection, place[0], kept.revision):
+        ref = self.current(connection, namespace, model)
+        if ref is None:
+            return count_added(0, min_rows) > min_rows
+        snapshot = self.load(ref, schema)
+        if snapshot is None or changed_since(connection, namespace, ref.revision):
             return True
-        most = most_unknown(len(found.arrays["keys"]))
-        return count(kept.last, most) > most
+        limit = max_delta(len(snapshot.arrays["keys"]))
+        return count_added(ref.last_key, limit) > limit
 
-    def is_whole(self, kept: Kept) -> bool:
-        """Return whether every byte of a snapshot's file is as it was written."""
-        return is_whole(self._file(kept.token))
+    def is_intact(self, ref: SnapshotRef) -> bool:
+        """Return whether the checksum of a snapshot file is right."""
+        return _is_intact(self._path(ref.token))
 
-    def is_to_blame(self, kept: Kept | None) -> bool:
-        """Return whether a snapshot with which a search failed is not as it was written: then it is used no more."""
-        if kept is None or (kept.token not in self._damaged and self.is_whole(kept)):
+    def is_corrupt(self, ref: SnapshotRef | None) -> bool:
+        """Return whether the snapshot of a failed search is corrupt; if so, it is not loaded again."""
+        if ref is None or (ref.token not in self._corrupt and self.is_intact(ref)):
             return False
-        self._damaged.add(kept.token)
+        self._corrupt.add(ref.token)
         return True
 
-    def renew(
+    def write(
         self,
         namespace: int,
         model: int,
-        read: Callable[[apsw.Connection, Kept | None], Callable[[], Made] | None],
-        patience: float = PATIENCE,
+        read: Callable[[apsw.Connection, SnapshotRef | None], Callable[[], SnapshotData] | None],
+        timeout: float = WRITE_TIMEOUT,
     ) -> None:
-        """Have another snapshot made of what is there now, and keep it.
+        """Build a new snapshot and put it in place of the current one.
 
-        ``read`` reads what it takes, and returns what makes the snapshot when the connection is no longer needed. Where
-        that cannot be, because the disk is full or others write or were quicker, all stays as it is.
+        ``read`` reads what is needed and returns what builds the snapshot once the connection is free again. If the
+        disk is full, or other processes write or finish first, nothing changes.
         """
         with suppress(StoreError, OSError, MemoryError, np.linalg.LinAlgError):
-            self._announce(namespace, model, patience)
+            self._start_change_log(namespace, model, timeout)
             with self._connections.reading() as connection:
-                before = self.current(connection, namespace, model)
-                begun = revision(connection, namespace)
-                make = read(connection, before)
-            if make is not None:
-                self._keep(namespace, model, before, begun, make(), patience)
-            elif before is None:
-                self._withdraw(namespace, model, patience)
+                current = self.current(connection, namespace, model)
+                built_from = revision(connection, namespace)
+                build = read(connection, current)
+            if build is not None:
+                self._publish(namespace, model, current, built_from, build(), timeout)
+            elif current is None:
+                self._stop_change_log(namespace, model, timeout)
 
     def tokens(self, connection: apsw.Connection) -> set[str]:
-        """Return the ends of the names of all files that are needed."""
+        """Return the tokens of all files that the table names."""
         return {token for (token,) in fetch(connection, "SELECT token FROM snapshots WHERE token <> ''")}
 
-    def forget(self, tokens: Iterable[str]) -> None:
-        """Delete files that are not needed any more; where one is open it may not be deleted, and is tried again."""
-        for token in [*tokens, *self._needless]:
+    def delete(self, tokens: Iterable[str] = ()) -> None:
+        """Delete files, and those that could not be deleted before: some systems do not delete a mapped file."""
+        for token in [*tokens, *self._undeleted]:
             try:
-                self._file(token).unlink(missing_ok=True)
-                self._needless.discard(token)
+                self._path(token).unlink(missing_ok=True)
+                self._undeleted.discard(token)
             except OSError:
-                self._needless.add(token)
+                self._undeleted.add(token)
 
     def files(self) -> list[Path]:
-        """Return all files, those included that nobody needs any more."""
+        """Return all snapshot files by their names, orphans included."""
         path = self._connections.file
-        ours = re.compile(re.escape(path.name) + "-snapshot-[0-9a-f]{16}")
+        pattern = re.compile(re.escape(path.name) + "-snapshot-[0-9a-f]{16}")
         with suppress(OSError):
-            return [each for each in path.parent.iterdir() if ours.fullmatch(each.name)]
+            return [file for file in path.parent.iterdir() if pattern.fullmatch(file.name)]
         return []
 
     def problem(self, connection: apsw.Connection) -> str:
-        """Return what is wrong with the files, in words, if anything is."""
+        """Return which files are corrupt or orphaned; "" if none is."""
         tokens = self.tokens(connection)
-        files = {token: self._file(token) for token in sorted(tokens)}
-        broken = [path.name for token, path in files.items() if path.exists() and not _is_as_written(path, token)]
-        left = [path.name for path in self._left_behind(tokens)]
-        problems = [
-            f"{what}: {', '.join(names)}"
-            for what, names in (("not as it was written", broken), ("left behind, needed by nobody", left))
-            if names
-        ]
-        return "; ".join(problems)
+        paths = {token: self._path(token) for token in sorted(tokens)}
+        corrupt = [path.name for token, path in paths.items() if path.exists() and not _is_snapshot(path, token)]
+        orphans = [path.name for path in self._orphans(tokens)]
+        problems = [("corrupt", corrupt), ("left behind by another process", orphans)]
+        return "; ".join(f"{problem}: {', '.join(names)}" for problem, names in problems if names)
 
-    def drop_all(self, named: Set[str]) -> None:
-        """Delete the files that tables named, and those that somebody left behind."""
-        self.forget({*named, *map(_token_of, self._ours())})
+    def delete_all(self, tokens: Set[str]) -> None:
+        """Delete the files with these tokens, and all orphans."""
+        self.delete({*tokens, *map(_token_of, self._snapshot_files())})
 
-    def _announce(self, namespace: int, model: int, patience: float) -> None:
-        """See to it that from now on is noted what changes."""
+    def _start_change_log(self, namespace: int, model: int, timeout: float) -> None:
+        """Add the row that makes writers record changes from now on."""
         with self._connections.reading() as connection:
-            if connection.execute(_KEPT, (namespace, model)).get:
+            if connection.execute(_SELECT, (namespace, model)).get:
                 return
-        with self._connections.writing(patience=patience) as connection:
+        with self._connections.writing(patience=timeout) as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
                 (model, namespace),
             )
 
-    def _withdraw(self, namespace: int, model: int, patience: float) -> None:
-        """Let nothing be noted any more for a snapshot that was not made."""
-        with self._connections.writing(patience=patience) as connection:
+    def _stop_change_log(self, namespace: int, model: int, timeout: float) -> None:
+        """Remove the row of a snapshot that was not built."""
+        with self._connections.writing(patience=timeout) as connection:
             connection.execute(
                 "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''", (namespace, model)
             )
-            _strike_out(connection, namespace)
+            _trim_change_log(connection, namespace)
 
-    def _keep(self, namespace: int, model: int, before: Kept | None, begun: int, made: Made, patience: float) -> None:
+    def _publish(
+        self,
+        namespace: int,
+        model: int,
+        current: SnapshotRef | None,
+        built_from: int,
+        data: SnapshotData,
+        timeout: float,
+    ) -> None:
+        """Write the file, and name it in the table unless another process replaced the current snapshot."""
         token = token_hex(8)
-        path = self._file(token)
+        path = self._path(token)
         try:
-            save(path, made.arrays, {**made.facts, "token": token})
-            self._let_be_read_like_the_memory(path)
-            with self._connections.writing(patience=patience) as connection:
-                # Only in the place of the one that was there: what a later one struck out would be missing.
+            save_arrays(path, data.arrays, {**data.facts, "token": token})
+            self._copy_permissions(path)
+            with self._connections.writing(patience=timeout) as connection:
+                # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "
                     "WHERE namespace = ?4 AND model = ?5 AND token = ?6 AND revision <= ?2",
-                    (token, begun, made.last, namespace, model, before.token if before else ""),
+                    (token, built_from, data.last_key, namespace, model, current.token if current else ""),
                 )
                 if not connection.changes():
                     path.unlink()
                     return
-                _strike_out(connection, namespace)
-                needed = self.tokens(connection)
+                _trim_change_log(connection, namespace)
+                tokens = self.tokens(connection)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        if before:
-            self.forget([before.token])
-        self._sweep(needed)
+        if current:
+            self.delete([current.token])
+        for orphan in self._orphans(tokens):
+            with suppress(OSError):  # another process may be faster
+                orphan.unlink()
 
-    def _let_be_read_like_the_memory(self, path: Path) -> None:
+    def _copy_permissions(self, path: Path) -> None:
         """Give a file the owner and the permissions of the memory, as SQLite does with its own."""
         memory = self._connections.file.stat()
-        with suppress(OSError, AttributeError):  # only an administrator may give files away, and not on every system
+        with suppress(OSError, AttributeError):  # only an administrator may change the owner, and not on every system
             os.chown(path, memory.st_uid, memory.st_gid)
         path.chmod(memory.st_mode & 0o777)
 
-    def _sweep(self, needed: Set[str]) -> None:
-        """Delete the files that somebody left behind."""
-        for path in self._left_behind(needed):
-            with suppress(OSError):  # another may be quicker
-                path.unlink()
-
-    def _left_behind(self, needed: Set[str]) -> list[Path]:
-        """Return the files that are not needed, and older than what is being made."""
-        with suppress(OSError):  # another may delete one
-            latest = time.time() - LEFT_BEHIND
-            return [path for path in self._ours() if _token_of(path) not in needed and path.stat().st_mtime < latest]
+    def _orphans(self, tokens: Set[str]) -> list[Path]:
+        """Return the files without these tokens that are too old to be in progress."""
+        with suppress(OSError):  # another process may delete one
+            latest = time.time() - ORPHAN_AGE
+            files = self._snapshot_files()
+            return [path for path in files if _token_of(path) not in tokens and path.stat().st_mtime < latest]
         return []
 
-    def _ours(self) -> list[Path]:
-        """Return the files that are snapshots, not only named like one."""
-        found = []
+    def _snapshot_files(self) -> list[Path]:
+        """Return the files that have the name and the first line of a snapshot, or are empty."""
+        files = []
         for path in self.files():
-            with suppress(OSError):
-                if is_of_arrays(path):
-                    found.append(path)
-        return found
+            with suppress(OSError), path.open("rb") as file:
+                if file.read(len(_MAGIC)) in (_MAGIC, b""):
+                    files.append(path)
+        return files
 
-    def _file(self, token: str) -> Path:
+    def _path(self, token: str) -> Path:
         path = self._connections.file
         return path.with_name(f"{path.name}-snapshot-{token}")
+
+
+_SELECT = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ?"
 
 
 def _token_of(path: Path) -> str:
     return path.name.rpartition("-")[2]
 
 
-def _is_as_written(path: Path, token: str) -> bool:
-    """Return whether a file is the one that has this name, and each byte of it is right."""
-    with suppress(StoreError, OSError):
-        return load(path).facts.get("token") == token and is_whole(path)
-    return False
-
-
-def _strike_out(connection: apsw.Connection, namespace: int) -> None:
-    """Forget the changes that every snapshot of a namespace knows of."""
+def _trim_change_log(connection: apsw.Connection, namespace: int) -> None:
+    """Delete the changes that every snapshot of a namespace includes."""
     connection.execute(
         "DELETE FROM word_changes WHERE namespace = ?1 "
         "AND revision <= coalesce((SELECT min(revision) FROM snapshots WHERE namespace = ?1), revision)",
@@ -302,9 +330,77 @@ def _strike_out(connection: apsw.Connection, namespace: int) -> None:
 
 
 def changed_since(connection: apsw.Connection, namespace: int, last: int) -> list[int]:
-    """Return the notes whose words changed or went after a revision."""
+    """Return the keys of the notes that were changed or deleted after a revision."""
     sql = "SELECT DISTINCT note FROM word_changes WHERE namespace = ? AND revision > ?"
     return [note for (note,) in fetch(connection, sql, (namespace, last))]
 
 
-_KEPT = "SELECT token, revision, last FROM snapshots WHERE namespace = ? AND model = ?"
+def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+    """Write arrays of any shape to a new file that only its owner may read, and sync it to disk."""
+    layout, offset, checksum = {}, 0, 0
+    for name, array in arrays.items():
+        layout[name] = (array.dtype.str, array.shape, offset)
+        offset += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+    buffers = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
+    for buffer in buffers:
+        checksum = zlib.crc32(buffer.data, checksum)
+    header = _MAGIC + json.dumps({"arrays": layout, "facts": dict(facts), "check": checksum}).encode() + b"\n"
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode=0o600)) as file:
+        file.write(header.ljust(-(-len(header) // _ALIGNMENT) * _ALIGNMENT))
+        for buffer in buffers:
+            file.write(buffer.data)
+            file.write(b"\0" * (-buffer.nbytes % _ALIGNMENT))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def load_arrays(path: Path) -> SnapshotArrays:
+    """Map the arrays of a file into memory.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save_arrays(Path(folder, "numbers"), {"ones": np.ones((2, 3), dtype=np.int8)}, {"version": 7})
+    ...     snapshot = load_arrays(Path(folder, "numbers"))
+    ...     snapshot.arrays["ones"].tolist(), snapshot.facts
+    ([[1, 1, 1], [1, 1, 1]], {'version': 7})
+    """
+    return _load(path)[0]
+
+
+def _load(path: Path) -> tuple[SnapshotArrays, Any]:
+    """Return the arrays of a file, and the checksum that its header has."""
+    try:
+        content = np.memmap(path, dtype=np.uint8, mode="r")
+        head = content[:_MAX_HEADER].tobytes()
+        magic, described, rest = head.split(b"\n", 2)
+        if magic + b"\n" != _MAGIC:
+            raise ValueError("the first line is not that of a snapshot")
+        header, start = json.loads(described), -(-(len(head) - len(rest)) // _ALIGNMENT) * _ALIGNMENT
+        arrays = {}
+        for name, (kind, shape, offset) in header["arrays"].items():
+            size = np.dtype(kind).itemsize * int(np.prod(shape, dtype=np.int64))
+            if start + offset + size > len(content):
+                raise ValueError("it is truncated")
+            arrays[name] = np.asarray(content[start + offset : start + offset + size]).view(kind).reshape(shape)
+        return SnapshotArrays(arrays, dict(header["facts"])), header["check"]
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise StoreDamagedError(f"{path} is not a snapshot file ({error}); delete it") from error
+
+
+def _is_intact(path: Path) -> bool:
+    """Return whether every byte of the arrays is as it was written."""
+    try:
+        snapshot, expected = _load(path)
+    except (StoreDamagedError, OSError):
+        return False
+    checksum = 0
+    for array in snapshot.arrays.values():
+        checksum = zlib.crc32(array.reshape(-1).view(np.uint8).data, checksum)
+    return bool(checksum == expected)
+
+
+def _is_snapshot(path: Path, token: str) -> bool:
+    """Return whether a file is intact and was written under this token."""
+    with suppress(StoreError, OSError):
+        return load_arrays(path).facts.get("token") == token and _is_intact(path)
+    return False

@@ -1,74 +1,37 @@
-"""The store in one SQLite file: it keeps the contract of :mod:`recollect.stores.base`."""
+"""The store in one SQLite file."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
 from recollect import clock
-from recollect.errors import NoteNotFoundError
-from recollect.model import Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
+from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Reading, expression
-from recollect.stores.backups import appearing
-from recollect.stores.base import (
-    DocumentRecord,
-    DocumentWriteResult,
-    Edge,
-    Finding,
-    Model,
-    ModelChangedError,
-    Neighbour,
-    Page,
-    Pending,
-    StoreStats,
-    WriteResult,
-)
-from recollect.stores.batches import Batch, texts_to_embed
-from recollect.stores.known_words import KnownWords
-from recollect.stores.names import NameIndex
-from recollect.stores.revisions import Kept
+from recollect.query.expressions import Semantics
+from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
+from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import to_microseconds
-from recollect.stores.spelling import similar_words, unknown_words
-from recollect.stores.sqlite import (
-    checking,
-    embedding,
-    expiry,
-    names,
-    neighbourhood,
-    revisions,
-    searching,
-    supersession,
-    vocabulary,
-)
+from recollect.stores.spelling import Vocabulary
+from recollect.stores.sql import embedding
+from recollect.stores.sql.dialect import MAX_INTEGER
+from recollect.stores.sql.embedding import active_model
+from recollect.stores.sql.health import count_rows
+from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
+from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
+from recollect.stores.sql.tables import remove_expired
+from recollect.stores.sqlite import checking, names, search, vocabulary
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.counting import NoteCounts
-from recollect.stores.sqlite.embedding import active_model
-from recollect.stores.sqlite.fetching import fetch
-from recollect.stores.sqlite.figures import count_all
-from recollect.stores.sqlite.filtering import condition
 from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
-from recollect.stores.sqlite.indexes import Indexes
-from recollect.stores.sqlite.postings.moment import AnyWord, any_word
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
-from recollect.stores.sqlite.shelving import SHELVES_AT_ONCE, shelves_behind, write_shelves
-from recollect.stores.sqlite.tables import (
-    delete_notes,
-    linked_note,
-    namespace_key,
-    notes_of,
-    place_of,
-    places_of,
-    touch_notes,
-    write_links,
-)
-from recollect.stores.sqlite.writing import Transaction, write_plan
+from recollect.stores.sqlite.search_indexes import SearchIndexes
+from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hide_expired
 from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
@@ -76,18 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SQLiteStore"]
 
-
-WALK_ROWS = 512
-TOUCH_PATIENCE = 1.0
-"""Seconds to wait for other writers where that is all there is to write."""
-ASTRAY = (ArithmeticError, LookupError, MemoryError, ValueError)
-"""What comes of a snapshot whose numbers are not what was written."""
-LARGEST = 2**62
-"""More than any store can hold, and still a number that SQLite can."""
+R = TypeVar("R")
 
 
-class SQLiteStore:
-    """Notes, their words, vectors and links in one SQLite file.
+class SQLiteStore(SqlStore[SqliteTransaction]):
+    """Notes, their terms, vectors and links in one SQLite file.
 
     Threads and processes may share it: one writes at a time, the others go on reading.
 
@@ -95,175 +51,86 @@ class SQLiteStore:
     >>> with TemporaryDirectory() as folder:
     ...     store = SQLiteStore(Path(folder, "memory.db"))
     ...     (note,), _ = store.write([{"content": "Prefers green tea.", "path": "tea.md"}])
-    ...     found, = store.get(["tea.md"], namespace="default")
+    ...     (stored,) = store.get(["tea.md"], namespace="default")
     ...     store.close()
-    >>> found == note
+    >>> stored == note
     True
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; without ``read_only`` it is created where it is missing."""
+        super().__init__(max_filters=1)
         self._connections = Connections(path, read_only=read_only)
-        self._indexes = Indexes(self._connections)
-        self._names: dict[bool, Kept[apsw.Connection, NameIndex]] = {
-            titles: Kept(partial(names.index_names, titles=titles), revisions) for titles in (False, True)
+        self._indexes = SearchIndexes(self._connections)
+        self._names: dict[bool, RevisionCache[SqliteTransaction, NameIndex]] = {
+            titles: RevisionCache(partial(names.index_names, titles=titles)) for titles in (False, True)
         }
-        self._vocabularies = Kept(vocabulary.index_vocabulary, revisions)
-        self._counts = Kept(NoteCounts.begun, revisions)
-        self._known_words = KnownWords()
+        self._vocabularies: RevisionCache[SqliteTransaction, Vocabulary] = RevisionCache(vocabulary.read_vocabulary)
+        self._counts: RevisionCache[SqliteTransaction, NoteCounts[str]] = RevisionCache(vocabulary.start_counts)
 
     @property
     def read_only(self) -> bool:
-        """Whether the file was opened for reading alone."""
+        """Whether the file was opened read-only."""
         return self._connections.read_only
 
-    @property
-    def model(self) -> Model | None:
-        """The model that the stored vectors are searched with."""
+    def _read(self, work: Callable[[SqliteTransaction], R], namespace: str | None) -> R:  # noqa: ARG002 (a file has no policies)
         with self._connections.reading() as connection:
-            active = active_model(connection)
-        return active[1] if active else None
+            hide_expired(connection, to_microseconds(clock.now()))
+            return work(SqliteTransaction(connection))
 
-    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
-        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
-        with self._reading() as connection:
-            return texts_to_embed(drafts, partial(embedding.stored_texts, connection, model))
-
-    def write(
+    @contextmanager
+    def _write(
         self,
-        drafts: Sequence[Draft],
+        namespaces: Collection[str] | None,
         *,
-        model: Model | None = None,
-        vectors: Mapping[bytes, Vector] | None = None,
-        create: bool = True,
-    ) -> WriteResult:
-        """Write the drafts in one transaction and return the notes as they are now."""
-        with self._writing() as connection:
-            batch = Batch(Transaction(connection), create=create)
-            batch.add(drafts)
-            plan = batch.plan(model, vectors or {})
-            write_plan(connection, plan, self._known_words)
-            written = batch.notes()
-        self._indexes.touch(note.namespace for note in written)
-        return WriteResult(written, plan.pending)
+        create: bool = False,  # noqa: ARG002 (a batch creates those that it writes to)
+        accesses_only: bool = False,
+    ) -> Iterator[SqliteTransaction]:
+        if accesses_only:
+            with self._connections.writing(patience=TOUCH_TIMEOUT) as connection:
+                yield SqliteTransaction(connection)
+            return
+        with self._connections.writing() as connection:
+            transaction = SqliteTransaction(connection)
+            self._note_removed(transaction, remove_expired(transaction, to_microseconds(clock.now())))
+            yield transaction
+            changed = namespaces
+            if changed is None:
+                changed = [name for (name,) in fetch(connection, "SELECT name FROM namespaces")]
+        self._indexes.touch(changed)
 
-    def write_documents(
-        self,
-        documents: Sequence[Document],
-        *,
-        namespace: str,
-        model: Model | None = None,
-        vectors: Mapping[bytes, Vector] | None = None,
-        adopt: bool = False,
-    ) -> DocumentWriteResult:
-        """Store documents, and delete the notes that they had and no longer have."""
-        with self._writing() as connection:
-            batch = Batch(Transaction(connection), adopt=adopt)
-            counts = batch.add_documents(documents, namespace)
-            plan = batch.plan(model, vectors or {})
-            write_plan(connection, plan, self._known_words)
-        self._indexes.touch([namespace])
-        return DocumentWriteResult(counts, plan.pending)
-
-    def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return for each id or path its note."""
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            places = [None] * len(keys) if home is None else places_of(connection, home, keys)
-            found = notes_of(connection, [place for place in places if place is not None])
-        return [None if place is None else found[place] for place in places]
-
-    def delete(self, keys: Sequence[str], *, namespace: str) -> int:
-        """Delete notes by id or path, with all that was derived from them."""
-        with self._writing() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None:
-                return 0
-            places = {*places_of(connection, home, keys)} - {None}
-            delete_notes(connection, home, [place for place in places if place is not None])
-        self._indexes.touch([namespace])
-        return len(places)
+    def _note_removed(self, transaction: SqliteTransaction, count: int) -> int:
+        """Record where expired notes were removed, for the snapshots; return how many there were."""
+        if count:
+            names = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
+            self._indexes.touch(name for (name,) in fetch(transaction.connection, names))
+        return count
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
-        """Delete the notes that are due, if others do not keep the file busy."""
+        """Delete the notes that have expired, if no other process keeps the file busy."""
         moment = to_microseconds(now)
         if self.read_only:
             return 0
         with self._connections.reading() as connection:
-            if not expiry.is_due(connection, moment):
+            due = "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?)"
+            if not connection.execute(due, (moment,)).get:
                 return 0
         with self._connections.writing(patience=0) as connection:
-            return self._removed(connection, expiry.remove(connection, moment, -1 if most is None else most))
-
-    def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
-        """Set when notes were last accessed, where that is later than what is known."""
-        with self._connections.writing(patience=TOUCH_PATIENCE) as connection:
-            return touch_notes(connection, namespace_key(connection, namespace), accessed)
-
-    def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
-        """Walk over the notes in the order in which they came; what is written meanwhile may or may not be seen."""
-        last = 0
-        while found := self._behind(last, WALK_ROWS, namespace, filters or Filters()):
-            yield from found.values()
-            last = max(found)
-
-    def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
-        """Return the next notes of a walk from behind a place on."""
-        deepest = min(limit, LARGEST - 1)
-        found = self._behind(min(after, LARGEST), deepest + 1, namespace, filters)
-        shown = list(found)[:deepest]
-        return Page([found[key] for key in shown], shown[-1] if len(found) > deepest and shown else None)
-
-    def _behind(self, place: int, limit: int, namespace: str | None, filters: Filters) -> dict[int, Note]:
-        """Return the next notes behind a row, by their rows."""
-        conditions, values = condition(filters)
-        if namespace is not None:
-            conditions += " AND n.namespace = (SELECT key FROM namespaces WHERE name = ?)"
-            values.append(namespace)
-        with self._reading() as connection:
-            rows = fetch(
-                connection,
-                f"SELECT n.key FROM notes AS n WHERE n.key > ? {conditions} ORDER BY n.key LIMIT ?",  # noqa: S608 (names of our own)
-                (place, *values, limit),
-            )
-            return notes_of(connection, [key for (key,) in rows])
-
-    def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
-        with self._reading() as connection:
-            active = active_model(connection)
-            if active is None:
-                return None, [None] * len(notes)
-            return active[1], embedding.vectors_of(connection, active, notes)
+            transaction = SqliteTransaction(connection)
+            return self._note_removed(transaction, remove_expired(transaction, moment, limit=most))
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Reading = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
-        node = expression(query, reading)
-        if node is None or limit <= 0:
-            return []
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None:
-                return []
-            any_of, deepest = any_word(node), min(limit, LARGEST)
-            found = self._search_postings(connection, home, any_of, deepest, filters) if any_of else None
-            if found is not None:
-                return found
-            return searching.search_words(connection, home, render_fts5(query, reading), deepest, filters)
-
-    def _search_postings(
-        self, connection: apsw.Connection, home: int, query: AnyWord, limit: int, filters: Filters
-    ) -> list[Candidate] | None:
-        """Return the best notes for any of several words, if there are posting lists that can tell."""
-        try:
-            moment = self._indexes.moment(connection, home)
-            return searching.search_postings(connection, moment, query, limit, filters) if moment else None
-        except ASTRAY:
-            if not self._indexes.postings(home).is_to_blame():
-                raise
-            return None
+        limit = min(limit, MAX_INTEGER)
+        return self._read_namespace(
+            namespace,
+            [],
+            lambda transaction, namespace_id: search.search_text(
+                transaction.connection, self._indexes, namespace_id, query, semantics, limit, filters
+            ),
+        )
 
     def search_vectors(
         self,
@@ -276,100 +143,80 @@ class SQLiteStore:
         model: Model | None = None,
     ) -> list[Candidate]:
         """Return the nearest notes by exact search."""
-        with self._reading() as connection:
-            home, active = namespace_key(connection, namespace), active_model(connection)
+        excluded = render_fts5_exclusion(without) if without else ""
+
+        def work(transaction: SqliteTransaction) -> list[Candidate] | None:
+            connection = transaction.connection
+            namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
             if model is not None and active is not None and active[1] != model:
                 raise ModelChangedError(active[1])
-            if home is None or active is None or limit <= 0:
+            if namespace_id is None or active is None or limit <= 0:
                 return []
             unit = unit_query(vector, active[1])
-            index, deepest = self._indexes.vectors(home, *active), min(limit, LARGEST)
-            excluded = render_fts5_exclusion(without) if without else ""
-            asked = connection, index, home, active[1], unit, deepest, filters, excluded
-            try:
-                found = searching.search_vectors(*asked)
-            except ASTRAY:
-                if not index.is_to_blame():
-                    raise
-                found = searching.search_vectors(*asked)  # now by the table
-            if index.is_due():
-                self._indexes.renewals.begin(index.renew)
-            if active_model(connection) == active:
-                return found
-        # Another model took over just now, and took the vectors of the one before with it.
-        return self.search_vectors(vector, limit, namespace=namespace, filters=filters, without=without, model=model)
+            index = self._indexes.vectors(namespace_id, *active)
+            candidates = search.search_vectors(
+                connection, index, namespace_id, active[1], unit, min(limit, MAX_INTEGER), filters, excluded
+            )
+            if index.needs_snapshot():
+                self._indexes.worker.start(index.write_snapshot)
+            return candidates if active_model(transaction) == active else None
 
-    def edges(
-        self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
-    ) -> list[Edge]:
-        """Return every connection of the notes with these ids, or those of some kinds, each once."""
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            return [] if home is None else neighbourhood.edges(connection, home, ids, min(reach, LARGEST), kinds)
-
-    def successors(
-        self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
-    ) -> dict[str, tuple[str, ...]]:
-        """Return what supersedes these notes, directly and along their chains."""
-        with self._reading() as connection:
-            namespace_id = namespace_key(connection, namespace)
-            if namespace_id is None:
-                return {}
-            return supersession.successors(connection, namespace_id, ids, created_before)
+        # None: another model took over meanwhile, and its predecessor's vectors are gone.
+        while (candidates := self._read(work, namespace)) is None:
+            pass
+        return candidates
 
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:
         """Return the notes with these ids that pass the filters."""
         excluded = render_fts5_exclusion(without) if without else ""
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            return [] if home is None else searching.candidates(connection, home, ids, filters, excluded)
+        return self._read_namespace(
+            namespace,
+            [],
+            lambda transaction, namespace_id: search.select_candidates(
+                transaction.connection, namespace_id, ids, filters, excluded
+            ),
+        )
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
-        """Return how many notes the namespace has, and how many of them each query finds by its words."""
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None:
-                return 0, [0] * len(queries)
-            asked = [_single_word(query) for query in queries]
-            moment = self._indexes.moment(connection, home) if None not in asked else None
-            if moment is not None:
-                return moment.notes, [moment.holding(word or "") for word in asked]
-            counts = self._counts.at(connection, home)
-            return counts.notes, [counts.of(connection, render_fts5(query)) for query in queries]
+        """Return how many notes the namespace has, and how many of them each query matches."""
+
+        def work(transaction: SqliteTransaction, namespace_id: int) -> tuple[int, list[int]]:
+            indexed = search.document_frequencies(transaction.connection, self._indexes, namespace_id, queries)
+            if indexed is not None:
+                return indexed
+            counts = self._counts.get(transaction, namespace_id)
+            matches = [render_fts5(query) or None for query in queries]
+            return counts.total, counts.get(matches, partial(vocabulary.count_matches, transaction, namespace_id))
+
+        return self._read_namespace(namespace, (0, [0] * len(queries)), work)
 
     def similarities(
         self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
     ) -> dict[str, float]:
-        """Return how near the notes with these ids are to a vector."""
-        with self._reading() as connection:
-            home, active = namespace_key(connection, namespace), active_model(connection)
-            if home is None or active is None or (model is not None and active[1] != model):
-                return {}  # nobody can tell
-            return searching.similarities(connection, home, active, unit_query(vector, active[1]), ids)
+        """Return the similarity of a vector to the notes with these ids."""
+
+        def work(transaction: SqliteTransaction, namespace_id: int) -> dict[str, float]:
+            active = active_model(transaction)
+            if active is None or (model is not None and active[1] != model):
+                return {}
+            unit = unit_query(vector, active[1])
+            return search.similarities(transaction.connection, namespace_id, active, unit, ids)
+
+        return self._read_namespace(namespace, {}, work)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Reading = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
-        node = expression(query, reading)
-        if node is None or not notes:
-            return {}
-        with self._reading() as connection:
-            namespace_id = namespace_key(connection, namespace)
-            if namespace_id is None:
-                return {}
-            any_of = any_word(node)
-            if any_of is not None:
-                try:
-                    moment = self._indexes.moment(connection, namespace_id)
-                    if moment is not None:
-                        return searching.postings_scores(connection, namespace_id, moment, any_of, notes)
-                except ASTRAY:
-                    if not self._indexes.postings(namespace_id).is_to_blame():
-                        raise
-            return searching.fts5_scores(connection, namespace_id, render_fts5(query, reading), notes)
+        return self._read_namespace(
+            namespace,
+            {},
+            lambda transaction, namespace_id: search.text_scores(
+                transaction.connection, self._indexes, namespace_id, query, semantics, notes
+            ),
+        )
 
     def search_names(
         self,
@@ -383,188 +230,84 @@ class SQLiteStore:
     ) -> list[Candidate]:
         """Return the notes whose name is spelt like one of the words."""
         excluded = render_fts5_exclusion(without) if without else ""
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None or limit <= 0:
-                return []
-            index = self._names[titles].at(connection, home)
-            passing = names.Passing(connection, home, filters, excluded)
-            return names.search_names(passing, index, words, min(limit, LARGEST))
 
-    def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
-        """Return for each word that no note holds the words that notes hold and that are spelt most like it."""
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None or not unknown_words(vocabulary.WordIndex(connection, home), words):
-                return {}
-            vocabulary.open_vocabulary(connection, home)
-            known = self._vocabularies.at(connection, home)
-            return similar_words(vocabulary.WordIndex(connection, home), known, words)
+        def work(transaction: SqliteTransaction, namespace_id: int) -> list[Candidate]:
+            index = self._names[titles].get(transaction, namespace_id)
+            allowed = names.NameFilter(transaction.connection, namespace_id, filters, excluded)
+            return names.search_names(allowed, index, words, min(limit, MAX_INTEGER))
 
-    def link(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Add a link to a note."""
-        with self._writing() as connection:
-            key, links = linked_note(connection, source, namespace)
-            if link in links:
-                return False
-            write_links(connection, {key: [*links, link]})
-            return True
+        return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
-    def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Take a link from a note."""
-        with self._writing() as connection:
-            key, links = linked_note(connection, source, namespace)
-            if link not in links:
-                return False
-            write_links(connection, {key: [each for each in links if each != link]})
-            return True
+    def _spelling_index(self, transaction: SqliteTransaction, namespace_id: int) -> vocabulary.Fts5SpellingIndex:
+        return vocabulary.Fts5SpellingIndex(transaction.connection, namespace_id)
 
-    def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
-        """Return the notes at the other ends of its edges."""
-        with self._reading() as connection:
-            home = namespace_key(connection, namespace)
-            place = None if home is None else place_of(connection, home, key)
-            if home is None or place is None:
-                raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r}")
-            steps = neighbourhood.steps(connection, home, [place])
-            found = notes_of(connection, [step.target for step in steps])
-        return [Neighbour(found[step.target], step.kind, step.direction) for step in steps]
-
-    def documents(self, root: str, *, namespace: str) -> dict[str, str]:
-        """Return the fingerprints of the documents below ``root`` by their names."""
-        with self._reading() as connection:
-            rows = fetch(
-                connection,
-                "SELECT d.name, fingerprint FROM documents AS d JOIN namespaces AS s ON s.key = d.namespace "
-                "WHERE s.name = ? AND root = ?",
-                (namespace, root),
-            )
-            return dict(rows)
-
-    def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
-        """Forget documents and delete their notes."""
-        removed = 0
-        with self._writing() as connection:
-            home = namespace_key(connection, namespace)
-            if home is None:
-                return 0
-            for name in names:
-                document = connection.execute(
-                    "SELECT key FROM documents WHERE (namespace, root, name) = (?, ?, ?)", (home, root, name)
-                ).get
-                keys = fetch(connection, "SELECT key FROM notes WHERE document = ?", (document,))
-                delete_notes(connection, home, [key for (key,) in keys])
-                connection.execute("DELETE FROM documents WHERE key = ?", (document,))
-                removed += len(keys)
-        self._indexes.touch([namespace])
-        return removed
-
-    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
-        """Walk over the documents in the order in which they came."""
-        last = 0
-        while True:
-            with self._reading() as connection:
-                found = shelves_behind(connection, last, SHELVES_AT_ONCE, namespace)
-            if not found:
-                return
-            yield from found.values()
-            last = max(found)
-
-    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
-        """Let documents have these fingerprints and just these notes."""
-        with self._writing() as connection:
-            write_shelves(connection, records)
-
-    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
-        """Return notes of any namespace that have no vector of ``model``."""
-        with self._reading() as connection:
-            return embedding.pending(connection, model, limit, after)
-
-    def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
-        """Store vectors of notes whose text is still the one that was embedded."""
-        with self._writing() as connection:
-            embedded = embedding.embed(connection, model, vectors)
-            self._indexes.touch(name for (name,) in fetch(connection, "SELECT name FROM namespaces"))
-        return embedded
+    def _vocabulary(self, transaction: SqliteTransaction, namespace_id: int) -> Vocabulary:
+        vocabulary.open_vocabulary(transaction.connection, namespace_id)
+        return self._vocabularies.get(transaction, namespace_id)
 
     def activate(self, model: Model) -> bool:
-        """Search with ``model`` from now on and drop all other vectors, if no note lacks one."""
-        with self._writing() as connection:
-            before = self._indexes.snapshots.tokens(connection)
-            activated = embedding.activate(connection, model)
-            needless = before - self._indexes.snapshots.tokens(connection)
-        self._indexes.snapshots.forget(needless)
+        """Search with ``model`` from now on and delete all other vectors, if every note has one."""
+        snapshots = self._indexes.snapshots
+        with self._write(()) as transaction:
+            before = snapshots.tokens(transaction.connection)
+            activated = embedding.activate(transaction, model)
+            if activated:
+                transaction.execute("DELETE FROM snapshots WHERE model <> 0 AND model NOT IN (SELECT key FROM models)")
+            outdated = before - snapshots.tokens(transaction.connection)
+        snapshots.delete(outdated)
         return activated
 
     def stats(self) -> StoreStats:
-        """Return what the store holds."""
-        with self._reading() as connection:
-            active = active_model(connection)
-            figures = count_all(connection, sum(map(_size, self._files())))
-        return StoreStats(
-            location=str(self._connections.path),
-            engine=f"SQLite {apsw.sqlite_lib_version()}",
-            schema=SCHEMA_VERSION,
-            model=active[1] if active else None,
-            **figures._asdict(),
-        )
+        """Return how much the store contains."""
+
+        def work(transaction: SqliteTransaction) -> StoreStats:
+            active = active_model(transaction)
+            return StoreStats(
+                location=str(self._connections.path),
+                engine=f"SQLite {apsw.sqlite_lib_version()}",
+                schema=SCHEMA_VERSION,
+                model=active[1] if active else None,
+                bytes=sum(map(_size, self._files())),
+                **count_rows(transaction),
+            )
+
+        return self._read(work, None)
 
     def check(self) -> list[Finding]:
-        """Look at every part and return what was found, the good news too."""
+        """Check every part and return the findings, good ones too."""
         with self._connections.checking() as connection:
-            return checking.check(connection, self._indexes.snapshots)
+            return checking.check(SqliteTransaction(connection), self._indexes.snapshots)
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
         with self._connections.checking() as connection:
-            unreadable = checking.unreadable_indexes(connection)
+            unreadable = checking.unreadable_indexes(SqliteTransaction(connection))
         with self._connections.writing() as connection:
-            named = self._indexes.snapshots.tokens(connection)
-            checking.rebuild(connection, unreadable)
-        self._indexes.snapshots.drop_all(named)
+            tokens = self._indexes.snapshots.tokens(connection)
+            checking.rebuild(SqliteTransaction(connection), unreadable)
+        self._indexes.snapshots.delete_all(tokens)
         if unreadable:
             self._connections.vacuum()
-        self._indexes.let_go()
+        self._indexes.clear()
         return self.check()
 
     def backup(self, target: Path, *, overwrite: bool = False) -> None:
         """Write a compact, consistent copy while others go on reading and writing."""
-        with appearing(target, overwrite=overwrite, source=self._connections.file) as unfinished:
+        with new_file(target, overwrite=overwrite, source=self._connections.file) as unfinished:
             self._connections.backup(unfinished)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         try:
-            self._indexes.renew()
+            self._indexes.write_snapshots()
         finally:
-            self._indexes.renewals.stop()
+            self._indexes.worker.stop()
             self._connections.close()
-            self._indexes.let_go()
-        for kept in self._names.values():
-            kept.clear()
+            self._indexes.clear()
+        for cache in self._names.values():
+            cache.clear()
         self._vocabularies.clear()
         self._counts.clear()
-
-    @contextmanager
-    def _reading(self) -> Iterator[apsw.Connection]:
-        """Give a connection on which what is due is not seen."""
-        with self._connections.reading() as connection:
-            expiry.see_to_it(connection, to_microseconds(clock.now()))
-            yield connection
-
-    @contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
-        """Give the connection for writing, in a transaction that begins by removing what is due."""
-        with self._connections.writing() as connection:
-            self._removed(connection, expiry.remove(connection, to_microseconds(clock.now())))
-            yield connection
-
-    def _removed(self, connection: apsw.Connection, count: int) -> int:
-        """Remember that notes were removed because they were due, wherever that was; return how many there were."""
-        if count:
-            names = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
-            self._indexes.touch(name for (name,) in fetch(connection, names))
-        return count
 
     def _files(self) -> list[Path]:
         path = self._connections.file
@@ -579,12 +322,3 @@ def _size(path: Path) -> int:
     with suppress(OSError):  # a snapshot may just have been replaced
         return path.stat().st_size
     return 0
-
-
-def _single_word(query: Query) -> str | None:
-    """Return the word that a query asks for, nothing for one that asks for none; ``None`` for any other."""
-    node = expression(query)
-    if node is None:
-        return ""
-    asked = any_word(node)
-    return asked.words[0] if asked and len(asked.words) == 1 else None

@@ -1,0 +1,141 @@
+"""``recollect reindex``, ``backup``, ``stats`` and ``doctor``: maintain a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli import memories, options, terminal
+from recollect.cli.group import INTERRUPTED
+
+if TYPE_CHECKING:
+    from recollect.memory import MemoryStats
+    from recollect.stores.base import Finding
+
+__all__ = ["backup", "doctor", "reindex", "stats"]
+
+
+@click.command()
+@options.embedder
+@options.memory
+@click.pass_context
+def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool) -> None:
+    """Embed the notes that have no vector of the embedder's model.
+
+    Until every note has one, searches use the vectors of the previous model. After Ctrl-C, the next reindex continues.
+    """
+    with memories.open_existing(db, embedder) as memory:
+        try:
+            count = memory.reindex(progress=memories.progress())
+        except KeyboardInterrupt:
+            terminal.print_error("interrupted; embedded notes stay embedded, and reindex continues from there")
+            context.exit(INTERRUPTED)
+    if as_json:
+        terminal.print_json({"embedded": count})
+    elif count:
+        terminal.print_message(f"embedded {terminal.count(count, 'note')}")
+    else:
+        terminal.print_message("every note already has a vector")
+
+
+@click.command()
+@click.argument("target", type=click.Path(dir_okay=False))
+@click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
+@options.memory
+def backup(*, target: str, force: bool, db: str, as_json: bool) -> None:
+    """Write a compact, consistent copy.
+
+    Other processes can read and write meanwhile. TARGET appears only when it is complete.
+    """
+    with memories.open_for_reading(db) as memory:
+        path = memories.output_path(target, force=force)
+        memory.backup(path, overwrite=force)
+    size = path.stat().st_size
+    if as_json:
+        terminal.print_json({"target": str(path), "bytes": size})
+    else:
+        terminal.print_message(f"backed up to {path} ({terminal.file_size(size)})")
+
+
+@click.command()
+@options.embedder
+@options.memory
+def stats(*, embedder: str, db: str, as_json: bool) -> None:
+    """Show counts, sizes and the embedder of the memory."""
+    with memories.open_for_reading(db, embedder) as memory:
+        result = memory.stats()
+    if as_json:
+        terminal.print_json(result.to_dict())
+        return
+    for name, value in _stats_lines(result):
+        click.echo(f"{terminal.style(f'{name:<10}', dim=True)} {terminal.sanitise_line(value)}")
+
+
+def _stats_lines(stats: MemoryStats) -> Iterator[tuple[str, str]]:
+    store = stats.store
+    by_namespace = ", ".join(f"{count} in {name}" for name, count in store.notes.items())
+    yield "memory", f"{store.location} ({terminal.file_size(store.bytes)}, {store.engine})"
+    yield "notes", f"{sum(store.notes.values())}" + (f" ({by_namespace})" if len(store.notes) > 1 else "")
+    if store.expiring:
+        yield "", f"{store.expiring} with an expiry"
+    yield "links", str(store.links)
+    yield "documents", str(store.documents)
+    for model, count in store.vectors.items():
+        in_use = "" if store.model and store.model.name == model else ", not in use yet"
+        yield "vectors", f"{count} of {model}{in_use}"
+    yield "embedder", stats.embedder
+    if stats.unembedded:
+        yield "", f"{terminal.count(stats.unembedded, 'note')} without a vector of it; run recollect reindex"
+
+
+@click.command()
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="First rebuild what is derived from the notes (terms, references, mentions, entities), and delete vectors "
+    "without a note.",
+)
+@options.embedder
+@options.memory
+@click.pass_context
+def doctor(context: click.Context, /, *, repair: bool, embedder: str, db: str, as_json: bool) -> None:
+    """Check every part of the memory and load the embedder.
+
+    Prints what to do about problems. The exit code is 1 if a problem remains; warnings, such as notes that supersede
+    each other in a circle, do not change it.
+    """
+    with memories.open_existing(db, embedder) if repair else memories.open_for_reading(db, embedder) as memory:
+        findings = memory.doctor(repair=repair)
+        embedder_name = memory.stats().embedder
+    problems = [finding for finding in findings if finding.problem]
+    if as_json:
+        data = [{**finding._asdict(), "advice": _advice(finding)} for finding in findings]
+        terminal.print_json({"healthy": not problems, "embedder": embedder_name, "findings": data})
+    else:
+        for finding in problems if terminal.is_quiet() else findings:
+            _print_finding(finding, embedder_name if finding.part == "embedder" else "ok")
+    if problems:
+        context.exit(1)
+
+
+def _advice(finding: Finding) -> str:
+    if not finding.problem:
+        return finding.warning
+    if finding.repairable:
+        return "recollect doctor --repair rebuilds it"
+    if finding.part == "embedder":
+        missing = "reindex" in finding.problem
+        return "recollect reindex embeds them" if missing else "repair its installation, or use another embedder"
+    return "restore a backup, or save what can be read with recollect export"
+
+
+def _print_finding(finding: Finding, healthy: str) -> None:
+    sign, colour = ("✗", "red") if finding.problem else ("!", "yellow") if finding.warning else ("✓", "green")
+    message = finding.problem or healthy
+    part = terminal.sanitise_line(finding.part)
+    click.echo(f"{terminal.style(sign, fg=colour, bold=sign != '✓')} {part:<22} {terminal.sanitise_line(message)}")
+    advice = _advice(finding)
+    if advice and advice not in message:
+        click.echo(f"  {'':<22} {advice}")

@@ -1,0 +1,107 @@
+"""Open a memory for a command: to create or change it, to change an existing one, or to read it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recollect.cli import terminal
+from recollect.errors import ArgumentError, RecollectWarning
+from recollect.stores import is_url
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+    from recollect.progress import Progress
+
+__all__ = [
+    "no_progress",
+    "open_existing",
+    "open_for_reading",
+    "open_for_search",
+    "open_or_create",
+    "output_path",
+    "progress",
+    "warn_if_lexical_only",
+]
+
+
+def open_or_create(db: str, embedder: str, secrets: str = "none", **arguments: Any) -> Memory:
+    """Open the memory, or create it; ``arguments`` are those of :func:`recollect.open`."""
+    return _open(db, embedder, secrets=None if secrets == "none" else secrets, **arguments)
+
+
+def open_existing(db: str, embedder: str) -> Memory:
+    """Open a memory to change it; a missing one is a usage error and is not created."""
+    _require(db)
+    return _open(db, embedder)
+
+
+def open_for_reading(db: str, embedder: str = "none", **arguments: Any) -> Memory:
+    """Open a memory to read it, also where nothing can be written.
+
+    A file that can be written is opened for writing, so that SQLite removes its own files beside it and migrates a
+    memory of an older version. On a server, reading changes nothing.
+    """
+    _require(db)
+    return _open(db, embedder, read_only=is_url(db) or not _is_writable(db), **arguments)
+
+
+def open_for_search(params: dict[str, Any]) -> Memory:
+    """Open the memory of a command with the search options."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecollectWarning)  # the search itself reports problems with vectors
+        return open_for_reading(
+            params["db"], params["embedder"], aliases=params["aliases"], reranker=params["reranker"]
+        )
+
+
+def warn_if_lexical_only(memory: Memory) -> None:
+    """Warn that vector search is off, if an embedder was requested and none is installed."""
+    if memory.embedder_warning:
+        terminal.warn(memory.embedder_warning)
+
+
+def output_path(target: str, *, force: bool) -> Path:
+    """Return the path of a file to write; an existing file is an error without ``force``."""
+    if is_url(target):
+        raise click.UsageError("this command writes a file; recollect copy writes to a server")
+    path = Path(target).expanduser()
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} exists; choose another name, or overwrite it with --force")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"the folder {path.parent} does not exist; create it first")
+    return path
+
+
+def progress() -> Progress | None:
+    """Return the progress argument of the library: ``None`` for its own bar, or nothing if the command is quiet."""
+    return no_progress if terminal.is_quiet() else None
+
+
+def no_progress(done: int, total: int, name: str) -> None:
+    """Show nothing."""
+
+
+def _is_writable(db: str) -> bool:
+    path = Path(db).expanduser()
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _require(db: str) -> None:
+    if not is_url(db) and not Path(db).expanduser().exists():
+        raise click.UsageError(f"there is no memory at {db}; recollect add creates one, --db chooses another")
+
+
+def _open(db: str, embedder: str, **arguments: Any) -> Memory:
+    from recollect.opening import open as open_memory  # noqa: PLC0415 (imports SQLite and numpy)
+
+    try:
+        return open_memory(db, embedder=embedder, **arguments)
+    except ArgumentError as error:
+        if error.argument == "target":
+            raise ArgumentError("--db", error.problem) from None
+        raise

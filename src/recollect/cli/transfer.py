@@ -1,0 +1,109 @@
+"""``recollect export`` and ``recollect import``: notes as JSONL."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from recollect.cli import memories, options, terminal
+
+if TYPE_CHECKING:
+    from recollect.progress import Progress
+
+__all__ = ["export", "import_"]
+
+
+@click.command()
+@click.argument("target", metavar="[FILE]", default="-", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--no-vectors", is_flag=True, help="Omit the vectors; import then embeds the notes.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@options.namespace("Only this namespace; by default all.")
+@options.database
+@options.quiet
+def export(*, target: str, no_vectors: bool, force: bool, namespace: str | None, db: str) -> None:
+    """Write all notes as JSONL.
+
+    Each note, with its vector, is a line of FILE or of standard output. FILE appears only when it is complete.
+    recollect import reads it without loss.
+    """
+    with memories.open_for_reading(db) as memory:
+        lines = memory.export(namespace=namespace, vectors=not no_vectors)
+        if target == "-":
+            _write(sys.stdout.buffer, lines)
+            return
+        path = memories.output_path(target, force=force)
+        with _atomic_file(path) as file:
+            count = _write(file, lines)
+    terminal.print_message(f"exported {terminal.count(count, 'note')} to {path}")
+
+
+@click.command("import")
+@click.argument("file", type=click.File("rb"))
+@options.namespace("Put all notes into this namespace; by default each into its own.")
+@options.embedder
+@options.secrets()
+@options.memory
+def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: str, db: str, as_json: bool) -> None:
+    """Store notes from JSONL.
+
+    FILE, or - for standard input, has one object a line, as export writes them. Vectors of the current model are
+    stored; notes without one are embedded. A line that cannot be read stops the import with its number; notes before
+    it stay stored.
+    """
+    with memories.open_or_create(db, embedder, secrets) as memory, _import_progress(file) as progress:
+        memories.warn_if_lexical_only(memory)
+        count = memory.load(file, namespace=namespace, progress=progress)
+    if as_json:
+        terminal.print_json({"imported": count})
+    else:
+        terminal.print_message(f"imported {terminal.count(count, 'note')}")
+
+
+def _write(file: BinaryIO, lines: Iterable[str]) -> int:
+    count = 0
+    for line in lines:
+        file.write(f"{line}\n".encode())
+        count += 1
+    file.flush()
+    return count
+
+
+@contextmanager
+def _atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that replaces ``path`` when it is complete; a device or a pipe is written directly."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    target = path.resolve()  # a symbolic link stays one
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _import_progress(file: BinaryIO) -> Iterator[Progress]:
+    """Yield a progress that knows the number of lines, if the file can be read twice."""
+    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
+
+    if terminal.is_quiet():
+        yield memories.no_progress
+        return
+    lines = 0
+    if file.seekable():
+        lines = sum(1 for _ in file)
+        file.seek(0)
+    with shown_progress("Importing") as progress:
+        yield lambda done, _total, name: progress(done, max(done, lines), name)

@@ -1,0 +1,154 @@
+"""Any sentence-transformers model in ONNX, from a local folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
+from recollect.errors import EmbedderError
+from recollect.inference.onnx import ModelFolder, SessionSettings, open_model_folder, shared_session
+
+__all__ = ["EncoderSettings", "OnnxEmbedder", "OnnxEncoder", "read_encoder_settings"]
+
+_POOLINGS = {"cls": "cls", "mean_tokens": "mean", "cls_token": "cls", "mean": "mean"}
+
+
+class OnnxEmbedder(ModelEmbedder):
+    """Embeds with the ONNX model in a folder that has the layout of sentence-transformers.
+
+    The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. If present,
+    other files set the maximal length, cls or mean pooling, and prompts for queries and documents; prefixes that are
+    passed win over prompts. The model's name is that of the folder, unless ``name`` is passed.
+
+    Texts are computed one by one by default. On a CPU that is as fast as a batch, wastes nothing on padding, and a
+    text's vector does not depend on its neighbours, as it otherwise does in a quantised model. On many cores, with
+    short texts, a larger ``batch_size`` is faster.
+
+    >>> OnnxEmbedder("no/such/folder")
+    Traceback (most recent call last):
+        ...
+    recollect.errors.EmbedderError: there is no folder no/such/folder
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        file: str | None = None,
+        name: str | None = None,
+        threads: int | None = None,
+        batch_size: int = 1,
+        query_prefix: str | None = None,
+        document_prefix: str | None = None,
+        query_cache: int = QUERY_CACHE,
+    ) -> None:
+        """Read the files beside the model; the model itself is loaded with the first text."""
+        settings = read_encoder_settings(directory)
+        graph = settings.folder.graph(file)
+        variant = "" if graph.stem == "model" else f"/{graph.stem}"
+        super().__init__(
+            f"{settings.folder.name}{variant}" if name is None else name,
+            "onnxruntime",
+            dimension=settings.dimension,
+            batch_size=batch_size,
+            query_prefix=settings.query_prefix if query_prefix is None else query_prefix,
+            document_prefix=settings.document_prefix if document_prefix is None else document_prefix,
+            query_cache=query_cache,
+        )
+        self._encoder = OnnxEncoder(settings, str(graph.resolve()), lambda: graph, threads)
+
+    def _vectors(self, texts: list[str]) -> Any:
+        return self._encoder.vectors(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSettings:
+    """What the files beside an encoder say: how to cut, pool and prefix texts."""
+
+    folder: ModelFolder
+    max_tokens: int
+    pooling: str
+    dimension: int | None
+    query_prefix: str
+    document_prefix: str
+    dense: bool
+
+
+def read_encoder_settings(directory: str | os.PathLike[str]) -> EncoderSettings:
+    """Read the settings of a folder with the layout of sentence-transformers; only ``tokenizer.json`` is mandatory.
+
+    By default a text is cut after 512 tokens and the vectors of its tokens are averaged.
+    """
+    folder = open_model_folder(directory, EmbedderError)
+    modules = _module_paths(folder)
+    config = folder.read_object("config.json")
+    pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
+    sentence_config = folder.read_object("config_sentence_transformers.json")
+    dimension = pooling.get("word_embedding_dimension") or config.get("hidden_size")
+    return EncoderSettings(
+        folder=folder,
+        max_tokens=folder.max_tokens(),
+        pooling=_pooling(folder, pooling),
+        dimension=dimension if isinstance(dimension, int) and "Dense" not in modules else None,
+        query_prefix=_prompt(sentence_config, "query"),
+        document_prefix=_prompt(sentence_config, "document", "passage", "corpus"),
+        dense="Dense" in modules,
+    )
+
+
+def _module_paths(folder: ModelFolder) -> dict[str, str]:
+    """Return the folder of each module by the last word of its type, such as ``Pooling``."""
+    modules = folder.read_json("modules.json") or []
+    try:
+        return {str(module["type"]).rpartition(".")[2]: str(module["path"]) for module in modules}
+    except (TypeError, KeyError):
+        raise EmbedderError(f"{folder.path / 'modules.json'} does not list modules with a type and a path") from None
+
+
+def _pooling(folder: ModelFolder, config: dict[str, Any]) -> str:
+    """Return ``cls``, the vector of the first token, or ``mean``, that of all."""
+    name = config.get("pooling_mode")
+    modes = [key.removeprefix("pooling_mode_") for key, on in config.items() if on is True and "pooling_mode_" in key]
+    modes = modes or ([name] if isinstance(name, str) else ["mean"])
+    if len(modes) != 1 or modes[0] not in _POOLINGS:
+        raise EmbedderError(f"{folder.path} pools by {' and '.join(modes)}; only mean and cls are supported")
+    return _POOLINGS[modes[0]]
+
+
+def _prompt(config: dict[str, Any], *names: str) -> str:
+    """Return the first prompt with one of these names, else the model's default prompt, else nothing."""
+    prompts = config.get("prompts")
+    if isinstance(prompts, dict):
+        for name in (*names, str(config.get("default_prompt_name"))):
+            if isinstance(prompts.get(name), str):
+                return str(prompts[name])
+    return ""
+
+
+class OnnxEncoder:
+    """An encoder in ONNX, shared by all embedders of one process with the same ``key`` and settings."""
+
+    def __init__(self, settings: EncoderSettings, key: str, graph: Callable[[], Path], threads: int | None) -> None:
+        """Store how the model is loaded; ``graph`` returns its file when the first text comes."""
+        self._settings = settings
+        session = SessionSettings(settings.folder, settings.max_tokens, "sentence_embedding", threads)
+        self._session = shared_session(session, key, graph)
+
+    def vectors(self, texts: list[str]) -> Any:
+        """Return one vector for each text."""
+        import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
+
+        session = self._session.get()
+        output, mask = session.run([(text,) for text in texts])
+        if output.ndim != 3:
+            return output
+        if self._settings.dense:
+            raise EmbedderError(f"{session.graph} lacks the model's dense layer: export it with sentence_embedding")
+        if self._settings.pooling == "cls":
+            return output[:, 0]
+        weights = mask[:, :, None].astype(np.float32)
+        return (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)

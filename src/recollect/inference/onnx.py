@@ -1,0 +1,211 @@
+"""An ONNX model in a folder: its tokenizer, the files that Hugging Face puts beside it, and a session that runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from recollect import arguments
+from recollect.inference.runtime import ErrorType, PerProcess, require_module
+
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.typing import NDArray
+
+__all__ = ["ModelFolder", "OnnxSession", "SessionSettings", "is_folder", "open_model_folder", "shared_session"]
+
+_GRAPHS = ("model.onnx", "onnx/model.onnx")
+_OTHER_GRAPHS = ("*.onnx", "onnx/*.onnx")
+
+_UNLIMITED_TOKENS = 10**6
+"""Tokenizers without a limit declare an absurd one, such as 10^30."""
+
+_CHARACTERS_PER_TOKEN = 128
+"""A text is cut after so many characters for each token that the model reads, before it is tokenized.
+
+No tokenizer needs as many for one token, and tokenizing a whole book to keep one page is slow.
+"""
+
+_LOG_NOTHING = 4
+"""The log level at which onnxruntime writes nothing to stderr: every failure is raised as an exception as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A folder with a tokenizer; problems with its files raise ``error_type``."""
+
+    path: Path
+    error_type: ErrorType
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.path.resolve().name
+
+    def read_object(self, *names: str) -> dict[str, Any]:
+        """Return the JSON object in a file, or an empty one if the file is missing."""
+        data = self.read_json(*names)
+        if data is None:
+            return {}
+        if not isinstance(data, dict):
+            raise self.error_type(f"{self.path.joinpath(*names)} does not hold a JSON object")
+        return data
+
+    def read_json(self, *names: str) -> Any:
+        """Return the JSON value in a file, or ``None`` if the file is missing."""
+        path = self.path.joinpath(*names)
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise self.error_type(f"{path} cannot be read: {error}") from error
+
+    def max_tokens(self) -> int:
+        """Return after how many tokens a text is cut: what the files declare, or 512."""
+        for file, key in (
+            ("sentence_bert_config.json", "max_seq_length"),
+            ("tokenizer_config.json", "model_max_length"),
+        ):
+            limit = self.read_object(file).get(key)
+            if isinstance(limit, int) and 0 < limit < _UNLIMITED_TOKENS:
+                return limit
+        return 512
+
+    def padding_id(self) -> int:
+        """Return the padding token that ``config.json`` declares, or 0."""
+        padding = self.read_object("config.json").get("pad_token_id")
+        return padding if isinstance(padding, int) else 0
+
+    def graph(self, file: str | None = None) -> Path:
+        """Return the ONNX file: ``file``, or the plain one, or the only other one."""
+        if file is not None:
+            if not (self.path / file).is_file():
+                raise self.error_type(f"{self.path} has no file {file}")
+            return self.path / file
+        for name in _GRAPHS:
+            if (self.path / name).is_file():
+                return self.path / name
+        others = [path for pattern in _OTHER_GRAPHS for path in sorted(self.path.glob(pattern))]
+        if len(others) == 1:
+            return others[0]
+        if others:
+            names = ", ".join(str(path.relative_to(self.path)) for path in others)
+            raise self.error_type(f"{self.path} has several ONNX files; choose one with file=: {names}")
+        raise self.error_type(f"{self.path} has neither model.onnx nor onnx/model.onnx: export the model to ONNX first")
+
+
+def open_model_folder(directory: str | os.PathLike[str], error_type: ErrorType) -> ModelFolder:
+    """Return the folder at ``directory``, where ``~`` is the home folder; it must contain ``tokenizer.json``."""
+    path = Path(os.path.expanduser(directory))  # noqa: PTH111 (that of pathlib raises an error for an unknown ~user)
+    if not is_folder(path):
+        raise error_type(f"there is no folder {path}")
+    if not (path / "tokenizer.json").is_file():
+        raise error_type(f"{path} has no tokenizer.json: save the model's fast tokenizer there")
+    return ModelFolder(path, error_type)
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether there is such a folder; an impossible name is none.
+
+    >>> is_folder("."), is_folder("a" * 5000), is_folder(chr(0))
+    (True, False, False)
+    """
+    return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
+
+
+class SessionSettings(NamedTuple):
+    """How a model is loaded; equal settings of the same graph share one session.
+
+    ``output`` is the name of the output to compute, or else the graph's first. ``threads`` is the number of threads for
+    one batch, by default that of the processors.
+    """
+
+    folder: ModelFolder
+    max_tokens: int
+    output: str
+    threads: int | None = None
+
+
+class OnnxSession:
+    """A session of onnxruntime with the model's tokenizer. Thread-safe."""
+
+    def __init__(self, settings: SessionSettings, graph: Path) -> None:
+        """Load both."""
+        self._error_type = settings.folder.error_type
+        self._max_tokens = settings.max_tokens
+        self.graph = graph
+        onnxruntime = require_module("onnxruntime", self._error_type)
+        tokenizers = require_module("tokenizers", self._error_type)
+        onnxruntime.set_default_logger_severity(_LOG_NOTHING)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _LOG_NOTHING
+        options.intra_op_num_threads = settings.threads or getattr(os, "process_cpu_count", os.cpu_count)() or 1
+        options.inter_op_num_threads = 1
+        tokenizer = settings.folder.path / "tokenizer.json"
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer))
+        except Exception as error:  # the package raises bare Exceptions
+            raise self._error_type(f"{tokenizer} cannot be read: {error}") from error
+        self._padding = (self._tokenizer.padding or {}).get("pad_id", settings.folder.padding_id())
+        self._tokenizer.no_padding()  # _inputs_of pads the rows of a batch to the longest of them
+        self._tokenizer.enable_truncation(settings.max_tokens, strategy="longest_first")
+        try:
+            self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the package's exceptions have no common base
+            raise self._error_type(f"{graph} cannot be loaded: {error}") from error
+        self._input_types = self._read_input_types()
+        outputs = [output.name for output in self._session.get_outputs()]
+        self._output = settings.output if settings.output in outputs else outputs[0]
+
+    def run(self, texts: Sequence[tuple[str, ...]]) -> tuple[NDArray[Any], NDArray[int64]]:
+        """Return the graph's output for a batch, and the attention mask: 1 for a token, 0 for padding.
+
+        A row is a text or a pair of texts. What is too long is cut at its end, the longer text of a pair first.
+        """
+        inputs = self._inputs_of(texts)
+        feed = {name: inputs[name].astype(kind, copy=False) for name, kind in self._input_types.items()}
+        try:
+            (output,) = self._session.run([self._output], feed)
+        except Exception as error:  # the package's exceptions have no common base
+            raise self._error_type(f"{self.graph} failed: {error}") from error
+        return output, inputs["attention_mask"]
+
+    def _inputs_of(self, texts: Sequence[tuple[str, ...]]) -> dict[str, NDArray[int64]]:
+        """Return token ids, attention mask and token types, padded."""
+        import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
+
+        limit = self._max_tokens * _CHARACTERS_PER_TOKEN
+        encodings = [self._tokenizer.encode(*(text[:limit] for text in row)) for row in texts]
+        width = max(1, *(len(encoding.ids) for encoding in encodings))  # a row without a token is all padding
+        ids = np.full((len(encodings), width), self._padding, dtype=np.int64)
+        mask, types = np.zeros_like(ids), np.zeros_like(ids)
+        for index, encoding in enumerate(encodings):
+            length = len(encoding.ids)
+            ids[index, :length] = encoding.ids
+            mask[index, :length] = 1
+            types[index, :length] = encoding.type_ids
+        return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+
+    def _read_input_types(self) -> dict[str, str]:
+        types = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+        inputs = {node.name: types.get(node.type) for node in self._session.get_inputs()}
+        for name, kind in inputs.items():
+            if name not in ("input_ids", "attention_mask", "token_type_ids") or kind is None:
+                raise self._error_type(f"{self.graph} has an unknown input {name}: is it a text encoder?")
+        return {name: str(kind) for name, kind in inputs.items()}
+
+
+_SESSIONS: dict[tuple[Any, ...], PerProcess[OnnxSession]] = {}
+"""The sessions of this process, so that each model is in memory once."""
+
+
+def shared_session(settings: SessionSettings, key: str, graph: Callable[[], Path]) -> PerProcess[OnnxSession]:
+    """Return the shared session with this ``key``; ``graph`` returns its file when the session is loaded."""
+    if settings.threads is not None:
+        arguments.at_least_one("threads", settings.threads)
+    return _SESSIONS.setdefault((settings, key), PerProcess(lambda: OnnxSession(settings, graph())))

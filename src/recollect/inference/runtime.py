@@ -1,0 +1,199 @@
+"""What embedders and rerankers need to run a model: optional packages, one instance per process, batches, a cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from recollect.errors import EmbedderError, RecollectError
+
+__all__ = [
+    "ErrorType",
+    "PerProcess",
+    "batches",
+    "cache_folder",
+    "cached_file",
+    "file_fingerprint",
+    "missing_modules",
+    "package_folder",
+    "require_module",
+]
+
+T = TypeVar("T")
+
+ErrorType = Callable[[str], RecollectError]
+"""The error class that callers expect, such as ``EmbedderError``; it is called with the message."""
+
+_EXTRAS = {"httpx": "http", "ir_measures": "eval", "scipy": "eval"}
+"""The extra that installs a package; ``models`` installs all others."""
+
+
+def missing_modules(*modules: str) -> list[str]:
+    """Return the modules that are not installed; none is imported.
+
+    >>> missing_modules("json", "no_such_module")
+    ['no_such_module']
+    """
+    return [module for module in modules if find_spec(module) is None]
+
+
+def package_folder(package: str) -> Path | None:
+    """Return the folder of an installed package, or ``None``; the package is not imported.
+
+    >>> package_folder("json").name
+    'json'
+    >>> package_folder("no_such_package") is None
+    True
+    """
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def require_module(module: str, error_type: ErrorType) -> Any:
+    """Import and return ``module``; raise an ``error_type`` that says what to install if that fails.
+
+    >>> require_module("no_such_module", EmbedderError)
+    Traceback (most recent call last):
+        ...
+    recollect.errors.EmbedderError: no_such_module cannot be imported (No module named 'no_such_module'):
+    pip install 'recollectdb[models]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        extra = _EXTRAS.get(module.partition(".")[0], "models")
+        raise error_type(f"{module} cannot be imported ({error}): pip install 'recollectdb[{extra}]'") from error
+
+
+class _Slot(Generic[T]):
+    """The value of one process, and the lock under which it is created."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.values: list[T] = []
+
+
+class PerProcess(Generic[T]):
+    """A value that is created on first use, once in each process, by whichever thread comes first.
+
+    A forked child creates its own: threads and connections of its parent do not exist there. It never touches the
+    inherited value, because even freeing a model would wait for threads that are gone.
+
+    >>> shared = PerProcess(lambda: object())
+    >>> shared.get() is shared.get()
+    True
+    """
+
+    def __init__(self, create: Callable[[], T]) -> None:
+        """Store the constructor."""
+        self._create = create
+        self._slots: dict[int, _Slot[T]] = {}
+
+    def get(self) -> T:
+        """Return the value, created now if needed; after an error the next call tries again."""
+        # setdefault is atomic, so that a fork never inherits a lock that nobody will release.
+        slot = self._slots.setdefault(os.getpid(), _Slot())
+        if not slot.values:
+            with slot.lock:
+                slot.values = slot.values or [self._create()]
+        return slot.values[0]
+
+
+def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -> Iterator[list[int]]:
+    """Yield the indexes of ``texts``, longest text first, in batches of at most ``size`` texts.
+
+    Texts of similar length waste the least on padding, and a batch that exceeds the memory fails at once rather than
+    at the end. With ``characters``, a batch holds at most so many; a longer text is a batch of its own.
+
+    >>> list(batches(["a", "eleven ants", "four", "bee"], size=2))
+    [[1, 2], [3, 0]]
+    >>> list(batches(["a", "eleven ants", "four", "bee"], size=9, characters=8))
+    [[1], [2, 3, 0]]
+    """
+    batch: list[int] = []
+    total = 0
+    for index in sorted(range(len(texts)), key=lambda index: len(texts[index]), reverse=True):
+        length = len(texts[index])
+        if batch and (len(batch) >= size or (characters is not None and total + length > characters)):
+            yield batch
+            batch, total = [], 0
+        batch.append(index)
+        total += length
+    if batch:
+        yield batch
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Return the folder of built files: ``RECOLLECT_CACHE``, or the platform's cache folder.
+
+    >>> cache_folder({"RECOLLECT_CACHE": "models"}).as_posix()
+    'models'
+    >>> cache_folder({"XDG_CACHE_HOME": "/var/cache/me"}, "linux").as_posix()
+    '/var/cache/me/recollect'
+    """
+    if environment.get("RECOLLECT_CACHE"):
+        return Path(environment["RECOLLECT_CACHE"]).expanduser()
+    if environment.get("XDG_CACHE_HOME"):
+        return Path(environment["XDG_CACHE_HOME"]) / "recollect"
+    if platform == "win32" and environment.get("LOCALAPPDATA"):
+        return Path(environment["LOCALAPPDATA"]) / "recollect" / "cache"
+    if platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "recollect"
+    return Path.home() / ".cache" / "recollect"
+
+
+def cached_file(stem: str, suffix: str, build: Callable[[Path], None]) -> Path:
+    """Return the cached file of this name; build it if it is missing or damaged.
+
+    The name ends in the digest of the content, so that damage is detected. The file is built in a temporary folder
+    and moved in one step: of two processes that build at once, the later replaces the file by an equal one.
+    """
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 (imported only to build)
+
+    advice = "set RECOLLECT_CACHE to a folder that can be written to"
+    try:
+        folder = cache_folder()
+    except RuntimeError as error:  # there are users without a home folder, above all in containers
+        raise EmbedderError(f"the built model cannot be cached ({error}): {advice}") from error
+    for path in sorted(folder.glob(f"{stem}.*{suffix}")):
+        with suppress(OSError):  # an unreadable file counts as missing
+            if path.name == _cache_name(stem, path, suffix):
+                return path
+            path.unlink()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix="building-") as temporary:
+            built = Path(temporary, "built")
+            build(built)
+            return built.replace(folder / _cache_name(stem, built, suffix))
+    except OSError as error:
+        raise EmbedderError(f"the built model cannot be cached in {folder} ({error}): {advice}") from error
+
+
+def _cache_name(stem: str, path: Path, suffix: str) -> str:
+    with path.open("rb") as file:
+        return f"{stem}.{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}{suffix}"
+
+
+def file_fingerprint(path: Path) -> str:
+    """Return a short hash of a weights file, from its size and 16 samples of 64 KiB.
+
+    Other training changes numbers everywhere in the file; hashing all of it takes longer than loading the built model.
+    """
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        for sample in range(16):
+            file.seek(size * sample // 16)
+            digest.update(file.read(1 << 16))
+    return digest.hexdigest()[:12]

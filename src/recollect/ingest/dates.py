@@ -1,0 +1,96 @@
+"""Parse dates as people and programs write them into files."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from typing import Any
+
+from recollect import arguments
+from recollect.errors import ArgumentError
+from recollect.model import NEVER
+from recollect.query import parse_question_date
+
+__all__ = ["date_in_name", "datetime_from_timestamp", "parse_date", "parse_expiry"]
+
+_DATE_IN_NAME = re.compile(r"(?<!\d)(\d{4})([-_.]?)(\d\d)\2(\d\d)(?!\d)")
+_SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=[+-]\d\d:?\d\d$|Z$)")
+_MIN_MILLISECONDS = 100_000_000_000
+"""Larger timestamps are milliseconds: as seconds this is the year 5138, as milliseconds it is 1973."""
+
+
+def parse_date(argument: str, value: Any) -> datetime:
+    """Return ``value`` as an instant in UTC: ISO 8601 and similar formats, or a timestamp in seconds or milliseconds.
+
+    >>> parse_date("date", "2026-03-14").isoformat()
+    '2026-03-14T00:00:00+00:00'
+    >>> parse_date("time", 1_700_000_000).isoformat() == parse_date("time", "2023/11/14 (Tue) 22:13:20").isoformat()
+    True
+    """
+    if isinstance(value, str):
+        value = value.strip()
+        if re.fullmatch(r"\d{9,13}(?:\.\d{1,9})?", value):
+            value = float(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        seconds = arguments.number(argument, value)
+        instant = datetime_from_timestamp(seconds / 1000 if abs(seconds) >= _MIN_MILLISECONDS else seconds)
+        if instant is None:
+            raise ArgumentError(argument, f"lies outside the years 1 to 9999: {seconds:g} seconds")
+        return instant
+    try:
+        return arguments.instant(argument, _SPACE_BEFORE_OFFSET.sub("", value) if isinstance(value, str) else value)
+    except ArgumentError:
+        instant = parse_question_date(value) if isinstance(value, str) else None
+        if instant is None or not _is_in_calendar(value):
+            raise
+        return instant
+
+
+def parse_expiry(argument: str, value: Any) -> datetime | None:
+    """Return when a note expires; ``None`` for "never".
+
+    >>> parse_expiry("expires", "2027-01-01").isoformat(), parse_expiry("expires", "Never")
+    ('2027-01-01T00:00:00+00:00', None)
+    """
+    return None if isinstance(value, str) and value.strip().lower() == NEVER else parse_date(argument, value)
+
+
+def _is_in_calendar(text: str) -> bool:
+    """Return whether the date that a text begins with exists: ``parse_question_date`` accepts 30 February."""
+    numbers = re.match(r"\D*(\d{4})\D(\d\d?)\D(\d\d?)(?:\D+(\d\d?):(\d\d?))?", text)
+    if numbers is None:
+        return True
+    year, month, day, hour, minute = (int(number or 0) for number in numbers.groups())
+    try:
+        datetime(year, month, day, hour, minute, tzinfo=UTC)
+    except ValueError:
+        return False
+    return True
+
+
+def datetime_from_timestamp(seconds: float) -> datetime | None:
+    """Return the instant so many seconds after 1970, or ``None`` if it is outside the years 1 to 9999.
+
+    >>> datetime_from_timestamp(0).isoformat()
+    '1970-01-01T00:00:00+00:00'
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def date_in_name(name: str) -> datetime | None:
+    """Return the first date from 1900 to 2099 in a file's name, or ``None``.
+
+    >>> date_in_name("journal/2026-03-14 Ines.md").isoformat()
+    '2026-03-14T00:00:00+00:00'
+    """
+    for year, _, month, day in _DATE_IN_NAME.findall(name.rpartition("/")[2]):
+        try:
+            named = date(int(year), int(month), int(day))
+        except ValueError:
+            continue
+        if 1900 <= named.year < 2100:
+            return datetime(named.year, named.month, named.day, tzinfo=UTC)
+    return None

@@ -1,0 +1,234 @@
+"""Find the files of a folder that can be read and are not ignored, in a stable order."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.errors import IngestError
+from recollect.ingest.paths import is_one_line
+from recollect.ingest.readers import READERS, reader_for
+from recollect.ingest.report import Problem
+from recollect.text import well_formed
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+__all__ = ["FileEntry", "FileScan", "IgnoreRules", "scan_files"]
+
+IGNORE_FILES = (".gitignore", ".recollectignore")
+"""The second may include what the first excludes, with ``!``."""
+
+NO_EXTENSION = "(no extension)"
+"""The key of files without an extension in the counts of skipped files."""
+
+_IGNORED_FOLDERS = frozenset(("node_modules", "__pycache__"))
+"""Hidden folders, such as ``.git`` and ``.obsidian``, are ignored too."""
+
+_EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)
+
+
+class FileEntry(NamedTuple):
+    """A file that can be read.
+
+    >>> FileEntry(Path("tea.md"), "tea.md", 20, 0).name
+    'tea.md'
+    """
+
+    path: Path
+    name: str
+    """Its path below the root, with slashes."""
+    size: int
+    modified: int
+    """In nanoseconds since 1970."""
+
+
+@dataclass(slots=True)
+class FileScan:
+    """The files below a root.
+
+    >>> FileScan(Path("notes"), complete=True).may_contain("tea.md")
+    False
+    """
+
+    root: Path
+    """The folder that names are relative to, without symbolic links."""
+    complete: bool
+    """Whether the whole root was scanned; if not, files that are not listed may exist."""
+    files: list[FileEntry] = field(default_factory=list)
+    """By name."""
+    problems: list[Problem] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    """Files and folders that could not be opened."""
+    failed: int = 0
+    """The number of files and folders that could not be opened or have invalid names."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """The number of files of unsupported types by extension, without those that are hidden or ignored."""
+
+    def may_contain(self, name: str) -> bool:
+        """Return whether a file of this name may exist although it is not listed."""
+        return any(name == path or name.startswith(f"{path}/") for path in self.unreadable)
+
+    def add_unreadable(self, name: str, error: OSError) -> None:
+        """Record a file or folder that could not be opened."""
+        self.unreadable.append(name)
+        self.failed += 1
+        self.problems.append(Problem(name, None, f"cannot be read: {_reason(error)}", skipped=True))
+
+
+class IgnoreRules:
+    """The ignore rules that apply in a folder: its own and those of the folders above it.
+
+    >>> IgnoreRules().ignores("people/ines.md")
+    False
+    """
+
+    def __init__(self, parent: IgnoreRules | None = None, folder: str = "", spec: GitIgnoreSpec | None = None) -> None:
+        """Take the rules of ``folder``, a path below the root that ends with a slash."""
+        self._parent = parent
+        self._folder = folder
+        self._spec = spec
+
+    def ignores(self, name: str) -> bool:
+        """Return whether a file, or a folder if ``name`` ends with a slash, is ignored; the innermost rule decides."""
+        rules: IgnoreRules | None = self
+        while rules is not None:
+            if rules._spec is not None:
+                included = rules._spec.check_file(name[len(rules._folder) :]).include
+                if included is not None:
+                    return included
+            rules = rules._parent
+        return False
+
+    def enter(self, directory: Path, folder: str, files: set[str], problems: list[Problem]) -> IgnoreRules:
+        """Return the rules that apply in ``directory``, whose path below the root is ``folder``."""
+        patterns = []
+        for file in IGNORE_FILES:
+            if file in files:
+                patterns += _patterns(directory / file, folder + file, problems)
+        if not patterns:
+            return self
+        from pathspec import GitIgnoreSpec  # noqa: PLC0415 (heavy, and most folders have no rules)
+
+        return IgnoreRules(self, folder, GitIgnoreSpec.from_lines(patterns))
+
+
+def _patterns(path: Path, name: str, problems: list[Problem]) -> list[str]:
+    """Return the valid lines of an ignore file."""
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 (as above)
+
+    try:
+        lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
+    except OSError as error:
+        problems.append(Problem(name, None, f"cannot be read: {error.strerror}", skipped=True))
+        return []
+    patterns = []
+    for number, line in enumerate(lines, 1):
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            problems.append(Problem(name, number, f"is not a valid pattern: {line!r}", skipped=True))
+        else:
+            patterns.append(line)
+    return patterns
+
+
+def scan_files(source: str | os.PathLike[str]) -> FileScan:
+    """Return the readable files in a folder, or the one file that ``source`` names.
+
+    Hidden files and folders are ignored, and what ``.gitignore`` and ``.recollectignore`` list; a file named by
+    ``source`` itself is never ignored. Each folder is visited once, however many symbolic links lead to it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("b.md", "a.txt", "c.png", ".hidden.md"):
+    ...         _ = Path(folder, name).write_text("tea")
+    ...     [file.name for file in scan_files(folder).files]
+    ['a.txt', 'b.md']
+    """
+    path = Path(source)
+    try:
+        status = path.stat()
+        root = (path if stat.S_ISDIR(status.st_mode) else path.parent).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise IngestError(f"{_printable(path)} cannot be read: {_reason(error)}") from None
+    if stat.S_ISDIR(status.st_mode):
+        return _scan_folder(root)
+    if not stat.S_ISREG(status.st_mode) or not reader_for(path.name):
+        raise IngestError(f"{_printable(path)} is neither a folder nor a file that ends with {', '.join(READERS)}")
+    if not _is_valid_name(path.name):
+        raise IngestError(f"{_printable(path)} cannot be read: its name has characters that are not text; rename it")
+    entry = FileEntry(root / path.name, path.name, status.st_size, status.st_mtime_ns)
+    return FileScan(root, complete=False, files=[entry])
+
+
+def _scan_folder(root: Path) -> FileScan:
+    scan = FileScan(root, complete=True)
+    visited: set[tuple[int, int]] = set()
+    folders: list[tuple[Path, str, IgnoreRules]] = [(root, "", IgnoreRules())]
+    linked: deque[tuple[Path, str, IgnoreRules]] = deque()
+    # Folders behind symbolic links come last, so that files get the name of the real folder if it is below the root.
+    while folders or linked:
+        directory, folder, rules = folders.pop() if folders else linked.popleft()
+        try:
+            status = directory.stat()
+            if (status.st_dev, status.st_ino) in visited:
+                continue
+            visited.add((status.st_dev, status.st_ino))
+            with os.scandir(directory) as iterator:
+                entries = sorted(iterator, key=lambda entry: entry.name)
+        except OSError as error:
+            if not folder:
+                raise IngestError(f"{_printable(root)} cannot be read: {_reason(error)}") from None
+            scan.add_unreadable(folder.rstrip("/"), error)
+            continue
+        rules = rules.enter(directory, folder, {entry.name for entry in entries}, scan.problems)
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name in _IGNORED_FOLDERS:
+                continue
+            name = folder + entry.name
+            if not _is_valid_name(entry.name):
+                message = "its name has characters that are not text; rename it"
+                scan.problems.append(Problem(_printable(Path(name)), None, message, skipped=True))
+                scan.failed += 1
+                continue
+            try:
+                if not entry.is_dir():
+                    _add_file(scan, entry, name, rules)
+                elif not rules.ignores(f"{name}/"):
+                    (linked if entry.is_symlink() else folders).append((Path(entry.path), f"{name}/", rules))
+            except OSError as error:
+                scan.add_unreadable(name, error)
+    scan.files.sort(key=lambda file: file.name)
+    return scan
+
+
+def _add_file(scan: FileScan, entry: os.DirEntry[str], name: str, rules: IgnoreRules) -> None:
+    """Add a file to the list, or count it as skipped if its type is not supported."""
+    if rules.ignores(name):
+        return
+    if reader_for(entry.name):
+        status = entry.stat()
+        if stat.S_ISREG(status.st_mode):
+            scan.files.append(FileEntry(Path(entry.path), name, status.st_size, status.st_mtime_ns))
+    elif entry.is_file():
+        extension = _EXTENSION.search(entry.name)
+        scan.skipped[extension[0].lower() if extension else NO_EXTENSION] += 1
+
+
+def _is_valid_name(name: str) -> bool:
+    """Return whether a name can be part of a note's path."""
+    return is_one_line(name) and well_formed(name) == name
+
+
+def _printable(path: Path) -> str:
+    return well_formed(str(path)) if is_one_line(str(path)) else ascii(str(path))
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,0 +1,249 @@
+"""Front matter: YAML between two lines of ``---`` at the top of a Markdown file.
+
+The splitting and the YAML dialect are written by hand on top of PyYAML's parser. Plain YAML reads ``no``, ``on``,
+``12:30``, ``007`` and dates as something else than the text that people mean; here only numbers, ``true``, ``false``
+and ``null`` are not text. Aliases (``*name``) are errors, because a few lines of them can expand to gigabytes. Messages
+name the line of the file, which libraries for front matter do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from recollect.errors import ArgumentError
+from recollect.ingest.dates import parse_date, parse_expiry
+from recollect.ingest.links import RESOLVED_KINDS
+from recollect.ingest.paths import is_one_line
+from recollect.ingest.report import Problem
+from recollect.ingest.source import UnreadableError
+from recollect.model import NOTE_FIELDS, Link
+from recollect.text import collapse_whitespace
+
+if TYPE_CHECKING:
+    import yaml
+
+__all__ = ["FrontMatter", "parse_front_matter", "split_front_matter", "strings_in"]
+
+MAX_CHARS = 65_536
+"""Every note of a file has its front matter, so that its length is limited."""
+
+FIELD_OF_KEY = {
+    "title": "title",
+    "tags": "tags",
+    "tag": "tags",
+    "summary": "summary",
+    "description": "summary",
+    "created": "created_at",
+    "created_at": "created_at",
+    "date": "created_at",
+    "updated": "updated_at",
+    "updated_at": "updated_at",
+    "expires": "expires_at",
+    "expires_at": "expires_at",
+    "importance": "importance",
+}
+"""The field of a note that a key sets; other keys become links or metadata."""
+
+_LINK_KIND_ALIASES = {"replaces": "supersedes", "replaced-by": "superseded-by"}
+
+_DELIMITER = re.compile(r"---[^\S\n]*$")
+_END = re.compile(r"^(?:---|\.\.\.)[^\S\n]*$", re.MULTILINE)
+_EMPTY_LINES_AND_COMMENTS = re.compile(r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+")
+_KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")
+
+
+@dataclass(slots=True)
+class FrontMatter:
+    """The front matter of a file as fields of a note.
+
+    >>> FrontMatter(end=0).tags
+    ()
+    """
+
+    end: int
+    """The offset of the text below the front matter; 0 if there is none."""
+    fields: dict[str, Any] = field(default_factory=dict)
+    """Checked values of title, summary, dates and importance."""
+    tags: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def parse_front_matter(text: str, name: str) -> FrontMatter:
+    r"""Return the front matter of ``text``, a file called ``name``.
+
+    A value that its field does not accept becomes metadata, and a problem is reported.
+
+    >>> front = parse_front_matter("---\ntags: [tea, no]\ncups: 3\nrelated: '[[Ines]]'\n---\nSencha.", "tea.md")
+    >>> front.tags, front.metadata, front.links
+    (('tea', 'no'), {'cups': 3}, (Link(kind='related', target='Ines'),))
+    """
+    entries, end = split_front_matter(text, name)
+    front = FrontMatter(end)
+    for key, (value, line) in entries.items():
+        if value is None:
+            continue
+        plain_key = key.strip().lower().replace("_", "-")
+        note_field = FIELD_OF_KEY.get(plain_key.replace("-", "_"))
+        kind = _LINK_KIND_ALIASES.get(plain_key, plain_key)
+        if kind in RESOLVED_KINDS:
+            front.links += tuple(Link(kind, target) for target in _targets(value))
+        elif note_field == "tags":
+            front.tags += tuple(_tags(value))
+        elif note_field is None or note_field in front.fields:  # the first of two keys for the same field wins
+            front.metadata[key] = value
+        else:
+            try:
+                front.fields[note_field] = _PARSERS[note_field](key, value)
+            except ArgumentError as error:
+                front.metadata[key] = value
+                front.problems.append(Problem(name, line, f"{error}; it is kept as metadata", skipped=False))
+    return front
+
+
+class _Entry(NamedTuple):
+    value: Any
+    line: int
+
+
+def split_front_matter(text: str, name: str) -> tuple[dict[str, _Entry], int]:
+    r"""Return the values of the front matter with their lines, and the offset of the text below it.
+
+    A file has front matter if its first line is ``---`` and a ``key:`` follows. Malformed front matter raises
+    :class:`UnreadableError` with the line.
+
+    >>> split_front_matter("---\ncups: 3\n---\nSencha.", "tea.md")
+    ({'cups': _Entry(value=3, line=2)}, 16)
+    """
+    first, _, rest = text.partition("\n")
+    if not _DELIMITER.match(first):
+        return {}, 0
+    begin = len(first) + 1
+    closing = _END.search(text, begin)
+    blank = _EMPTY_LINES_AND_COMMENTS.match(rest)
+    if not _KEY.match(rest, blank.end() if blank else 0) and (closing is None or rest.startswith(("\n", "#"))):
+        return {}, 0  # a horizontal rule with text below it
+    if closing is None:
+        raise UnreadableError(name, 1, "the front matter that begins here has no end; close it with a line of ---")
+    if closing.start() - begin > MAX_CHARS:
+        raise UnreadableError(
+            name, 1, f"the front matter has more than {MAX_CHARS:,} characters; move some into the text"
+        )
+    return _entries(text[begin : closing.start()], name), min(len(text), closing.end() + 1)
+
+
+def _entries(source: str, name: str) -> dict[str, _Entry]:
+    import yaml  # noqa: PLC0415 (heavy, and many files have no front matter)
+
+    try:
+        loader = _loader()(source)
+        root = loader.get_single_node()
+        if root is None:
+            return {}
+        if not isinstance(root, yaml.MappingNode):
+            message = (
+                "the front matter must be lines of 'key: value'; if --- is meant as a rule, leave a line empty below it"
+            )
+            raise UnreadableError(name, 2, message)
+        return {
+            str(loader.construct_object(key, deep=True)): _Entry(
+                _as_json(loader.construct_object(value, deep=True)), key.start_mark.line + 2
+            )
+            for key, value in root.value
+        }
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 2 if mark else 1
+        raise UnreadableError(name, line, f"the front matter is not YAML: {error.problem or error.context}") from None
+    except yaml.reader.ReaderError as error:
+        line = source.count("\n", 0, error.position) + 2
+        raise UnreadableError(name, line, f"the front matter is not YAML: {error.reason}") from None
+    except RecursionError:
+        raise UnreadableError(name, 1, "the front matter is nested too deep") from None
+    except (ValueError, TypeError) as error:
+        raise UnreadableError(name, 1, f"the front matter cannot be read: {error}") from None
+
+
+@lru_cache(maxsize=1)
+def _loader() -> type[yaml.SafeLoader]:
+    import yaml  # noqa: PLC0415 (as above)
+
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 (as in the base class)
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                mark = cast("Any", self).get_event().start_mark
+                raise yaml.composer.ComposerError(None, None, "references (*) are not read; write it out", mark)
+            return super().compose_node(parent, index)
+
+    for kind, pattern, first in (
+        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+        ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+        ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", "-+0123456789"),
+        ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
+    ):
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(rf"^(?:{pattern})$"), list(first))
+    return Loader
+
+
+def _as_json(value: Any) -> Any:
+    """Return ``value`` as JSON data; types that JSON lacks become text."""
+    if isinstance(value, dict):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_json(item) for item in value]
+    if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a value and its nested lists: YAML reads ``[[Ines]]`` as a list in a list.
+
+    >>> list(strings_in([["Ines"], 3, {"a": 1}]))
+    ['Ines', '3']
+    """
+    if isinstance(value, list):
+        for item in value:
+            yield from strings_in(item)
+    elif value is not None and not isinstance(value, dict):
+        yield str(value)
+
+
+def _one_line(_: str, value: Any) -> str:
+    return collapse_whitespace(", ".join(strings_in(value)))
+
+
+_PARSERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "title": _one_line,
+    "summary": _one_line,
+    "created_at": parse_date,
+    "updated_at": parse_date,
+    "expires_at": parse_expiry,
+    "importance": NOTE_FIELDS["importance"].check,
+}
+
+
+def _tags(value: Any) -> Iterator[str]:
+    for text in strings_in(value):
+        # An item of a list is one tag, even with spaces; a text is split.
+        for part in [text] if isinstance(value, list) else re.split(r"[,\s]+", text):
+            tag = collapse_whitespace(part).lstrip("#").strip("/ ")
+            if tag and is_one_line(tag):
+                yield tag
+
+
+def _targets(value: Any) -> Iterator[str]:
+    for text in strings_in(value):
+        for target in re.findall(r"\[\[([^\[\]]+)\]\]", text) or [text]:
+            plain = collapse_whitespace(re.split(r"[|#]", target, maxsplit=1)[0])
+            if plain and is_one_line(plain):
+                yield plain

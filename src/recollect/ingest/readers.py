@@ -1,0 +1,52 @@
+"""The registry of file formats: which reader reads files with which suffix.
+
+A new format is a module with a :class:`~recollect.ingest.source.Reader`, and an entry here.
+"""
+
+from __future__ import annotations
+
+from recollect.ingest.markdown import MARKDOWN_READER
+from recollect.ingest.plain_text import PLAIN_TEXT_READER
+from recollect.ingest.records import JSON_LINES_READER, JSON_READER
+from recollect.ingest.source import Contents, Reader, Source, UnreadableError
+
+__all__ = ["READERS", "read_file", "reader_for"]
+
+READERS: dict[str, Reader] = {
+    ".md": MARKDOWN_READER,
+    ".markdown": MARKDOWN_READER,
+    ".mdx": MARKDOWN_READER,
+    ".txt": PLAIN_TEXT_READER,
+    ".text": PLAIN_TEXT_READER,
+    ".rst": PLAIN_TEXT_READER,
+    ".org": PLAIN_TEXT_READER,
+    ".jsonl": JSON_LINES_READER,
+    ".ndjson": JSON_LINES_READER,
+    ".json": JSON_READER,
+}
+"""The reader for each suffix of a file name, in lower case."""
+
+
+def reader_for(name: str) -> Reader | None:
+    """Return the reader of a file by the suffix of its name; ``None`` if the format is not supported.
+
+    >>> reader_for("people/Ines.MD") is MARKDOWN_READER, reader_for("ines.png")
+    (True, None)
+    """
+    lowered = name.lower()
+    return next((reader for suffix, reader in READERS.items() if lowered.endswith(suffix)), None)
+
+
+def read_file(data: bytes, source: Source) -> Contents:
+    r"""Return the notes of a file, read by the reader of its suffix.
+
+    >>> [note] = read_file(b"# Tea", Source("tea.md")).drafts
+    >>> note["title"]
+    'Tea'
+    >>> print(*read_file(b"---\ntags: tea\n---\n", Source("tea.md")).problems)
+    tea.md: is skipped: it has front matter and no text; write something below the front matter
+    """
+    reader = reader_for(source.name)
+    if reader is None:
+        raise UnreadableError(source.name, None, f"has an unsupported format; supported are {', '.join(READERS)}")
+    return reader.read(data, source)

@@ -1,0 +1,162 @@
+"""The contract of readers: a :class:`Reader` turns the bytes of a :class:`Source` into :class:`Contents`."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from recollect.errors import IngestError
+from recollect.ingest.chunking import CHUNK_SIZE
+from recollect.ingest.report import Problem
+from recollect.model import Draft
+
+__all__ = ["Contents", "Reader", "Screen", "Source", "UnreadableError", "decode", "text_reader"]
+
+MAX_TEXT_BYTES = 10_000_000
+"""A larger text file is not a note that someone wrote."""
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+Screen = Callable[[str, str], str]
+"""Takes the text and the name of a file and returns the text to read, such as one without secrets.
+
+It may raise :class:`~recollect.ArgumentError` to skip the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read.
+
+    >>> Source("people/ines.md", prefix="vault/").path
+    'vault/people/ines.md'
+    """
+
+    name: str
+    """Its path below the root of the ingest, with slashes."""
+    prefix: str = ""
+    """What the paths of its notes begin with."""
+    created_at: datetime | None = None
+    """The date of notes for which the file itself states none."""
+    chunk_size: int = CHUNK_SIZE
+    """How many characters a note that is part of a text should have."""
+    screen: Screen | None = None
+
+    @property
+    def path(self) -> str:
+        """The path of its first note, and the session of all of them."""
+        return self.prefix + self.name
+
+
+class Contents(NamedTuple):
+    """The notes in a file, and the problems of reading it.
+
+    >>> Contents([{"content": "Prefers sencha."}], []).problems
+    []
+    """
+
+    drafts: Sequence[Draft]
+    problems: Sequence[Problem]
+
+    @property
+    def failed_records(self) -> int:
+        """How many records could not be read; 0 if there is no note, because then the whole file is skipped."""
+        return sum(problem.times for problem in self.problems if problem.skipped) if self.drafts else 0
+
+
+class Reader(NamedTuple):
+    """A reader of one file format.
+
+    >>> Reader(lambda data, source: Contents([{"content": data.decode()}], [])).read(b"Tea.", Source("tea.x")).drafts
+    [{'content': 'Tea.'}]
+    """
+
+    read: Callable[[bytes, Source], Contents]
+    """Return the notes of a file, or raise :class:`UnreadableError`."""
+    max_bytes: int | None = None
+    """Larger files are skipped."""
+
+
+class UnreadableError(IngestError):
+    """A file that cannot be read at all.
+
+    >>> print(UnreadableError("people/ines.md", 3, "the front matter is not YAML"))
+    people/ines.md, line 3: the front matter is not YAML
+    """
+
+    def __init__(self, name: str, line: int | None, message: str) -> None:
+        """Store the parts as arguments, so that the error can be pickled."""
+        super().__init__(name, line, message)
+        self.problem = Problem(name, line, message, skipped=True)
+
+    def __str__(self) -> str:
+        """Return name, line and message in one line."""
+        return str(self.problem)
+
+
+def text_reader(
+    parse: Callable[[str, Source], Contents],
+    *,
+    max_bytes: int | None = None,
+    if_empty: str = "it contains no notes",
+) -> Reader:
+    r"""Return a reader of text files from a function that parses their decoded and screened text.
+
+    The text that ``parse`` gets has lines that end with ``\n``. ``if_empty`` explains why a text that is not empty
+    yields no notes.
+
+    >>> reader = text_reader(lambda text, source: Contents([{"content": text}], []))
+    >>> reader.read(b"Tea.\r\n", Source("tea.txt")).drafts
+    [{'content': 'Tea.\n'}]
+    """
+
+    def read(data: bytes, source: Source) -> Contents:
+        text, problems = decode(data, source.name)
+        text = _unify_line_ends(source.screen(text, source.name) if source.screen else text)
+        contents = parse(text, source)
+        if not contents.drafts and not contents.problems:
+            reason = if_empty if text.strip() else "it is empty"
+            contents = Contents([], [Problem(source.name, None, f"is skipped: {reason}", skipped=True)])
+        return contents._replace(problems=[*problems, *contents.problems])
+
+    return Reader(read, max_bytes)
+
+
+def decode(data: bytes, name: str) -> tuple[str, list[Problem]]:
+    r"""Return the text of a file and a problem if its encoding had to be guessed.
+
+    The encoding is that of the byte-order mark, else UTF-8, else Windows-1252, else Latin-1.
+
+    >>> decode("Tee für Ines".encode("cp1252"), "tee.md")[0]
+    'Tee für Ines'
+    """
+    encoding = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), "")
+    message = ""
+    if encoding:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise UnreadableError(name, None, f"starts like {encoding.upper()} but is not: {error.reason}") from None
+    else:
+        data = data.removeprefix(codecs.BOM_UTF8)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            try:
+                text, message = data.decode("cp1252"), "not UTF-8; read as Windows-1252"
+            except UnicodeDecodeError:
+                text, message = data.decode("latin-1"), "not UTF-8; read as Latin-1"
+    if "\0" in text:
+        raise UnreadableError(name, None, "contains NUL characters: it is not a text file")
+    return text, [Problem(name, None, message, skipped=False)] if message else []
+
+
+def _unify_line_ends(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

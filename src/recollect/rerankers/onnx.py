@@ -1,0 +1,80 @@
+"""Any cross-encoder in ONNX, from a local folder.
+
+Nogueira and Cho, "Passage Re-ranking with BERT", 2019: the model reads query and document together and returns one
+number for how well they match.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from recollect import arguments
+from recollect.errors import RerankerError
+from recollect.inference.onnx import SessionSettings, open_model_folder, shared_session
+from recollect.inference.runtime import batches
+from recollect.rerankers.base import ModelReranker
+
+__all__ = ["OnnxReranker"]
+
+
+class OnnxReranker(ModelReranker):
+    """Reranks with the ONNX cross-encoder in a folder, as Hugging Face and sentence-transformers export it.
+
+    The folder holds ``model.onnx`` or ``onnx/model.onnx`` (``file`` names another) and ``tokenizer.json``. A pair of
+    query and document is cut after ``max_tokens``, by default as the other files declare, the longer of both first. The
+    score is the sigmoid of one logit, or the second's share of the softmax of two: both lie between 0 and 1. The
+    model's name is that of the folder, unless ``name`` is passed.
+
+    Pairs are computed one by one by default. On a CPU that is about as fast as a batch, and a score does not depend on
+    the other documents, as it otherwise does in a quantised model.
+
+    >>> OnnxReranker("no/such/folder")
+    Traceback (most recent call last):
+        ...
+    recollect.errors.RerankerError: there is no folder no/such/folder
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        file: str | None = None,
+        name: str | None = None,
+        max_tokens: int | None = None,
+        threads: int | None = None,
+        batch_size: int = 1,
+    ) -> None:
+        """Read the files beside the model; the model itself is loaded with the first query."""
+        folder = open_model_folder(directory, RerankerError)
+        graph = folder.graph(file)
+        variant = "" if graph.stem == "model" else f"/{graph.stem}"
+        super().__init__(f"{folder.name}{variant}" if name is None else name, "onnxruntime")
+        limit = folder.max_tokens() if max_tokens is None else arguments.at_least_one("max_tokens", max_tokens)
+        self._batch_size = arguments.at_least_one("batch_size", batch_size)
+        self._session = shared_session(
+            SessionSettings(folder, limit, "logits", threads), str(graph.resolve()), lambda: graph
+        )
+
+    def _scores(self, query: str, documents: list[str]) -> Any:
+        session = self._session.get()
+        scores: list[tuple[int, float]] = []
+        for batch in batches(documents, size=self._batch_size):
+            logits, _ = session.run([(query, documents[index]) for index in batch])
+            if logits.shape not in ((len(batch),), (len(batch), 1), (len(batch), 2)):
+                shape = f"an array of shape {logits.shape} for {len(batch)} pairs of texts"
+                raise RerankerError(f"{session.graph} returned {shape} instead of one or two logits each")
+            scores += zip(batch, _probabilities(logits.reshape(len(batch), -1)), strict=True)
+        return scores
+
+
+def _probabilities(logits: Any) -> list[float]:
+    """Return the sigmoid of one logit, or the second's share of the softmax of two, for each row."""
+    import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
+
+    # In float64, because in float32 the sigmoid is 1 from a logit of 17 on, and the order would be lost.
+    exact = logits.astype(np.float64)
+    difference = exact[:, -1] - exact[:, 0] if logits.shape[1] == 2 else exact[:, 0]
+    with np.errstate(invalid="ignore"):  # NaN is reported by sorted_scores
+        probabilities: list[float] = np.exp(-np.logaddexp(0, -difference)).tolist()
+    return probabilities

@@ -1,0 +1,307 @@
+"""API keys and what they grant: a file of key hashes, and callers with one right in some or all namespaces."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import IntEnum
+from hashlib import sha256
+from hmac import compare_digest
+from os import PathLike, fspath
+from pathlib import Path
+from secrets import token_hex, token_urlsafe
+from tempfile import mkstemp
+from threading import Lock
+from typing import Any, NamedTuple, Self
+
+import apsw
+
+from recollect import arguments
+from recollect.errors import ArgumentError, ForbiddenError, KeyFileError
+from recollect.model import DEFAULT_NAMESPACE
+
+__all__ = ["EVERYONE", "Caller", "Grant", "Key", "KeyRing", "Right"]
+
+SECRET_BYTES = 32
+"""Random bytes of a key: so many that a fast hash is safe, since no list of likely keys exists."""
+LOCK_TIMEOUT = 10.0
+"""How many seconds to wait for another process that changes the key file."""
+
+_UNKNOWN_KEY_HASH = "0" * 64
+"""What a key with an unknown id is compared with, so that both comparisons take equally long."""
+
+
+class Right(IntEnum):
+    """What a caller may do; each right includes those before it.
+
+    >>> Right.parse("write") > Right.READ, str(Right.ADMIN)
+    (True, 'admin')
+    """
+
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+    @classmethod
+    def parse(cls, name: Any) -> Self:
+        """Return the right with this name: ``read``, ``write`` or ``admin``."""
+        return cls[arguments.choice("right", name, [str(right) for right in cls]).upper()]
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name.lower()
+
+
+_VERBS = {Right.READ: "read in", Right.WRITE: "write to", Right.ADMIN: "administer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A right and the namespaces where it applies; ``None`` means all of them, also future ones.
+
+    >>> grant = Grant.of(["tea", "coffee"], "write")
+    >>> grant.allows("tea", Right.READ), grant.allows("tea", Right.ADMIN), grant.allows("work", Right.READ)
+    (True, False, False)
+    """
+
+    namespaces: frozenset[str] | None
+    right: Right
+
+    @classmethod
+    def of(cls, namespaces: Iterable[str] | None, right: Right | str) -> Self:
+        """Validate both fields."""
+        checked = right if isinstance(right, Right) else Right.parse(right)
+        if namespaces is None:
+            return cls(None, checked)
+        listed = sorted(namespaces) if isinstance(namespaces, Set) else namespaces
+        return cls(frozenset(arguments.names("namespaces", listed)), checked)
+
+    def allows(self, namespace: str, right: Right) -> bool:
+        """Return whether the grant includes ``right`` in ``namespace``."""
+        return self.right >= right and (self.namespaces is None or namespace in self.namespaces)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request: the name and id of the key, and what it grants."""
+
+    name: str
+    grant: Grant
+    id: str = ""
+    """The id of the key, which may be logged; empty if the server requires no keys."""
+
+    def namespace(self, requested: str | None, right: Right) -> str:
+        """Return the namespace to use, or raise :class:`ForbiddenError`, without asking a store whether it exists.
+
+        If ``requested`` is ``None``, it is the caller's only namespace, or else ``default``.
+
+        >>> tea = Caller("kettle", Grant.of(["tea"], "read"))
+        >>> tea.namespace(None, Right.READ), EVERYONE.namespace(None, Right.ADMIN)
+        ('tea', 'default')
+        >>> tea.namespace("work", Right.READ)
+        Traceback (most recent call last):
+        recollect.errors.ForbiddenError: kettle may not read in namespace 'work'; use a key that may
+        """
+        if requested is not None:
+            namespace = arguments.name("namespace", requested)
+        else:
+            allowed = self.grant.namespaces
+            namespace = next(iter(allowed)) if allowed is not None and len(allowed) == 1 else DEFAULT_NAMESPACE
+        if not self.grant.allows(namespace, right):
+            raise ForbiddenError(f"{self.name} may not {_VERBS[right]} namespace {namespace!r}; use a key that may")
+        return namespace
+
+    def require_all_namespaces(self, right: Right) -> None:
+        """Raise :class:`ForbiddenError` unless the caller has ``right`` in all namespaces.
+
+        >>> Caller("kettle", Grant.of(["tea"], "admin")).require_all_namespaces(Right.ADMIN)
+        Traceback (most recent call last):
+        recollect.errors.ForbiddenError: kettle does not have the right admin in all namespaces; use a key that has it
+        """
+        if self.grant.namespaces is not None or self.grant.right < right:
+            raise ForbiddenError(
+                f"{self.name} does not have the right {right} in all namespaces; use a key that has it"
+            )
+
+
+EVERYONE = Caller("everyone", Grant(None, Right.ADMIN))
+"""The caller of a server without keys, which only its own machine can reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a key file stores of a key: everything but the key."""
+
+    id: str
+    name: str
+    hash: str
+    """SHA-256 of the whole text of the key, in hexadecimal."""
+    grant: Grant
+    created_at: datetime
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Validate an entry of a key file."""
+        if not isinstance(data, Mapping):
+            raise ArgumentError("key", f"must be an object, got {type(data).__name__}")
+        return cls(
+            arguments.name("id", data.get("id")),
+            arguments.name("name", data.get("name")),
+            arguments.name("hash", data.get("hash")),
+            Grant.of(data.get("namespaces", ()), data.get("right", "")),
+            arguments.instant("created_at", data.get("created_at")),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the key as JSON-ready data; ``namespaces`` is null for all of them."""
+        namespaces = self.grant.namespaces
+        return {
+            "id": self.id,
+            "name": self.name,
+            "hash": self.hash,
+            "namespaces": None if namespaces is None else sorted(namespaces),
+            "right": str(self.grant.right),
+            "created_at": self.created_at.isoformat().replace("+00:00", "Z"),
+        }
+
+
+class _KeyFile(NamedTuple):
+    version: tuple[int, int, int]
+    """Modification time, size and inode."""
+    keys: dict[str, Key]
+
+
+class KeyRing:
+    """The keys in a file, which is read again when it changes. Thread-safe.
+
+    The file has hashes, never a key: :meth:`add` returns the text of a key once. The file is replaced atomically.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     ring = KeyRing(f"{folder}/keys.json")
+    ...     key, text = ring.add("kettle", ["tea"], "read")
+    ...     valid, invalid = ring.caller(text), ring.caller(text[:-1])
+    >>> valid.name, valid.namespace(None, Right.READ), invalid
+    ('kettle', 'tea', None)
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        """Set the path; the file is read on demand and created by the first :meth:`add`."""
+        self.path = Path(fspath(path)).expanduser()
+        self._lock = Lock()
+        self._file: _KeyFile | None = None
+
+    def keys(self) -> list[Key]:
+        """Return all keys, oldest first."""
+        return list(self._current().values())
+
+    def caller(self, text: str) -> Caller | None:
+        """Return the caller with this key, or ``None`` if there is no such key; takes constant time."""
+        key = self._current().get(_key_id(text))
+        if not compare_digest(_hash(text), key.hash if key else _UNKNOWN_KEY_HASH) or key is None:
+            return None
+        return Caller(key.name, key.grant, key.id)
+
+    def add(self, name: str, namespaces: Iterable[str] | None, right: Right | str) -> tuple[Key, str]:
+        """Create a key for ``namespaces`` (``None``: all); return the stored entry and the text of the key."""
+        grant = Grant.of(namespaces, right)
+        if grant.namespaces is not None and not grant.namespaces:
+            raise ArgumentError("namespaces", "must name at least one; None means all")
+        key_id = token_hex(6)
+        text = f"rk_{key_id}_{token_urlsafe(SECRET_BYTES)}"
+        key = Key(key_id, arguments.name("name", name), _hash(text), grant, datetime.now(UTC).replace(microsecond=0))
+        with self._lock, _write_lock(self.path):
+            stored = self._read().keys if self.path.exists() else {}
+            _replace_file(self.path, {**stored, key.id: key})
+        return key, text
+
+    def revoke(self, id: str) -> bool:  # noqa: A002 (the field's name)
+        """Remove a key and return whether it existed; running servers reject it from now on."""
+        with self._lock, _write_lock(self.path):
+            stored = self._read().keys
+            if id not in stored:
+                return False
+            _replace_file(self.path, {key_id: key for key_id, key in stored.items() if key_id != id})
+        return True
+
+    def _current(self) -> dict[str, Key]:
+        with self._lock:
+            if self._file is None or self._file.version != _file_version(self.path):
+                self._file = self._read()
+            return self._file.keys
+
+    def _read(self) -> _KeyFile:
+        # The version first: if the file is replaced in between, it is read once more, never once too few.
+        version = _file_version(self.path)
+        try:
+            entries = json.loads(self.path.read_bytes())
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+        except (ValueError, RecursionError):
+            raise KeyFileError(f"{self.path} is not a key file: it does not contain JSON") from None
+        if not isinstance(entries, list):
+            raise KeyFileError(f"{self.path} is not a key file: it must contain a list")
+        keys: dict[str, Key] = {}
+        for number, entry in enumerate(entries, 1):
+            try:
+                key = Key.from_dict(entry)
+            except ArgumentError as error:
+                raise KeyFileError(f"{self.path}: in key {number}, {error}") from None
+            keys[key.id] = key
+        return _KeyFile(version, keys)
+
+
+@contextmanager
+def _write_lock(path: Path) -> Iterator[None]:
+    """Let one process at a time change a file, by an SQLite lock, which every system releases with its process."""
+    try:
+        with closing(apsw.Connection(str(path.with_name(f"{path.name}.lock")))) as connection:
+            connection.set_busy_timeout(round(LOCK_TIMEOUT * 1000))
+            connection.execute("BEGIN EXCLUSIVE")
+            yield
+    except apsw.BusyError:
+        raise KeyFileError(f"another process is changing {path}; try again") from None
+    except apsw.Error:
+        raise KeyFileError(f"{path} cannot be written: its folder does not exist or is not writable") from None
+
+
+def _replace_file(path: Path, keys: Mapping[str, Key]) -> None:
+    descriptor, name = mkstemp(dir=path.parent, prefix=f"{path.name}.")  # readable by its owner only
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump([key.to_dict() for key in keys.values()], file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError as error:
+        Path(name).unlink()
+        raise KeyFileError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _file_version(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _unreadable(path: Path, error: OSError) -> KeyFileError:
+    if isinstance(error, FileNotFoundError):
+        return KeyFileError(f"the key file {path} does not exist; create it with recollect keys add")
+    return KeyFileError(f"the key file {path} cannot be read: {error.strerror}")
+
+
+def _key_id(text: str) -> str:
+    """Return the id in ``rk_ID_SECRET``; the secret may have underscores."""
+    parts = text.split("_", 2)
+    return parts[1] if len(parts) == 3 else ""
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,90 @@
+"""Endpoints for operators: stats, health, readiness, metrics."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from recollect import __version__
+from recollect.server.auth import Caller, Right
+from recollect.server.http.problems import ProblemError
+from recollect.server.http.routing import READ, StrictRoute, json_response, to_json
+from recollect.server.http.schemas import ResponseModel
+from recollect.server.http.service import CurrentCaller, CurrentService, RequestedNamespace, Service
+from recollect.server.http.telemetry import METRICS_MEDIA_TYPE
+
+__all__ = ["router"]
+
+router = APIRouter(route_class=StrictRoute, tags=["Health"])
+
+
+class Status(ResponseModel):
+    """The status of the server."""
+
+    status: str = Field(description="`ok`.")
+
+
+class Stats(ResponseModel):
+    """What a memory contains, as far as the key may know."""
+
+    notes: dict[str, int] = Field(description="The number of notes in each namespace that the key may read.")
+    embedder: str = Field(description="The embedder, and why it was chosen.")
+    version: str = Field(description="The version of Recollect.")
+    right: Literal["read", "write", "admin"] = Field(
+        description="The right of the key in these namespaces; `admin` if the server requires no keys."
+    )
+    store: dict[str, Any] | None = Field(
+        default=None,
+        description="The whole store, for a key of all namespaces; its location, for admin.",
+    )
+
+
+@router.get("/v1/stats", response_model=Stats, openapi_extra=READ)
+async def get_stats(caller: CurrentCaller, service: CurrentService, namespace: RequestedNamespace = None) -> Response:
+    """Get statistics of one namespace, or of all that the key may read."""
+    requested = None if namespace is None else caller.namespace(namespace, Right.READ)
+    return json_response(await service.readers.run(lambda: to_json(_stats(service, caller, requested))))
+
+
+@router.get("/health", response_model=Status, openapi_extra={"x-right": "none"})
+async def health() -> Response:
+    """Check that the server is alive."""
+    return json_response(b'{"status":"ok"}')
+
+
+@router.get("/ready", response_model=Status, openapi_extra={"x-right": "none"})
+async def ready(service: CurrentService) -> Response:
+    """Check that the models are loaded, the memory answers and the keys can be read; else 503."""
+    problem = await service.readiness.problem()
+    if problem:
+        raise ProblemError("not-ready", problem, headers={"Retry-After": "1"})
+    return json_response(b'{"status":"ok"}')
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"description": "The metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+    openapi_extra={"x-right": "admin of all namespaces"},
+)
+async def metrics(caller: CurrentCaller, service: CurrentService) -> Response:
+    """Get metrics in the Prometheus text format."""
+    caller.require_all_namespaces(Right.ADMIN)
+    return Response(service.metrics.render(), media_type=METRICS_MEDIA_TYPE)
+
+
+def _stats(service: Service, caller: Caller, requested: str | None) -> dict[str, Any]:
+    grant, memory = caller.grant, service.memory
+    data: dict[str, Any] = {"embedder": memory.described_embedder, "version": __version__, "right": str(grant.right)}
+    visible = [requested] if requested is not None else grant.namespaces
+    if visible is not None:  # other namespaces are not even counted
+        return {"notes": {name: memory.count(namespace=name) for name in sorted(visible)}, **data}
+    store = memory.stats().to_dict()
+    hidden = {"notes", "embedder"} | (set() if grant.right >= Right.ADMIN else {"location"})
+    return {
+        "notes": store["notes"],
+        **data,
+        "store": {name: value for name, value in store.items() if name not in hidden},
+    }

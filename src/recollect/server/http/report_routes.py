@@ -1,0 +1,179 @@
+"""Endpoints of evaluation reports: files of one folder that Recollect wrote, and no others.
+
+The folder may contain anything. A name is looked up in the listing of the folder, never joined to its path; symbolic
+links are not followed; and a file must begin and end as a report does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+from fastapi import APIRouter, Response
+from fastapi import Path as PathParameter
+from pydantic import Field
+
+from recollect.server.auth import Right
+from recollect.server.http.problems import ProblemError
+from recollect.server.http.routing import StrictRoute, json_response, to_json
+from recollect.server.http.schemas import ResponseModel
+from recollect.server.http.service import CurrentCaller, CurrentService, ReadNamespace
+from recollect.text import well_formed
+
+__all__ = ["MAX_REPORT_BYTES", "list_report_files", "read_report", "router"]
+
+router = APIRouter(route_class=StrictRoute, tags=["Reports"])
+
+MAX_REPORT_BYTES = 16 * 1_048_576
+
+_BEGIN = (
+    b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="Recollect '
+)
+"""The first bytes of every report. Repeated here, since recollect.evaluation is slow to import."""
+_END = b"</html>\n"
+_HEAD_BYTES = 8192
+"""How far into the file the title is searched."""
+_TITLE = re.compile(rb"<title>([^<]*)</title>")
+
+_ALL_NAMESPACES: dict[str, Any] = {"x-right": "read of all namespaces"}
+_HEADERS = {
+    # Opened by itself, a report runs, loads and sends nothing.
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class ReportInfo(ResponseModel):
+    """An evaluation report."""
+
+    name: str = Field(description="The name of the file.")
+    title: str = Field(description="The title of the report.")
+    changed_at: str = Field(description="When it was written.")
+    bytes: int = Field(description="The size of the file.")
+
+
+class ReportList(ResponseModel):
+    """Evaluation reports."""
+
+    reports: list[ReportInfo] = Field(description="The reports, newest first.")
+
+
+@router.get("/v1/reports", response_model=ReportList, openapi_extra=_ALL_NAMESPACES)
+async def list_reports(caller: CurrentCaller, namespace: ReadNamespace, service: CurrentService) -> Response:  # noqa: ARG001 (it checks the key)
+    """List the evaluation reports in the folder `--reports`.
+
+    Reports may quote questions and notes of any namespace.
+    """
+    caller.require_all_namespaces(Right.READ)
+    folder = service.settings.reports
+
+    def task() -> bytes:
+        reports = [] if folder is None else list_report_files(folder)
+        return to_json({"reports": [report.model_dump() for report in reports]})
+
+    return json_response(await service.readers.run(task))
+
+
+@router.get(
+    "/v1/reports/{name}",
+    response_class=Response,
+    responses={200: {"description": "The report.", "content": {"text/html": {"schema": {"type": "string"}}}}},
+    openapi_extra=_ALL_NAMESPACES,
+)
+async def get_report(
+    name: Annotated[str, PathParameter(description="The name of the file, as listed.")],
+    caller: CurrentCaller,
+    namespace: ReadNamespace,  # noqa: ARG001 (it checks the key)
+    service: CurrentService,
+) -> Response:
+    """Get an evaluation report as HTML; its Content-Security-Policy lets it run and load nothing."""
+    caller.require_all_namespaces(Right.READ)
+    folder = service.settings.reports
+    html = None if folder is None else await service.readers.run(lambda: read_report(folder, name))
+    if html is None:
+        raise ProblemError("report-not-found", f"there is no report {name!r}")
+    return Response(html, media_type="text/html", headers=_HEADERS)
+
+
+def list_report_files(folder: Path) -> list[ReportInfo]:
+    r"""Return the reports in a folder, newest first.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "study.html").write_bytes(_BEGIN + b'1.0"><title>tea: evaluation</title></html>\n')
+    ...     _ = Path(folder, "other.html").write_bytes(b"<!doctype html><title>Not a report</title></html>\n")
+    ...     [(report.name, report.title) for report in list_report_files(Path(folder))]
+    [('study.html', 'tea: evaluation')]
+    """
+    reports = []
+    for name in _html_names(folder):
+        with _open_report(folder / name) as file:
+            if file is not None:
+                reports.append(_report_info(name, file))
+    return sorted(reports, key=lambda report: (report.changed_at, report.name), reverse=True)
+
+
+def read_report(folder: Path, name: str) -> bytes | None:
+    """Return a report, or ``None`` if the folder has no report with this name."""
+    if name not in _html_names(folder):
+        return None
+    with _open_report(folder / name) as file:
+        return None if file is None else file.read(MAX_REPORT_BYTES)
+
+
+def _html_names(folder: Path) -> list[str]:
+    try:
+        names = [entry.name for entry in folder.iterdir()]
+    except FileNotFoundError:  # the next report may create it
+        return []
+    return [name for name in names if name.endswith(".html") and well_formed(name) == name]
+
+
+@contextmanager
+def _open_report(path: Path) -> Iterator[BinaryIO | None]:
+    """Open a report; yield ``None`` if the file is not a report or cannot be read."""
+    try:
+        file = None if path.is_symlink() else open(path, "rb", opener=_open_without_links)  # noqa: SIM115 (closed below)
+    except OSError:
+        file = None
+    if file is None:
+        yield None
+        return
+    with file:
+        yield file if _is_report(file) else None
+
+
+def _open_without_links(path: str, flags: int) -> int:
+    """Open neither a symbolic link that was made meanwhile nor, blocking, a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _is_report(file: BinaryIO) -> bool:
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or not len(_BEGIN) + len(_END) <= status.st_size <= MAX_REPORT_BYTES:
+        return False
+    begins = file.read(len(_BEGIN)) == _BEGIN
+    file.seek(-len(_END), os.SEEK_END)
+    ends = file.read() == _END
+    file.seek(0)
+    return begins and ends
+
+
+def _report_info(name: str, file: BinaryIO) -> ReportInfo:
+    status = os.fstat(file.fileno())
+    title = _TITLE.search(file.read(_HEAD_BYTES))
+    changed_at = datetime.fromtimestamp(status.st_mtime, UTC)
+    return ReportInfo(
+        name=name,
+        title=unescape(title[1].decode(errors="replace")) if title else name,
+        changed_at=changed_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        bytes=status.st_size,
+    )

@@ -1,0 +1,253 @@
+"""Request ids, request records for observers, and the log.
+
+Logs, metrics and spans have route templates and key ids, never text of notes or queries, paths of notes, or keys.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
+from secrets import token_hex
+from typing import Any, TextIO, TypeAlias
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recollect.retrieval import Trace
+from recollect.server.http.problems import problem_response, to_problem
+
+__all__ = ["Log", "RequestLogMiddleware", "RequestObserver", "RequestRecord", "SearchTimes"]
+
+REPEAT_INTERVAL = timedelta(seconds=10)
+"""How long a repeated message of a library is only counted."""
+MAX_MESSAGES = 100
+"""How many different messages are remembered for that."""
+
+_REQUEST_ID = re.compile(r"(?!rk_)[A-Za-z0-9._-]{1,64}")
+"""An acceptable ``X-Request-Id``; not a key that was put in the wrong header."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTimes:
+    """Where the time of a search went, in seconds."""
+
+    queued: float
+    """Waiting for a thread."""
+    total: float
+    """The search itself."""
+    parts: Mapping[str, float]
+    """Of ``total``: ``lexical``, ``vector``, ``context``, ``graph``, ``ranking`` and ``rerank``."""
+
+    @classmethod
+    def of(cls, trace: Trace, queued: float) -> SearchTimes:
+        """Read the times of a trace."""
+        parts = {
+            "lexical": trace.bm25_elapsed,
+            "vector": trace.vector_elapsed,
+            "context": trace.context_elapsed,
+            "graph": trace.graph_elapsed,
+            "ranking": trace.fusion_elapsed,
+            "rerank": trace.rerank_elapsed,
+        }
+        return cls(queued, trace.total_elapsed / 1000, {name: elapsed / 1000 for name, elapsed in parts.items()})
+
+    @property
+    def legs(self) -> float:
+        """The time of the slower leg: both legs start together."""
+        return max(self.parts["lexical"], self.parts["vector"])
+
+    @property
+    def other(self) -> float:
+        """The time of the search outside of its parts: parsing, snippets, confidence."""
+        timed = sum(self.parts[name] for name in ("context", "graph", "ranking", "rerank"))
+        return max(0.0, self.total - self.legs - timed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRecord:
+    """What logs, metrics and spans may know of a completed request."""
+
+    method: str
+    route: str
+    """The template, such as ``/v1/notes/{key}``; empty if no route matched."""
+    status: int
+    started: int
+    """In nanoseconds since 1970."""
+    seconds: float
+    request_id: str
+    key_id: str = ""
+    traceparent: str = ""
+    searches: list[SearchTimes] = field(default_factory=list)
+    error: BaseException | None = None
+    """The unexpected error, if one was raised."""
+
+
+RequestObserver: TypeAlias = Callable[[RequestRecord], None]
+
+
+class RequestLogMiddleware:
+    """Gives each request an id, passes its record to observers, and responds to unexpected errors."""
+
+    def __init__(self, app: ASGIApp, observers: Sequence[RequestObserver]) -> None:
+        """Wrap ``app``."""
+        self._app = app
+        self._observers = observers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and record what became of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, clock = time.time_ns(), time.perf_counter()
+        headers = Headers(scope=scope)
+        sent_id = headers.get("x-request-id", "")
+        request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else token_hex(8)
+        # HEAD runs the route of GET; uvicorn leaves out the body.
+        inner = {**scope, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
+        state = inner["state"] = {**scope.get("state", {}), "request_id": request_id, "searches": []}
+        status = 0
+        unexpected: BaseException | None = None
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                response_headers = MutableHeaders(scope=message)
+                response_headers["x-request-id"] = request_id
+                response_headers.setdefault("cache-control", "no-store")
+                response_headers["x-content-type-options"] = "nosniff"
+                response_headers["server-timing"] = _server_timing(time.perf_counter() - clock, state["searches"])
+            await send(message)
+
+        try:
+            await self._app(inner, receive, send_with_headers)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the client waits for a response)
+            unexpected = error
+            if not status:
+                await problem_response(to_problem(error), request_id)(inner, receive, send_with_headers)
+        finally:
+            route = inner.get("route")
+            caller = state.get("caller")
+            record = RequestRecord(
+                method=scope["method"],
+                route=getattr(route, "path_format", getattr(route, "path", "")),
+                status=status,
+                started=started,
+                seconds=time.perf_counter() - clock,
+                request_id=request_id,
+                key_id=caller.id if caller else "",
+                traceparent=headers.get("traceparent", ""),
+                searches=state["searches"],
+                error=unexpected,
+            )
+            for observer in self._observers:
+                observer(record)
+
+
+def _server_timing(seconds: float, searches: Sequence[SearchTimes]) -> str:
+    """Return the value of the ``Server-Timing`` header, in milliseconds."""
+    times = {"total": seconds}
+    if searches:
+        times["search"] = sum(search.total for search in searches)
+        times["wait"] = sum(search.queued for search in searches)
+    return ", ".join(f"{name};dur={elapsed * 1000:.1f}" for name, elapsed in times.items())
+
+
+class Log:
+    """Writes events as lines, of JSON for programs or of text for a person.
+
+    >>> import sys
+    >>> clock = lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC)
+    >>> Log(sys.stdout, clock=clock).write("listening", address="http://127.0.0.1:7700")
+    {"time": "2026-04-18T07:30:00.000Z", "level": "info", "event": "listening", "address": "http://127.0.0.1:7700"}
+    >>> Log(sys.stdout, as_json=False, clock=clock).write("stopped", level="warning", reason="a signal")
+    07:30:00 warning stopped reason=a signal
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        as_json: bool = True,
+        requests: bool = True,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Write to ``stream``; without ``requests``, only requests that failed are logged."""
+        self._stream = stream
+        self._as_json = as_json
+        self._requests = requests
+        self.now = clock
+
+    def write(self, event: str, *, level: str = "info", **fields: Any) -> None:
+        """Write one line."""
+        now = self.now()
+        if self._as_json:
+            timestamp = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            line = json.dumps({"time": timestamp, "level": level, "event": event, **fields})
+        else:
+            line = " ".join([f"{now:%H:%M:%S}", level, event, *(f"{name}={value}" for name, value in fields.items())])
+        self._stream.write(f"{line}\n")
+        self._stream.flush()
+
+    def record_request(self, record: RequestRecord) -> None:
+        """Write a line about a request."""
+        if record.error is None and record.status < 500 and not self._requests:
+            return
+        fields: dict[str, Any] = {
+            "method": record.method,
+            "route": record.route,
+            "status": record.status,
+            "ms": round(record.seconds * 1000, 2),
+            "request_id": record.request_id,
+        }
+        if record.key_id:
+            fields["key"] = record.key_id
+        if record.error is not None:
+            fields |= _error_fields(record.error)
+        # 503 says come back later, which is not an error.
+        level = "warning" if record.status == 503 else "error" if record.status >= 500 else "info"
+        self.write("request", level=level, **fields)
+
+    def handler(self) -> logging.Handler:
+        """Return a handler that writes log records of libraries."""
+        return _LibraryHandler(self)
+
+
+class _LibraryHandler(logging.Handler):
+    """Writes warnings of libraries; a repeated one is counted, and of an exception only the location is written."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+        self._repeats: dict[str, tuple[datetime, int]] = {}
+        """When each message was last written, and how often it was repeated since."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        details = {"message": record.getMessage()} if error is None else _error_fields(error)
+        fields: dict[str, Any] = {"logger": record.name, **details}
+        message, now = repr(fields), self._log.now()
+        written, repeated = self._repeats.get(message, (None, 0))
+        if written is not None and now - written < REPEAT_INTERVAL:
+            self._repeats[message] = (written, repeated + 1)
+            return
+        if repeated:
+            fields["repeated"] = repeated
+        if len(self._repeats) >= MAX_MESSAGES:
+            self._repeats.clear()
+        self._repeats[message] = (now, 0)
+        self._log.write("library", level=record.levelname.lower(), **fields)
+
+
+def _error_fields(error: BaseException) -> dict[str, Any]:
+    """Return type and location of an error, innermost frame first; its message may have private text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    locations = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
+    return {"error": type(error).__name__, "at": locations[:8]}

@@ -1,0 +1,140 @@
+"""Routes that read requests strictly, and JSON responses that are serialised in the worker thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from recollect.nesting import DEEPEST, is_deep, with_room
+from recollect.server.auth import Right
+from recollect.server.http.problems import ProblemError
+
+__all__ = ["READ", "WRITE", "StrictRoute", "json_response", "parse_json", "to_json"]
+
+READ: dict[str, Any] = {"x-right": str(Right.READ)}
+"""OpenAPI extension of endpoints that need the right to read."""
+WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}
+
+LARGE_BODY = 65_536
+"""From how many bytes on a body is parsed in a thread, so that it does not block the event loop."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def to_json(data: Any) -> bytes:
+    """Serialise data.
+
+    >>> to_json({"tea": "茶"}).decode()
+    '{"tea":"茶"}'
+    """
+    return with_room(lambda: json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))).encode()
+
+
+def json_response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return serialised JSON as a response."""
+    return Response(body, status, headers=headers, media_type="application/json")
+
+
+class StrictRoute(APIRoute):
+    """A route that rejects unknown or repeated parameters, media types it does not support, and lax JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return FastAPI's handler behind the checks."""
+        handle = super().get_route_handler()
+        parameters = dict(_query_parameters(self.dependant))
+        repeatable = {name for name, annotation in parameters.items() if "list[" in annotation}
+        has_body = self.body_field is not None
+        media_types = ["application/json", *self.responses.get(200, {}).get("content", {})]
+
+        async def checked(request: Request) -> Response:
+            if request.scope["query_string"]:
+                _check_parameters(request, parameters.keys(), repeatable)
+            _check_accept(request.headers.get("accept", "*/*"), media_types)
+            if has_body:
+                _check_content_type(request.headers.get("content-type", ""))
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return checked
+
+
+def _query_parameters(dependant: Dependant) -> Iterator[tuple[str, str]]:
+    """Yield name and annotation of each query parameter of a route and its dependencies."""
+    for field in dependant.query_params:
+        yield field.alias, str(field.field_info.annotation)
+    for dependency in dependant.dependencies:
+        yield from _query_parameters(dependency)
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        body = await self.body()
+        return await asyncio.to_thread(parse_json, body) if len(body) > LARGE_BODY else parse_json(body)
+
+
+def parse_json(body: bytes) -> Any:
+    """Parse a body as RFC 8259 requires: UTF-8, no lone surrogates, no NaN; at most 64 levels deep.
+
+    >>> parse_json(b'{"importance": 0.5}')
+    {'importance': 0.5}
+    """
+    try:
+        value = json.loads(body.decode(), parse_constant=_reject_constant)
+    except UnicodeDecodeError:
+        raise ProblemError("malformed", "the body is not UTF-8") from None
+    except RecursionError:
+        raise ProblemError("malformed", "the body is nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise ProblemError("malformed", f"the body is not JSON: {error.msg} at character {error.pos}") from None
+    except ValueError as error:  # NaN, or a number with more digits than Python reads
+        raise ProblemError("malformed", f"the body is not JSON: {error}") from None
+    if _SURROGATE.search(body) and not _is_encodable(value):
+        raise ProblemError("malformed", "the body has a lone surrogate, which is not a character")
+    if body.count(b"[") + body.count(b"{") > DEEPEST and is_deep(value):
+        raise ProblemError("malformed", f"the body is nested deeper than {DEEPEST} levels")
+    return value
+
+
+def _reject_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number in JSON")
+
+
+def _is_encodable(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _check_parameters(request: Request, names: Any, repeatable: set[str]) -> None:
+    seen: set[str] = set()
+    for name, _ in request.query_params.multi_items():
+        if name not in names:
+            raise _invalid(name, f"is not a parameter of this endpoint; it has: {', '.join(names) or 'none'}")
+        if name in seen and name not in repeatable:
+            raise _invalid(name, "may not be repeated")
+        seen.add(name)
+
+
+def _invalid(name: str, detail: str) -> ProblemError:
+    return ProblemError("invalid", f"{name}: {detail}", errors=[{"field": f"query.{name}", "detail": detail}])
+
+
+def _check_content_type(content_type: str) -> None:
+    # Another site can make a browser send a form or plain text without asking; it cannot send JSON.
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        raise ProblemError("unsupported-media-type")
+
+
+def _check_accept(accept: str, media_types: Sequence[str]) -> None:
+    accepted = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
+    ranges = {f"{media_type.partition('/')[0]}/*" for media_type in media_types}
+    if not accepted & {"", "*/*", *media_types, *ranges}:
+        raise ProblemError("not-acceptable", f"responses are {' or '.join(media_types)}")

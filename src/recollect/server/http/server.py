@@ -1,0 +1,246 @@
+"""Run a server until it is stopped: sockets, connection limits, logging and graceful shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from secrets import token_hex
+from types import FrameType
+from typing import ClassVar
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
+
+from recollect.errors import ArgumentError, KeyFileError, RecollectError
+from recollect.memory import Memory
+from recollect.server.auth import KeyRing
+from recollect.server.http.app import Extension, create_app
+from recollect.server.http.middleware import MAX_HEADER_BYTES
+from recollect.server.http.problems import ProblemError, problem_response
+from recollect.server.http.request_log import Log, RequestObserver
+from recollect.server.http.settings import Settings, is_loopback
+
+__all__ = ["LimitedConnection", "Server", "bind", "check_keys", "connection_class", "serve", "uvicorn_config"]
+
+IDLE_TIMEOUT = 15
+"""How many seconds an idle connection is kept, and how long the headers of a request may take at most."""
+BACKLOG = 1024
+"""How many connections may wait to be accepted."""
+
+
+def serve(
+    memory: Memory,
+    settings: Settings,
+    *,
+    log: Log,
+    ring: KeyRing | None = None,
+    observers: Sequence[RequestObserver] = (),
+    extensions: Sequence[Extension] = (),
+    api: bool = True,
+    on_ready: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serve a memory until Ctrl-C or SIGTERM, then finish running requests. The caller closes the memory.
+
+    ``on_ready`` gets the address when the server is ready. Raise ``RecollectError`` if the server cannot start or a
+    model cannot be loaded.
+    """
+    check_keys(settings, ring)
+    with closing(bind(settings)) as listener:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{host}:{listener.getsockname()[1]}"
+        failures: list[BaseException] = []
+
+        async def on_models_loaded(error: BaseException | None) -> None:
+            if error is None:
+                on_ready(address)
+            else:
+                failures.append(error)
+                server.should_exit = True
+
+        app = create_app(
+            memory,
+            replace(settings, require_keys=ring is not None),
+            ring=ring,
+            observers=(log.record_request, *observers),
+            extensions=extensions,
+            api=api,
+            on_models_loaded=on_models_loaded,
+        )
+        _redirect_logging(log)
+        if ring is not None:
+            _warn_if_readable_by_others(ring, log)
+        server = Server(uvicorn_config(app, settings))
+        server.run(sockets=[listener])
+    if failures:
+        raise RecollectError(f"the server could not start: {failures[0]}") from failures[0]
+
+
+def check_keys(settings: Settings, ring: KeyRing | None) -> None:
+    """Raise an error if other machines can reach the server without a key, or if there are no keys."""
+    if ring is None and not is_loopback(settings.host):
+        raise ArgumentError(
+            "keys", f"are required, since other machines can reach {settings.host}; create them with recollect keys add"
+        )
+    if ring is not None and not ring.keys():
+        raise KeyFileError(f"{ring.path} has no keys; create one with recollect keys add")
+
+
+def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """Return the configuration of uvicorn."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        http=connection_class(settings),
+        # asyncio accepts so many connections at once, before the first is counted; more could use up the open files.
+        backlog=max(1, settings.max_connections // 8),
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        timeout_keep_alive=IDLE_TIMEOUT,
+        timeout_graceful_shutdown=round(settings.shutdown_timeout),
+    )
+
+
+class Server(uvicorn.Server):
+    """Stops at a signal without ending the process, so that the caller can close the memory."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen with a longer queue than uvicorn's ``backlog``."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Start to stop."""
+        super().handle_exit(sig, frame)
+        self._captured_signals.clear()
+
+
+def bind(settings: Settings) -> socket.socket:
+    """Return a socket that is bound to the address, so that errors are raised before the server starts."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise ArgumentError("host", f"{settings.host!r} is not an address: {error.strerror}") from None
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        where = f"port {settings.port} of {settings.host}"
+        if error.errno == errno.EADDRINUSE:
+            raise RecollectError(f"{where} is in use; stop the other program or choose another --port") from None
+        raise RecollectError(f"{where} cannot be used: {error.strerror}") from None
+    return listener
+
+
+def _warn_if_readable_by_others(ring: KeyRing, log: Log) -> None:
+    mode = stat.S_IMODE(ring.path.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        message = f"other users may open the key file (mode {mode:04o}); run chmod 600 {ring.path}"
+        log.write("keys", level="warning", message=message)
+
+
+def _redirect_logging(log: Log) -> None:
+    for name in ("uvicorn.error", "asyncio", "mcp", "recollect"):
+        logger = logging.getLogger(name)
+        logger.handlers = [log.handler()]
+        logger.propagate = False
+        logger.setLevel(logging.WARNING)
+
+
+class LimitedConnection(H11Protocol):
+    """A connection that is closed if its headers take too long, and at once if too many are open."""
+
+    max_connections: ClassVar[int]
+    header_timeout: ClassVar[float]
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it so, too
+        """Wait for a request, or reject the connection."""
+        super().connection_made(transport)
+        if len(self.connections) > self.max_connections:
+            self.logger.warning("more than %d connections; new ones are rejected", self.max_connections)
+            self._reject("overloaded", "too many connections are open", {"retry-after": "1"})
+        else:
+            self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Handle received bytes, and start or stop the timer for headers."""
+        super().handle_events()
+        if not getattr(self.cycle, "response_complete", True):  # there is no cycle before the first request
+            self._stop_timer()
+        elif self._deadline is None and self.timeout_keep_alive_task is None and not self.transport.is_closing():
+            # The first bytes of another request: later bytes do not extend the deadline.
+            self._start_timer()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (the exception says more)
+        """Respond to bytes that are not HTTP."""
+        error = sys.exception()
+        if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
+            self._reject("headers-too-large")
+        else:
+            self._reject("malformed", "the request is not HTTP/1.1 (RFC 9112)")
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: a client may offer another protocol, and a server may ignore the offer."""
+
+    def _start_timer(self) -> None:
+        self._deadline = self.loop.call_later(self.header_timeout, self._time_out)
+
+    def _stop_timer(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _time_out(self) -> None:
+        self._reject("too-slow", f"the headers took longer than {self.header_timeout:g} seconds to arrive")
+
+    def _reject(self, kind: str, detail: str = "", headers: dict[str, str] | None = None) -> None:
+        """Respond with a problem, as the application would, and close the connection."""
+        request_id = token_hex(8)
+        more = {"connection": "close", "x-request-id": request_id, "cache-control": "no-store", **(headers or {})}
+        response = problem_response(ProblemError(kind, detail, headers=more), request_id)
+        status = response.status_code
+        try:
+            for event in (
+                h11.Response(status_code=status, headers=response.raw_headers, reason=STATUS_PHRASES[status]),
+                h11.Data(data=bytes(response.body)),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        except h11.LocalProtocolError:  # a response has already started
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+
+def connection_class(settings: Settings) -> type[LimitedConnection]:
+    """Return a connection class with the limits of these settings; uvicorn makes the instances.
+
+    >>> limited = connection_class(Settings(timeout=5, max_connections=10))
+    >>> limited.header_timeout, limited.max_connections
+    (5, 10)
+    """
+    limits = {"max_connections": settings.max_connections, "header_timeout": min(settings.timeout, IDLE_TIMEOUT)}
+    return type("ConfiguredConnection", (LimitedConnection,), limits)

@@ -1,0 +1,106 @@
+"""MCP over streamable HTTP: an extension of the HTTP server, which authenticates requests."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Receive, Scope, Send
+
+from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, RecollectError, ServerError
+from recollect.memory import Memory
+from recollect.server.http.app import Extension
+from recollect.server.http.problems import ProblemError, problem_response, to_problem
+from recollect.server.http.service import BoundedThreadPool
+from recollect.server.http.settings import Settings
+from recollect.server.mcp.server import memory_server
+
+__all__ = ["MCP_PATH", "McpApp", "mcp_extension"]
+
+MCP_PATH = "/mcp"
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_LOOPBACK_ONLY = TransportSecuritySettings(
+    allowed_hosts=[name + port for name in _LOOPBACK for port in ("", ":*")],
+    allowed_origins=[f"http://{name}{port}" for name in _LOOPBACK for port in ("", ":*")],
+)
+"""Without keys, pages of other sites may not send requests."""
+_ANY_ORIGIN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+
+
+def mcp_extension(memory: Memory, settings: Settings | None = None) -> Extension:
+    """Return an extension for :func:`recollect.server.http.create_app` that serves MCP at ``/mcp``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import recollect
+    >>> with TemporaryDirectory() as folder, recollect.open(f"{folder}/memory.db", embedder=None) as memory:
+    ...     mcp_extension(memory).path
+    '/mcp'
+    """
+    app = McpApp(memory, settings or Settings())
+    return Extension(MCP_PATH, app, app.lifespan)
+
+
+class McpApp:
+    """An ASGI application that works while :meth:`lifespan` is open. Stateless: a revoked key is rejected at once."""
+
+    def __init__(self, memory: Memory, settings: Settings) -> None:
+        """Store memory and settings."""
+        self._memory = memory
+        self._settings = settings
+        self._sessions: StreamableHTTPSessionManager | None = None
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Serve until the block ends; it can be entered again afterwards."""
+        settings = self._settings
+        pool = BoundedThreadPool.of("mcp", settings.read_threads, settings)
+
+        async def run_in_thread(task: Callable[[], T], /) -> T:
+            try:
+                return await pool.run(task)
+            except (ArgumentError, ForbiddenError, NoteNotFoundError):
+                raise
+            except (RecollectError, ProblemError) as error:
+                raise _public_error(error) from None
+
+        self._sessions = StreamableHTTPSessionManager(
+            memory_server(self._memory, None, run_in_thread=run_in_thread),
+            stateless=True,
+            json_response=True,
+            max_request_body_size=settings.max_body_bytes,
+            security_settings=_ANY_ORIGIN if settings.require_keys else _LOOPBACK_ONLY,
+        )
+        try:
+            async with self._sessions.run():
+                yield
+        finally:
+            self._sessions = None
+            pool.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["method"] != "POST":
+            problem = ProblemError("method-not-allowed", "this address supports POST only", headers={"Allow": "POST"})
+        elif self._sessions is None:
+            problem = ProblemError("not-ready", headers={"Retry-After": "1"})
+        else:
+            await self._sessions.handle_request(scope, receive, send)
+            return
+        await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
+
+
+def _public_error(error: RecollectError | ProblemError) -> ServerError:
+    """Return what a client may know of an error; the log gets the rest, such as file names."""
+    problem = to_problem(error)
+    if problem.kind == "internal":
+        _LOG.error("a call failed", exc_info=error)
+    return ServerError(problem.detail)

@@ -1,0 +1,289 @@
+"""Tools that read and write notes: ``remember``, ``update``, ``forget``, ``link``, ``list`` and ``stats``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from recollect.errors import ArgumentError
+from recollect.model import NOTE_FIELDS, Note
+from recollect.server.auth import Right
+from recollect.server.mcp.tools import FilterRequest, JsonObject, RequestModel, StringList, Tool, ToolCall
+
+__all__ = ["FORGET", "LINK", "LIST", "REMEMBER", "STATS", "UPDATE", "NoteSummary", "summarise"]
+
+LISTED_TEXT_LENGTH = 300
+"""How many characters of a note's text a listing shows."""
+
+
+def _note_field(name: str) -> Any:
+    """Return an optional field of a note, described by the table of note fields."""
+    return Field(default=None, description=NOTE_FIELDS[name].description)
+
+
+class NoteArguments(RequestModel):
+    """Fields of a note that ``remember`` and ``update`` both take."""
+
+    path: str | None = _note_field("path")
+    title: str | None = _note_field("title")
+    summary: str | None = _note_field("summary")
+    tags: StringList | None = _note_field("tags")
+    importance: Annotated[float, Field(ge=0, le=1)] | None = _note_field("importance")
+    metadata: JsonObject | None = _note_field("metadata")
+    expires_at: str | None = _note_field("expires_at")
+
+
+class RememberRequest(NoteArguments):
+    """Arguments of ``remember``."""
+
+    content: str = Field(description="What to remember, in full sentences that still make sense in a year.")
+    created_at: str | None = _note_field("created_at")
+    session: str | None = _note_field("session")
+    position: Annotated[int, Field(ge=0)] | None = _note_field("position")
+    supersedes: str | None = Field(default=None, description="Id or path of an older note that this one replaces.")
+
+
+class UpdateRequest(NoteArguments):
+    """Arguments of ``update``; lists and objects replace the old ones as a whole."""
+
+    key: str = Field(description="The note's id or path.")
+    content: str | None = _note_field("content")
+
+
+class ForgetRequest(RequestModel):
+    """Arguments of ``forget``."""
+
+    keys: Annotated[StringList, Field(min_length=1, max_length=100)] = Field(description="Ids or paths of notes.")
+
+
+class LinkRequest(RequestModel):
+    """Arguments of ``link``."""
+
+    source: str = Field(description="Id or path of the note that the link starts from.")
+    target: str = Field(description="Id, path or name of the note that it leads to.")
+    kind: str = Field(
+        default="related", description="The kind of the link: related, supersedes, part_of, or one of your own."
+    )
+
+
+class ListRequest(FilterRequest):
+    """Arguments of ``list``."""
+
+    keys: Annotated[StringList, Field(max_length=50)] | None = Field(
+        default=None, description="Ids or paths: return these notes as a whole, instead of a listing."
+    )
+    limit: Annotated[int, Field(ge=1, le=200)] = Field(default=20, description="The maximum number of notes.")
+    cursor: str | None = Field(default=None, description="The next_cursor of the page before.")
+
+
+class StatsRequest(RequestModel):
+    """Arguments of ``stats``."""
+
+
+class WrittenNote(BaseModel):
+    """A note that was written."""
+
+    id: str = Field(description="The id, which addresses the note from now on; so does its path.")
+    path: str | None = None
+    namespace: str
+    created_at: str | None = None
+    updated_at: str | None = None
+    expires_at: str | None = Field(default=None, description="When it is forgotten.")
+
+
+class ForgetResponse(BaseModel):
+    """The result of ``forget``."""
+
+    forgotten: int = Field(description="How many notes were deleted.")
+    missing: list[str] = Field(description="Keys without a note.")
+
+
+class LinkResponse(BaseModel):
+    """The result of ``link``."""
+
+    created: bool = Field(description="False if the link existed.")
+
+
+class NoteSummary(BaseModel):
+    """A note in a listing."""
+
+    id: str
+    path: str | None = None
+    title: str | None = None
+    tags: list[str] | None = None
+    created_at: str | None = None
+    text: str
+    truncated: bool | None = Field(default=None, description="True if text is only the beginning.")
+
+
+class ListResponse(BaseModel):
+    """The result of ``list``."""
+
+    notes: list[NoteSummary]
+    missing: list[str] | None = Field(default=None, description="Keys without a note.")
+    next_cursor: str | None = Field(default=None, description="The cursor of the next page; missing at the end.")
+    namespace: str
+
+
+class StatsResponse(BaseModel):
+    """The result of ``stats``."""
+
+    notes: int = Field(description="The number of notes in the namespace.")
+    namespace: str
+    namespaces: list[str] | None = Field(default=None, description="The namespaces that you may use; missing if all.")
+    embedder: str = Field(description="The embedder of vector search, and why it was chosen.")
+
+
+def summarise(note: Note, length: int | None = LISTED_TEXT_LENGTH) -> NoteSummary:
+    """Return a note with at most ``length`` characters of its text; ``None`` means all.
+
+    >>> summarise(Note(content="Prefers sencha.", id="n1"), 7).model_dump(exclude_none=True)
+    {'id': 'n1', 'text': 'Prefers', 'truncated': True}
+    """
+    text = note.content[:length]
+    fields = _fields(note, ("id", "path", "title", "tags", "created_at"))
+    return NoteSummary(**fields, text=text, truncated=len(text) < len(note.content) or None)
+
+
+def _fields(note: Note, names: tuple[str, ...]) -> dict[str, Any]:
+    data = note.to_dict()
+    return {name: data[name] or None for name in names}
+
+
+def _written(note: Note) -> WrittenNote:
+    return WrittenNote(**_fields(note, tuple(WrittenNote.model_fields)))
+
+
+def _remember(call: ToolCall, request: RememberRequest) -> WrittenNote:
+    if request.path and call.memory.has(request.path, namespace=call.namespace):
+        raise ArgumentError("path", f"the note {request.path!r} exists; change it with update, or choose another path")
+    return _written(call.memory.add(**request.arguments(), namespace=call.namespace))
+
+
+def _update(call: ToolCall, request: UpdateRequest) -> WrittenNote:
+    changes = request.arguments("key")
+    if not changes:
+        raise ArgumentError("key", f"no change of {request.key!r} is given; pass content, title or another field")
+    return _written(call.memory.update(request.key, namespace=call.namespace, **changes))
+
+
+def _forget(call: ToolCall, request: ForgetRequest) -> ForgetResponse:
+    missing = [key for key in request.keys if not call.memory.delete(key, namespace=call.namespace)]
+    return ForgetResponse(forgotten=len(request.keys) - len(missing), missing=missing)
+
+
+def _link(call: ToolCall, request: LinkRequest) -> LinkResponse:
+    created = call.memory.link(request.source, request.target, kind=request.kind, namespace=call.namespace)
+    return LinkResponse(created=created)
+
+
+def _list(call: ToolCall, request: ListRequest) -> ListResponse:
+    if request.keys is not None:
+        notes = {key: call.memory.get(key, namespace=call.namespace) for key in request.keys}
+        return ListResponse(
+            notes=[summarise(note, None) for note in notes.values() if note],
+            missing=[key for key, note in notes.items() if not note] or None,
+            namespace=call.namespace,
+        )
+    page = call.memory.page(
+        request.limit,
+        after=call.cursors.decode(request.cursor, call.namespace),
+        namespace=call.namespace,
+        filters=request.arguments("keys", "limit", "cursor"),
+    )
+    return ListResponse(
+        notes=[summarise(note) for note in page.notes],
+        next_cursor=call.cursors.encode(page.next, call.namespace),
+        namespace=call.namespace,
+    )
+
+
+def _stats(call: ToolCall, request: StatsRequest) -> StatsResponse:  # noqa: ARG001 (the signature of every tool)
+    namespaces = call.caller.grant.namespaces
+    return StatsResponse(
+        notes=call.memory.count(namespace=call.namespace),
+        namespace=call.namespace,
+        namespaces=None if namespaces is None else sorted(namespaces),
+        embedder=call.memory.described_embedder,
+    )
+
+
+REMEMBER = Tool(
+    name="remember",
+    title="Remember something",
+    description=(
+        "Store a new note for later conversations. Call it when the user states a lasting fact, preference, decision "
+        "or plan, or asks you to remember; one fact per note. If it changes what an older note says, name that note in "
+        "`supersedes`. Returns the id of the note. Never store passwords or keys."
+    ),
+    right=Right.WRITE,
+    request=RememberRequest,
+    response=WrittenNote,
+    run=_remember,
+    idempotent=False,
+)
+
+UPDATE = Tool(
+    name="update",
+    title="Change a note",
+    description=(
+        "Change fields of a note by id or path; omitted fields keep their values. Call it to correct a mistake. If the "
+        "world changed, remember a new note that supersedes the old one instead. Returns the note's id."
+    ),
+    right=Right.WRITE,
+    request=UpdateRequest,
+    response=WrittenNote,
+    run=_update,
+    destructive=True,
+)
+
+FORGET = Tool(
+    name="forget",
+    title="Delete notes",
+    description=(
+        "Delete notes by id or path, permanently. Call it only when the user asks for it, and recall first to check "
+        "the ids. Returns how many were deleted, and which keys have no note."
+    ),
+    right=Right.WRITE,
+    request=ForgetRequest,
+    response=ForgetResponse,
+    run=_forget,
+    destructive=True,
+)
+
+LINK = Tool(
+    name="link",
+    title="Link two notes",
+    description=(
+        "Link a note to another, so that searches follow the link. Call it when two notes belong together. Returns "
+        "whether the link is new."
+    ),
+    right=Right.WRITE,
+    request=LinkRequest,
+    response=LinkResponse,
+    run=_link,
+)
+
+LIST = Tool(
+    name="list",
+    title="List or read notes",
+    description=(
+        "List notes in insertion order, page by page, or read some as a whole by `keys`. Call it to browse a folder, a "
+        "tag or a session, or when a recalled note was truncated. To search, use recall."
+    ),
+    right=Right.READ,
+    request=ListRequest,
+    response=ListResponse,
+    run=_list,
+)
+
+STATS = Tool(
+    name="stats",
+    title="Count the notes",
+    description="The number of notes in the memory, and the namespaces that you may use. Call it when the user asks.",
+    right=Right.READ,
+    request=StatsRequest,
+    response=StatsResponse,
+    run=_stats,
+)

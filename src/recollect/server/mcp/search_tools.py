@@ -1,0 +1,196 @@
+"""Tools that search: ``recall``, and ``explain``, which also explains the ranking."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from recollect.model import Hit
+from recollect.nesting import is_deep
+from recollect.query import parse
+from recollect.retrieval import SearchResult
+from recollect.retrieval.context import snippet
+from recollect.retrieval.messages import no_answer_message
+from recollect.server.auth import Right
+from recollect.server.mcp.tools import FilterRequest, Tool, ToolCall
+
+__all__ = ["EXPLAIN", "RECALL"]
+
+MAX_QUERY_LENGTH = 4096
+MAX_TEXT_LENGTH = 1500
+"""Up to how many characters a note is returned as a whole; of a longer one, the best part."""
+MAX_METADATA_LENGTH = 1000
+"""Up to how many characters of JSON a hit has its note's metadata."""
+
+
+class SearchRequest(FilterRequest):
+    """Arguments of ``recall`` and ``explain``."""
+
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_LENGTH)] = Field(
+        description="A question or key words, in the user's own terms. Quotes, AND, OR and NOT work."
+    )
+    top_k: Annotated[int, Field(ge=1, le=50)] = Field(default=5, description="The maximum number of notes.")
+    created_after: str | None = Field(default=None, description="Only notes from this ISO 8601 date or time on.")
+    created_before: str | None = Field(
+        default=None,
+        description="Only notes before this ISO 8601 date or time. The search is as of that time: notes created later "
+        "do not supersede older ones.",
+    )
+    include_weak: bool = Field(
+        default=False,
+        description="Also return weak candidates, marked as such: all hits if the memory has no answer, else those "
+        "whose confidence is below the answer threshold and below a tenth of the best. They are not the answer.",
+    )
+
+
+class RecalledNote(BaseModel):
+    """A hit."""
+
+    id: str
+    path: str | None = None
+    title: str | None = None
+    text: str = Field(description="The note; of a long one, the part that matches the query best.")
+    truncated: bool | None = Field(
+        default=None, description="True if text is only a part; list with keys returns the whole note."
+    )
+    score: float = Field(description="What hits are sorted by; only comparable within one response.")
+    confidence: float | None = Field(
+        default=None, description="The probability, from 0 to 1, that the note answers the query."
+    )
+    weak: bool | None = Field(default=None, description="True if the hit is a weak candidate: it is not the answer.")
+    created_at: str | None = None
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="The note's metadata; omitted if longer than 1,000 characters of JSON."
+    )
+    superseded_by: list[str] | None = Field(default=None, description="Ids of newer notes that replace this one.")
+
+
+class RecallResponse(BaseModel):
+    """The result of a search."""
+
+    answer: str = Field(description="A sentence: whether something was found and whether to rely on it.")
+    has_answer: bool = Field(description="False if nothing in the memory answers the query.")
+    answer_threshold: float = Field(description="The lowest confidence at which the best hit counts as an answer.")
+    hits: list[RecalledNote] = Field(description="The hits, best first; weak candidates only with include_weak.")
+    weak_hidden: int | None = Field(default=None, description="How many weak candidates were not returned.")
+    namespace: str
+    excluded: list[str] | None = Field(
+        default=None, description="Terms that the query excludes by NOT; no hit contains one."
+    )
+    warnings: list[str] | None = Field(default=None, description="What the search could not use.")
+
+
+class ExplainResponse(RecallResponse):
+    """The result of a search with its explanation."""
+
+    explanation: str = Field(description="How the query was parsed, what each part did, and how each hit was scored.")
+
+
+def _recall(call: ToolCall, request: SearchRequest) -> RecallResponse:
+    return RecallResponse(**_response_fields(call, _search(call, request), include_weak=request.include_weak))
+
+
+def _explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
+    result = _search(call, request)
+    fields = _response_fields(call, result, include_weak=request.include_weak)
+    return ExplainResponse(**fields, explanation=result.explain(limit=request.top_k))
+
+
+def _search(call: ToolCall, request: SearchRequest) -> SearchResult:
+    filters = request.arguments("query", "top_k", "include_weak")
+    return call.memory.search(request.query, top_k=request.top_k, filters=filters, namespace=call.namespace)
+
+
+def _response_fields(call: ToolCall, result: SearchResult, *, include_weak: bool) -> dict[str, Any]:
+    hits = result.hits if include_weak else result.strong_hits
+    weak_ids = {hit.id for hit in result.weak_hits}
+    return {
+        "answer": _answer_sentence(result, len(hits), include_weak=include_weak),
+        "has_answer": result.has_answer,
+        "answer_threshold": result.answer_threshold,
+        "hits": [_recalled_note(hit, result, weak=hit.id in weak_ids) for hit in hits],
+        "weak_hidden": len(result) - len(hits) or None,
+        "namespace": call.namespace,
+        "excluded": list(result.excluded) or None,
+        "warnings": result.warnings or None,
+    }
+
+
+def _answer_sentence(result: SearchResult, shown: int, *, include_weak: bool) -> str:
+    if result.has_answer:
+        hidden = len(result) - shown
+        not_shown = f" {_count(hidden, 'weak candidate')} not shown; include_weak returns them." if hidden else ""
+        return f"{_count(shown, 'note')}, the best first.{not_shown}"
+    if result:
+        reason = no_answer_message(result.best_confidence, result.answer_threshold)
+        advice = (
+            "The hits are weak candidates: do not present them as the answer."
+            if include_weak
+            else "Say so, or try other words; include_weak returns the weak candidates."
+        )
+    else:
+        dropped = result.trace.below_min_confidence
+        reason = f"{_count(dropped, 'candidate')} found, all below min_confidence" if dropped else "nothing was found"
+        advice = "Try other words or fewer filters, or say that the memory has nothing about it."
+    exclusion = f" Notes with {', '.join(result.excluded)} were excluded by NOT." if result.excluded else ""
+    return f"The memory has no answer: {reason}. {advice}{exclusion}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _recalled_note(hit: Hit, result: SearchResult, *, weak: bool) -> RecalledNote:
+    long = len(hit.content) > MAX_TEXT_LENGTH
+    text = snippet(hit.content, parse(result.query), MAX_TEXT_LENGTH).text if long else hit.content
+    return RecalledNote(
+        id=hit.id,
+        path=hit.path or None,
+        title=hit.title or None,
+        text=result.marked_text(hit, text),
+        truncated=long or None,
+        score=round(hit.score, 4),
+        confidence=None if hit.confidence is None else round(hit.confidence, 3),
+        weak=weak or None,
+        created_at=hit.to_dict()["created_at"],
+        tags=list(hit.tags) or None,
+        metadata=_short_metadata(hit.metadata),
+        superseded_by=list(hit.superseded_by) or None,
+    )
+
+
+def _short_metadata(metadata: dict[str, Any]) -> dict[str, Any] | None:
+    if not metadata or is_deep(metadata):
+        return None
+    return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA_LENGTH else None
+
+
+RECALL = Tool(
+    name="recall",
+    title="Search the memory",
+    description=(
+        "Search the notes of earlier conversations by lexical and vector search. Call it before you answer anything "
+        "that may depend on the user's preferences, people, projects, decisions or past. Returns the best notes with "
+        "id, path, text, confidence and date; `has_answer` is false if nothing in the memory answers the query."
+    ),
+    right=Right.READ,
+    request=SearchRequest,
+    response=RecallResponse,
+    run=_recall,
+)
+
+EXPLAIN = Tool(
+    name="explain",
+    title="Explain a search",
+    description=(
+        "The same search as recall, with an explanation of each note's rank: lexical, vector and graph scores, dates. "
+        "Call it when the user asks why something was found or not found; otherwise use recall, which is shorter."
+    ),
+    right=Right.READ,
+    request=SearchRequest,
+    response=ExplainResponse,
+    run=_explain,
+)

@@ -1,0 +1,113 @@
+"""The web UI: static files that contain no notes and use the HTTP API. They need no key and cannot be framed."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import PurePath
+from typing import NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+__all__ = ["CONTENT_SECURITY_POLICY", "StaticFile", "is_web_path", "static_files", "web_routes"]
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types recollect-report",
+    )
+)
+"""A browser runs only the server's own scripts, which may only connect to this server."""
+
+_HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+}
+
+_MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+class StaticFile(NamedTuple):
+    """A file of the web UI."""
+
+    body: bytes
+    media_type: str
+    etag: str
+
+
+def static_files() -> dict[str, StaticFile]:
+    """Read the files of the web UI.
+
+    >>> static_files()["app.js"].media_type
+    'text/javascript; charset=utf-8'
+    """
+    found = {}
+    for entry in files("recollect.server.web").joinpath("static").iterdir():
+        media_type = _MEDIA_TYPES.get(PurePath(entry.name).suffix)
+        if media_type is not None:
+            body = entry.read_bytes()
+            found[entry.name] = StaticFile(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
+    return found
+
+
+def is_web_path(path: str) -> bool:
+    """Return whether a path belongs to the web UI.
+
+    >>> is_web_path("/"), is_web_path("/web/app.js"), is_web_path("/v1/notes")
+    (True, True, False)
+    """
+    return path == "/" or path.startswith("/web/")
+
+
+def web_routes() -> list[Route]:
+    """Return the routes of the web UI, with its files in memory: no request reads the disk.
+
+    >>> [route.path for route in web_routes()]
+    ['/', '/web/{name}']
+    """
+    static = static_files()
+
+    async def respond(request: Request) -> Response:
+        file = static.get(request.path_params.get("name", "index.html"))
+        if file is None:
+            raise HTTPException(404)
+        headers = {**_HEADERS, "ETag": file.etag}
+        if _matches(file.etag, request.headers.get("if-none-match", "")):
+            return Response(status_code=304, headers=headers)
+        return Response(file.body, media_type=file.media_type, headers=headers)
+
+    return [_RecordedRoute(path, respond, include_in_schema=False) for path in ("/", "/web/{name}")]
+
+
+class _RecordedRoute(Route):
+    """A route that request records know by its template, as those of FastAPI."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child_scope = super().matches(scope)
+        return match, {**child_scope, "route": self} if child_scope else child_scope
+
+
+def _matches(etag: str, if_none_match: str) -> bool:
+    """Return whether the browser has the file; a proxy may have made its tag weak."""
+    return if_none_match == "*" or etag in {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}

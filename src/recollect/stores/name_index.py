@@ -1,0 +1,178 @@
+"""Finding notes by a misspelt name: the trigrams of every name of a namespace in memory.
+
+Notes share names, and a name's trigrams are laid down once, in blocks that are never changed: after a write only new
+names are read into trigrams. Which note has which name is read anew, so that what was deleted leaves no trace.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.query import slug_text, trigrams
+from recollect.query.trigrams import TRIGRAM_THRESHOLD
+from recollect.text import split_words
+
+__all__ = ["SHORTEST_WORD", "WORD_THRESHOLD", "NameIndex", "index_names", "standing_words"]
+
+WORD_THRESHOLD = 0.5
+"""The smallest similarity to a single word of a longer name that counts."""
+SHORTEST_WORD = 4
+"""The fewest letters of a word that can stand for a longer name."""
+BLOCK_NAMES = 8192
+
+_NONE = np.empty(0, dtype=np.int32)
+_LETTER_BITS = 21  # of a code point: three of them fit into 64 bits
+
+
+class _Block(NamedTuple):
+    """The trigrams of some names in a row."""
+
+    sizes: NDArray[np.int64]
+    """How many trigrams each name has."""
+    grams: NDArray[np.int64]
+    """Every trigram that occurs, in order."""
+    starts: NDArray[np.int64]
+    """Where the names of each trigram begin in ``owners``, and where the last ones end."""
+    owners: NDArray[np.uint16]
+
+    def similarities(self, word: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the Jaccard similarity of each name to a word, given by its trigrams."""
+        places = np.searchsorted(self.grams, word)
+        known = places[places < np.searchsorted(self.grams, word, side="right")]
+        owners = [self.owners[:0], *(self.owners[self.starts[place] : self.starts[place + 1]] for place in known)]
+        shared = np.bincount(np.concatenate(owners), minlength=len(self.sizes))
+        return shared / (self.sizes + len(word) - shared)
+
+
+class NameIndex(NamedTuple):
+    """The names of a namespace, and the notes that have them, at one moment."""
+
+    keys: NDArray[np.int64]
+    """The notes, in the order of their paths, then ids."""
+    names: tuple[NDArray[np.int32], ...]
+    """For each kind of name, the number of the one that each note has."""
+    numbers: Mapping[str, int]
+    """The number of every name and, with titles, of every word that can stand for one; some are no longer in use."""
+    slugs: Mapping[str, int]
+    """The number of each path's name."""
+    titles: Mapping[str, int]
+    """The number of each title's name."""
+    wholes: NDArray[np.int32]
+    """The names of several words, once for each of those that can stand for it,"""
+    words: NDArray[np.int32]
+    """and those words."""
+    blocks: Sequence[_Block]
+
+    def most_alike(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the keys of the notes whose name is like one of ``words``, most alike first, and how alike it is."""
+        best = np.zeros(len(self.numbers))
+        for grams in {frozenset(trigrams(word)) for word in words} - {frozenset()}:
+            codes = np.sort(np.fromiter(map(_code, grams), dtype=np.int64))
+            for place, block in enumerate(self.blocks):
+                part = best[place * BLOCK_NAMES :][: len(block.sizes)]
+                np.maximum(part, block.similarities(codes), out=part)
+        alike = np.where(best >= TRIGRAM_THRESHOLD, best, 0.0)
+        standing = np.flatnonzero(best[self.words] >= WORD_THRESHOLD)
+        np.maximum.at(alike, self.wholes[standing], best[self.words[standing]])
+        similarity = np.max([alike[numbers] for numbers in self.names], axis=0)
+        places = np.flatnonzero(similarity)
+        places = places[np.argsort(-similarity[places], kind="stable")]
+        return self.keys[places], similarity[places]
+
+    def is_mostly_gone(self) -> bool:
+        """Return whether most of the names are no longer in use."""
+        used = np.zeros(len(self.numbers), dtype=bool)
+        for numbers in self.names:
+            used[numbers] = True
+        used[self.words[used[self.wholes]]] = True
+        return int(used.sum()) * 2 + BLOCK_NAMES < len(used)
+
+
+def index_names(rows: Sequence[tuple[int, str, str]], before: NameIndex | None = None, *, titles: bool) -> NameIndex:
+    """Return the index of notes, given by key, path and title in the order of paths, then ids; ``before`` saves work.
+
+    >>> index = index_names([(7, "people/ines-weber.md", ""), (9, "tea.md", "Green tea")], titles=True)
+    >>> [found.tolist() for found in index.most_alike(["webber"])]  # by 4 of 7 trigrams
+    [[7], [0.5714285714285714]]
+    """
+    index = _indexed(rows, before, titles=titles)
+    return _indexed(rows, None, titles=titles) if index.is_mostly_gone() else index
+
+
+def _indexed(rows: Sequence[tuple[int, str, str]], before: NameIndex | None, *, titles: bool) -> NameIndex:
+    numbers = dict(before.numbers) if before else {}
+    known = len(numbers)
+
+    def number(text: str) -> int:
+        return numbers.setdefault(text, len(numbers))
+
+    slugs, old = {}, before.slugs if before else {}
+    for _, path, _ in rows:
+        found = old.get(path)
+        slugs[path] = number(slug_text(path)) if found is None else found
+    titled, old = {}, before.titles if before else {}
+    for title in {title for _, _, title in rows} if titles else ():
+        found = old.get(title)
+        titled[title] = number(" ".join(split_words(title))) if found is None else found
+    wholes, words = array("i"), array("i")
+    for name in islice(list(numbers), known, None) if titles else ():
+        for word in standing_words(name):
+            wholes.append(numbers[name])
+            words.append(number(word))
+    kinds = [array("i", (slugs[path] for _, path, _ in rows))]
+    if titles:
+        kinds.append(array("i", (titled[title] for _, _, title in rows)))
+    return NameIndex(
+        keys=np.fromiter((key for key, _, _ in rows), dtype=np.int64, count=len(rows)),
+        names=tuple(np.array(kind, dtype=np.int32) for kind in kinds),
+        numbers=numbers,
+        slugs=slugs,
+        titles=titled,
+        wholes=np.append(before.wholes if before else _NONE, np.array(wholes, dtype=np.int32)),
+        words=np.append(before.words if before else _NONE, np.array(words, dtype=np.int32)),
+        blocks=_blocks(numbers, before.blocks if before else ()),
+    )
+
+
+def standing_words(name: str) -> list[str]:
+    """Return the words that can stand for a name that has several; one that is a single word stands for itself."""
+    words = name.split(" ")
+    return [word for word in words if len(word) >= SHORTEST_WORD] if len(words) > 1 else []
+
+
+def _blocks(numbers: Mapping[str, int], before: Sequence[_Block]) -> list[_Block]:
+    """Return the blocks of all names: those that were full stay as they are."""
+    blocks = [block for block in before if len(block.sizes) == BLOCK_NAMES]
+    names = islice(numbers, len(blocks) * BLOCK_NAMES, None)
+    while some := list(islice(names, BLOCK_NAMES)):
+        blocks.append(_block(some))
+    return blocks
+
+
+def _block(names: Sequence[str]) -> _Block:
+    r"""Lay down the trigrams of names: what :func:`recollect.query.trigrams` gives of each, for all of them at once."""
+    texts = ["$" + name.replace(" ", "$\0$") + "$\0" for name in names]
+    letters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32).astype(np.int64)
+    first, second, third = letters[:-2], letters[1:-1], letters[2:]
+    inside = np.flatnonzero((first != 0) & (second != 0) & (third != 0))
+    grams = (first << 2 * _LETTER_BITS | second << _LETTER_BITS | third)[inside]
+    owners = np.repeat(np.arange(len(names)), [len(text) for text in texts])[inside]
+    order = np.argsort(grams, kind="stable")  # the owners of a trigram stay in order
+    grams, owners = grams[order], owners[order]
+    once = np.ones(len(grams), dtype=bool)
+    once[1:] = (grams[1:] != grams[:-1]) | (owners[1:] != owners[:-1])
+    grams, owners = grams[once], owners[once]
+    distinct, starts = np.unique(grams, return_index=True)
+    sizes = np.bincount(owners, minlength=len(names))
+    return _Block(sizes, distinct, np.append(starts, len(grams)), owners.astype(np.uint16))
+
+
+def _code(gram: str) -> int:
+    first, second, third = map(ord, gram)
+    return first << 2 * _LETTER_BITS | second << _LETTER_BITS | third

@@ -1,0 +1,395 @@
+"""A transaction of PostgreSQL: runs neutral SQL, and has the statements that only PostgreSQL runs.
+
+A statement takes all rows of a batch at once, as arrays, so that many notes need few round trips to the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from recollect.stores.changes import Change, words_of
+from recollect.stores.mentions import NoteText, contains_phrase
+from recollect.stores.postgres import statements
+from recollect.stores.postgres.adapters import Numbers
+from recollect.stores.postgres.filtering import condition, facts_of
+from recollect.stores.postgres.indexing import TextChange, index_notes
+from recollect.stores.postgres.names import write_names
+from recollect.stores.postgres.text import lexeme, mark, term
+from recollect.stores.rows import COLUMNS, NoteRow, folded_name
+from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
+from recollect.stores.tokens import stems
+
+if TYPE_CHECKING:
+    from recollect.model import Filters
+    from recollect.stores.base import Model
+    from recollect.stores.mentions import Title
+
+__all__ = ["MAX_DIMENSION", "PostgresTransaction"]
+
+MAX_DIMENSION = 16_000
+"""How many numbers a pgvector vector may have; wider ones are stored, but not indexed."""
+READ_VECTORS = 1000
+
+_DIALECT = Dialect(
+    parameter="%({})s",
+    in_list="= ANY (%({})s)",
+    not_in_list="<> ALL (%({})s)",
+    column=lambda name, _: f"{name}_mark",
+    starts_with="starts_with({0}, {1})",
+    words={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
+    list_value=list,
+    lookup_value=mark,
+    statements={},
+)
+
+_HASHED = "hashed"
+_TYPES: Mapping[str, Mapping[str, str]] = {
+    "documents": {"namespace": "int", "root": "text", "name": "text", "fingerprint": "text"},
+    "entities": {"note": "bigint", "namespace": "int", "name": _HASHED},
+    "links": {
+        "source": "bigint",
+        "namespace": "int",
+        "place": "int",
+        "kind": "text",
+        "target": "text",
+        "name": _HASHED,
+    },
+    "mentions": {"title": "bigint", "note": "bigint", "exact": "boolean"},
+    "titled": {"note": "bigint", "title": "bigint"},
+    "titles": {"namespace": "int", "stems": "text", "words": "text"},
+}
+"""The types of the columns that are inserted; of a hashed one, the hash alone is stored."""
+_CONFLICTS = {"documents": "(namespace, root_mark, name_mark)"}
+
+
+def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Return rows as columns.
+
+    >>> _columns([(1, "tea"), (2, "milk")], 2), _columns([], 2)
+    ([[1, 2], ['tea', 'milk']], [[], []])
+    """
+    return [[row[index] for row in rows] for index in range(width)]
+
+
+class PostgresTransaction(SqlTransaction):
+    """A connection to a PostgreSQL database, in a transaction."""
+
+    first_chunk = "v.piece = 0"
+
+    def __init__(self, connection: Connection[TupleRow], namespaces: Mapping[str, int]) -> None:
+        """Use a connection that is in a transaction, which sees these namespaces."""
+        self.connection = connection
+        self.namespaces = namespaces
+
+    def fetch(self, sql: str, **params: Any) -> list[Row]:
+        """Return all rows of a neutral query."""
+        statement = _DIALECT.render(sql)
+        return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
+
+    def execute(self, sql: str, **params: Any) -> None:
+        """Run a neutral statement."""
+        statement = _DIALECT.render(sql)
+        self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
+
+    def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
+        """Return the rows of several queries, which are sent together."""
+        statements = [(_DIALECT.render(sql), params) for sql, params in queries]
+        with self.connection.pipeline():
+            cursors = [
+                self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
+                for statement, params in statements
+            ]
+        return [cursor.fetchall() for cursor in cursors]
+
+    def execute_together(self, statements: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        """Run several neutral statements, which are sent together, in their order."""
+        with self.connection.pipeline():
+            super().execute_together(statements)
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        conflict: str = "",
+        returning: str = "",
+    ) -> list[Row]:
+        """Insert rows and return the columns ``returning`` of each."""
+        if not rows:
+            return []
+        types = [_TYPES[table][column] for column in columns]
+        names = ", ".join(
+            f"{column}_mark" if kind == _HASHED else column for column, kind in zip(columns, types, strict=True)
+        )
+        arrays = ", ".join(f"%b::{'bytea' if kind == _HASHED else kind}[]" for kind in types)
+        sql = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays})"  # noqa: S608 (names of our own)
+        if conflict:
+            sql += f" ON CONFLICT {_CONFLICTS.get(table, '')} DO {conflict}"
+        if returning:
+            sql += f" RETURNING {returning}"
+        values = [
+            [mark(value) for value in column] if kind == _HASHED else column
+            for column, kind in zip(_columns(rows, len(columns)), types, strict=True)
+        ]
+        cursor = self.connection.execute(sql, values)
+        return cursor.fetchall() if returning else []
+
+    def namespace_id(self, name: str) -> int | None:
+        """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
+        return self.namespaces.get(name)
+
+    def ensure_namespace(self, name: str) -> int:
+        """Return the key of a namespace; those of a batch are created with its transaction."""
+        return self.namespaces[name]
+
+    def revision(self, namespace_id: int) -> int:
+        """Return the revision of a namespace."""
+        number: int = self.fetch_value("SELECT revision FROM namespaces WHERE key = :key", key=namespace_id)
+        return number
+
+    def restart(self) -> None:
+        """Do nothing: the transaction keeps its snapshot, and what is derived from it is right for its revision."""
+
+    def hides_notes(self) -> bool:
+        """Return whether there may be expired notes that ``visible_notes`` leaves out."""
+        return True
+
+    def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
+        """Return the next keys of visible notes that pass the filters, in their order."""
+        conditions, values = condition(filters)
+        if namespace_id is not None:
+            conditions += " AND n.namespace = %s"
+            values.append(namespace_id)
+        rows = self.connection.execute(
+            f"SELECT n.key FROM living AS n WHERE n.key > %s {conditions} ORDER BY n.key LIMIT %s",  # noqa: S608 (conditions of our own)
+            [cursor, *values, limit],
+        )
+        return [key for (key,) in rows]
+
+    def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
+        """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
+        rows = [(mark(note_id), moment) for note_id, moment in accessed.items()]
+        return self.connection.execute(statements.TOUCH, [*_columns(rows, 2), namespace_id]).rowcount
+
+    def new_keys(self, limit: int) -> Iterator[int]:
+        """Yield keys for new notes, ``limit`` at most, higher than any before."""
+        rows = self.connection.execute("SELECT nextval('notes_key') FROM generate_series(1, %s)", [limit])
+        yield from (key for (key,) in rows.fetchall())
+
+    def insert_notes(self, rows: Sequence[NoteRow]) -> None:
+        """Insert new notes."""
+        if rows:
+            self.connection.execute(
+                statements.INSERT, _columns([(*row, facts_of(row.metadata)) for row in rows], len(statements.NOTE))
+            )
+
+    def update_notes(self, changes: Sequence[Change]) -> None:
+        """Update notes; all release their id and path before any takes that of another."""
+        renamed = [change.new.key for change in changes if change.renamed]
+        if renamed:
+            self.connection.execute("UPDATE notes SET id = chr(1) || key, path = NULL WHERE key = ANY (%s)", [renamed])
+        rows = [
+            (*change.new, facts_of(change.new.metadata), change.old.last_accessed_at)
+            for change in changes
+            if change.old
+        ]
+        if rows:
+            self.connection.execute(statements.UPDATE, _columns(rows, len(statements.NOTE) + 1))
+
+    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Do nothing: ``index_texts`` removes the old terms."""
+
+    def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
+        """Update the lexical index, and the names that misspelt ones are compared with."""
+        index_notes(
+            self.connection,
+            namespace_id,
+            [
+                TextChange(change.new.key, words_of(change.old) if change.old else None, words_of(change.new))
+                for change in changes
+                if change.words_changed
+            ],
+            fresh=min((change.new.key for change in changes if not change.old), default=None),
+        )
+        renamed = [
+            change
+            for change in changes
+            if not change.old or (change.old.path, change.old.title) != (change.new.path, change.new.title)
+        ]
+        if renamed:
+            write_names(
+                self.connection,
+                namespace_id,
+                [(change.new.key, change.new.path, change.new.title) for change in renamed],
+                [change.new.key for change in renamed if change.old],
+            )
+
+    def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Remove notes, which are about to be deleted, from the lexical index."""
+        rows = self.connection.execute(f"SELECT {COLUMNS} FROM notes WHERE key = ANY (%s)", [notes])  # noqa: S608 (names of our own)
+        removed = map(NoteRow._make, rows.fetchall())
+        index_notes(self.connection, namespace_id, [TextChange(row.key, words_of(row), None) for row in removed])
+        # What triggers count is deleted at once: the deletion of each note would do so one by one.
+        for table in ("mentions", "titled", "vectors"):
+            self.connection.execute(f"DELETE FROM {table} WHERE note = ANY (%s)", [notes])  # noqa: S608 (a name of our own)
+
+    def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
+        """Return the visible notes that link targets mean."""
+        names = sorted(targets)
+        if not names:
+            return {}
+        params = {
+            "namespace": namespace_id,
+            "targets": names,
+            "plain": [mark(target) for target in names],
+            "suffixed": [mark(f"{target}.md") for target in names],
+            "names": [None if "/" in target else mark(folded_name(target)) for target in names],
+        }
+        return {
+            target: note for target, note in self.connection.execute(statements.RESOLVE, params) if note is not None
+        }
+
+    def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
+        """Return pairs of a note and one before it in its session, nearest first, and of a note and one behind it."""
+        params = [distance, list(notes)]
+        with self.connection.pipeline():
+            before, behind = (
+                self.connection.execute(statements.BEFORE, params),
+                self.connection.execute(statements.BEHIND, params),
+            )
+        return before.fetchall(), behind.fetchall()
+
+    def superseding_pairs(
+        self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
+    ) -> Iterable[Row]:
+        """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
+        params = {
+            "namespace": namespace_id,
+            "ids": [mark(note_id) for note_id in ids],
+            "before": created_before,
+            "supersedes": mark("supersedes"),
+            "superseded_by": mark("superseded-by"),
+            "limit": limit,
+        }
+        return self.connection.execute(statements.CHAINS, params)
+
+    def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
+        """Return the revision of a namespace, whether its lexical index has notes, and whether it has titles."""
+        ((number, has_terms, has_titles),) = self.connection.execute(
+            "SELECT revision, notes > 0, EXISTS (SELECT 1 FROM titles WHERE namespace = s.key) "
+            "FROM namespaces AS s WHERE key = %s",
+            [namespace_id],
+        ).fetchall()
+        return number, has_terms, has_titles
+
+    def indexed_terms(self, namespace_id: int) -> Iterable[str]:
+        """Return the terms of the lexical index of a namespace."""
+        rows = self.connection.execute("SELECT DISTINCT term FROM postings WHERE namespace = %s", [namespace_id])
+        return (word for (word,) in rows)
+
+    def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
+        """Return for runs of stems that a title starts with the last such title, and the titles that are the run."""
+        # "!" follows the space in Unicode: between a run and the run with "!" are the titles that start with it.
+        params = {"namespace": namespace_id, "runs": runs, "ends": [f"{run}!" for run in runs]}
+        return self.connection.execute(statements.TITLES, params)
+
+    def notes_containing(
+        self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
+    ) -> dict[int, list[int]]:
+        """Return for titles, by key, the indexed notes whose summary or content contains their stems."""
+        phrases = [(key, *_phrase(namespace_id, title)) for key, title in titles.items()]
+        rows = self.connection.execute(
+            statements.CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
+        ).fetchall()
+        doubtful = {note for _, _, maybe in rows for note in maybe}
+        texts = {
+            row[0]: NoteText(*row)
+            for row in (
+                self.connection.execute(
+                    "SELECT key, title, summary, content FROM notes WHERE key = ANY (%s)", [list(doubtful)]
+                )
+                if doubtful
+                else ()
+            )
+        }
+        return {
+            key: [*certain, *(note for note in maybe if _contains(texts[note], titles[key]))]
+            for key, certain, maybe in rows
+        }
+
+    def lock_models(self) -> None:
+        """Let no other transaction add a model until this one ends."""
+        self.connection.execute("LOCK TABLE models IN SHARE ROW EXCLUSIVE MODE")
+
+    def lock_texts(self, notes: Sequence[int] | None) -> None:
+        """Let no other transaction change the texts of notes, or of any, until this one ends.
+
+        All who write lock the row of their namespace first.
+        """
+        if notes is None:
+            self.connection.execute("LOCK TABLE namespaces IN EXCLUSIVE MODE")
+        else:
+            self.connection.execute(
+                "SELECT key FROM namespaces WHERE key IN (SELECT namespace FROM notes WHERE key = ANY (%s)) "
+                "ORDER BY key FOR NO KEY UPDATE",
+                [notes],
+            )
+
+    def lock_expired(self, now: int, limit: int | None) -> list[int]:
+        """Lock the namespaces of notes that have expired, without waiting for others; return their keys."""
+        rows = self.connection.execute(
+            "SELECT key FROM namespaces WHERE key IN (SELECT namespace FROM ("
+            "SELECT namespace FROM notes WHERE expires_at <= %s ORDER BY expires_at LIMIT %s) AS expired"
+            ") ORDER BY key FOR NO KEY UPDATE NOWAIT",
+            [now, limit],
+        )
+        return [key for (key,) in rows]
+
+    def disk_size(self) -> int:
+        """Return the bytes of all tables and indexes."""
+        size: int = self.fetch_value(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
+            "WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'"
+        )
+        return size
+
+    def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
+        """Insert vectors: each chunk has a row, and a copy in half precision that is indexed."""
+        dimension = model.dimension if model.dimension <= MAX_DIMENSION else None
+        rows = [
+            (vector.note, chunk, vector.namespace, vector.digest, row.astype(model.precision).tobytes())
+            for vector in vectors
+            for chunk, row in enumerate(vector.rows)
+        ]
+        every = np.concatenate([vector.rows for vector in vectors])
+        numbers = Numbers.of(every if dimension else every[:0])
+        self.connection.execute(
+            statements.INSERT_VECTORS, [model_key, dimension, numbers, dimension, dimension, *_columns(rows, 5)]
+        )
+
+    def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
+        """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
+        stored: dict[int, bytes] = {}
+        for start in range(0, len(notes), READ_VECTORS):
+            batch = [
+                (mark(name), mark(note_id), digest) for name, note_id, digest in notes[start : start + READ_VECTORS]
+            ]
+            rows = self.connection.execute(statements.STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
+            stored.update((start + position - 1, vector) for position, vector in rows)
+        return stored
+
+
+def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
+    """Return what finds a title: as a phrase in a summary or content, and as terms anywhere."""
+    terms = [lexeme(namespace_id, term(stem)) for stem in title.stems.split(" ")]
+    return " <-> ".join(f"{word}:A" for word in terms), " & ".join(terms)
+
+
+def _contains(text: NoteText, title: Title) -> bool:
+    return contains_phrase(title.stems, f" {' '.join(stems([text.summary, text.content]))} ")

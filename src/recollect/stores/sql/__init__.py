@@ -1,0 +1,1 @@
+"""What the SQL engines, SQLite and PostgreSQL, do alike: one implementation over a small dialect object."""

@@ -1,0 +1,266 @@
+"""The edges of notes: neighbours in a session, links, mentions and shared entities.
+
+Many notes are looked up at once, with one query for each kind of edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+from recollect.stores.base import Edge
+from recollect.stores.mentions import MAX_TITLE_NOTES
+from recollect.stores.rows import to_microseconds
+from recollect.stores.sql.dialect import MAX_INTEGER, Row, SqlTransaction
+from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS, without_cycles
+
+__all__ = ["KeyEdge", "edges", "edges_of_key", "successors"]
+
+ADJACENT = frozenset(("previous", "next"))
+DERIVED = ADJACENT | {"mention", "entity"}
+"""Kinds of edges that are no links."""
+FEW_LINKS = 200
+"""How many links of some kinds are read at once, rather than note by note."""
+MAX_ENTITY_NOTES = 64
+"""An entity that more notes share connects none of them."""
+
+
+class KeyEdge(NamedTuple):
+    """An edge between two notes, given by their keys."""
+
+    source: int
+    target: int
+    kind: str
+    direction: Literal["out", "in"]
+    distance: int = 1
+
+
+class _Source(NamedTuple):
+    """A note whose edges are looked up."""
+
+    key: int
+    id: str
+    path: str | None
+    name: str | None
+
+
+_Link = tuple[int, str, str]
+"""The source, kind and target of a link."""
+
+
+def edges(
+    transaction: SqlTransaction,
+    namespace_id: int,
+    ids: Sequence[str],
+    distance: int,
+    kinds: Collection[str] | None = None,
+) -> list[Edge]:
+    """Return the edges of the notes with these ids, or those of some kinds."""
+    links = None if kinds is None else _few_links(transaction, namespace_id, kinds)
+    if kinds is not None and links == [] and DERIVED.isdisjoint(kinds):
+        return []
+    rows = transaction.fetch(
+        "SELECT key, id, path, name FROM visible_notes "
+        "WHERE namespace = :namespace AND LOOKUP(id) IN LOOKUP_LIST(:ids)",
+        namespace=namespace_id,
+        ids=ids,
+    )
+    by_id = {row[1]: _Source(*row) for row in rows}
+    sources = [by_id[note_id] for note_id in dict.fromkeys(ids) if note_id in by_id]
+    key_edges, names = _edges(transaction, namespace_id, sources, distance, kinds, links)
+    names |= {source.key: source.id for source in sources}
+    return [Edge(names[edge.source], names[edge.target], *edge[2:]) for edge in key_edges]
+
+
+def edges_of_key(transaction: SqlTransaction, namespace_id: int, key: int) -> list[KeyEdge]:
+    """Return all edges of one note, given by its key."""
+    rows = transaction.fetch("SELECT key, id, path, name FROM notes WHERE key = :key", key=key)
+    return _edges(transaction, namespace_id, [_Source(*row) for row in rows], 1, None, None)[0]
+
+
+def successors(
+    transaction: SqlTransaction, namespace_id: int, ids: Sequence[str], created_before: datetime | None
+) -> dict[str, tuple[str, ...]]:
+    """Return what supersedes the notes with these ids, directly and along their chains, by one recursive query.
+
+    Most namespaces have no link of these kinds; one index lookup shows that.
+    """
+    if not transaction.fetch_value(
+        "SELECT EXISTS (SELECT 1 FROM links WHERE namespace = :namespace AND LOOKUP(kind) IN LOOKUP_LIST(:kinds))",
+        namespace=namespace_id,
+        kinds=sorted(SUPERSESSION_KINDS),
+    ):
+        return {}
+    before = MAX_INTEGER if created_before is None else to_microseconds(created_before)
+    direct: dict[str, list[str]] = {}
+    for old, new in transaction.superseding_pairs(namespace_id, ids, before, MAX_SUPERSESSIONS):
+        direct.setdefault(old, []).append(new)
+    return without_cycles({old: tuple(sorted(later)) for old, later in sorted(direct.items())})
+
+
+def _edges(
+    transaction: SqlTransaction,
+    namespace_id: int,
+    sources: Sequence[_Source],
+    distance: int,
+    kinds: Collection[str] | None,
+    few_links: Sequence[_Link] | None,
+) -> tuple[list[KeyEdge], dict[int, str]]:
+    """Return the edges from notes to visible ones, by note and kind, and the ids of the targets.
+
+    ``few_links`` are all links of the kinds in the namespace, or ``None`` if there are too many.
+    """
+    if not sources:
+        return [], {}
+    keys = [source.key for source in sources]
+    searches: list[Iterable[KeyEdge]] = []
+    if kinds is None or not ADJACENT.isdisjoint(kinds):
+        before, behind = transaction.adjacent_notes(keys, max(distance, 0))
+        searches += _adjacent(before, "previous"), _adjacent(behind, "next")
+    if few_links is None:
+        searches.append(_links(transaction, namespace_id, sources, kinds))
+    else:
+        targets = transaction.resolve_links(namespace_id, {target for *_, target in few_links})
+        searches.append(links_between(keys, few_links, targets))
+    queries: list[tuple[str, dict[str, Any]]] = []
+    directions: list[tuple[str, Literal["out", "in"]]] = []
+    if kinds is None or "mention" in kinds:
+        queries += ((sql, {"notes": keys, "limit": MAX_TITLE_NOTES}) for sql in (_MENTIONED, _MENTIONING))
+        directions += ("mention", "out"), ("mention", "in")
+    if kinds is None or "entity" in kinds:
+        queries.append((_SHARING, {"notes": keys, "limit": MAX_ENTITY_NOTES}))
+        directions.append(("entity", "out"))
+    for rows, (kind, direction) in zip(transaction.fetch_together(queries), directions, strict=True):
+        searches.append([KeyEdge(source, target, kind, direction) for source, target in rows])
+    merged = merge_edges(keys, searches, kinds)
+    # Titles and entities are looked up without regard to whether their notes have expired.
+    names = transaction.fetch_dict(
+        "SELECT key, id FROM visible_notes WHERE key IN LIST(:keys)", keys=list({edge.target for edge in merged})
+    )
+    return [edge for edge in merged if edge.target in names], names
+
+
+def merge_edges(
+    notes: Iterable[int], searches: Iterable[Iterable[KeyEdge]], kinds: Collection[str] | None = None
+) -> list[KeyEdge]:
+    """Return the edges of several searches, or those of some kinds, each once: by note, then in their order.
+
+    >>> linked, beside = KeyEdge(1, 2, "related", "out"), KeyEdge(2, 1, "next", "out")
+    >>> merge_edges([2, 1], [[linked, linked], [KeyEdge(1, 1, "related", "out"), beside]]) == [beside, linked]
+    True
+    """
+    by_note: dict[int, dict[KeyEdge, None]] = {note: {} for note in notes}
+    for found in searches:
+        for edge in found:
+            if edge.source != edge.target and (kinds is None or edge.kind in kinds):
+                by_note[edge.source][edge] = None
+    return [edge for note_edges in by_note.values() for edge in note_edges]
+
+
+def links_between(notes: Collection[int], links: Sequence[_Link], targets: Mapping[str, int]) -> Iterator[KeyEdge]:
+    """Yield the links from notes, then those to them; ``targets`` are the notes that the links' targets mean.
+
+    >>> links = [(1, "related", "tea"), (1, "related", "nowhere")]
+    >>> [edge[:2] for edge in links_between([1, 2], links, {"tea": 2})]
+    [(1, 2), (2, 1)]
+    """
+    resolved = sorted((source, targets[target], kind) for source, kind, target in links if target in targets)
+    for source, target, kind in resolved:
+        if source in notes:
+            yield KeyEdge(source, target, kind, "out")
+    for source, target, kind in resolved:
+        if target in notes:
+            yield KeyEdge(target, source, kind, "in")
+
+
+def _few_links(transaction: SqlTransaction, namespace_id: int, kinds: Collection[str]) -> list[_Link] | None:
+    """Return all links of some kinds in a namespace, or ``None`` if they are many."""
+    link_kinds = sorted(set(kinds) - DERIVED)
+    if not link_kinds:
+        return []
+    rows = transaction.fetch(
+        "SELECT source, kind, target FROM links "
+        "WHERE namespace = :namespace AND LOOKUP(kind) IN LOOKUP_LIST(:kinds) LIMIT :limit",
+        namespace=namespace_id,
+        kinds=link_kinds,
+        limit=FEW_LINKS + 1,
+    )
+    return [(source, kind, target) for source, kind, target in rows] if len(rows) <= FEW_LINKS else None
+
+
+def _adjacent(rows: Iterable[Row], kind: str) -> Iterator[KeyEdge]:
+    for note, group in groupby(rows, key=lambda row: row[0]):
+        for distance, (_, other) in enumerate(group, start=1):
+            yield KeyEdge(note, other, kind, "out", distance)
+
+
+def _links(
+    transaction: SqlTransaction, namespace_id: int, sources: Sequence[_Source], kinds: Collection[str] | None
+) -> Iterator[KeyEdge]:
+    """Yield the links from notes, then those whose target means one of them.
+
+    A target may be an id or a path, with or without ``.md``, or a name.
+    """
+    condition = "" if kinds is None else "AND LOOKUP(+kind) IN LOOKUP_LIST(:kinds)"
+    names = [name for source in sources for name in (source.id, source.path) if name]
+    keys = [source.key for source in sources]
+    params = {
+        "keys": keys,
+        "namespace": namespace_id,
+        "targets": [*names, *(name.removesuffix(".md") for name in names if name.endswith(".md"))],
+        "names": [source.name for source in sources if source.name is not None],
+        "kinds": sorted(set(kinds or ()) - DERIVED),
+    }
+    outgoing, incoming = transaction.fetch_together(
+        (sql.format(condition=condition), dict(params)) for sql in (_LINKS_FROM, _LINKS_TO)
+    )
+    targets = transaction.resolve_links(namespace_id, {row[-1] for row in (*outgoing, *incoming)})
+    for source, kind, target in outgoing:
+        if target in targets:
+            yield KeyEdge(source, targets[target], kind, "out")
+    for source, _, kind, target in sorted(incoming):
+        if targets.get(target) in keys:
+            yield KeyEdge(targets[target], source, kind, "in")
+
+
+_LINKS_FROM = "SELECT source, kind, target FROM links WHERE source IN LIST(:keys) {condition} ORDER BY source, place"
+
+_LINKS_TO = """
+SELECT source, place, kind, target FROM links
+WHERE namespace = :namespace AND LOOKUP(target) IN LOOKUP_LIST(:targets) {condition}
+UNION SELECT source, place, kind, target FROM links
+WHERE namespace = :namespace AND LOOKUP(name) IN LOOKUP_LIST(:names) {condition}
+"""
+
+# Titles of too many notes say nothing, and sections of one document do not mention each other.
+_DISTINCTIVE = (
+    "t.key = {}.title AND NOT t.common AND NOT EXISTS (SELECT 1 FROM titled WHERE title = t.key LIMIT 1 OFFSET :limit)"
+)
+_OTHER_DOCUMENT = (
+    "STRAIGHT_JOIN notes AS n ON n.key = m.note STRAIGHT_JOIN notes AS o ON o.key = b.note AND "
+    "(o.session = n.session AND STARTS_WITH(n.path, n.session) AND STARTS_WITH(o.path, n.session)) IS NOT TRUE"
+)
+
+_MENTIONED = f"""
+SELECT m.note, b.note FROM mentions AS m STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("m")}
+STRAIGHT_JOIN titled AS b ON b.title = m.title {_OTHER_DOCUMENT}
+WHERE m.note IN LIST(:notes) AND m.exact ORDER BY m.note, b.note
+"""  # noqa: S608 (conditions of our own)
+
+_MENTIONING = f"""
+SELECT b.note, m.note FROM titled AS b STRAIGHT_JOIN titles AS t ON {_DISTINCTIVE.format("b")}
+STRAIGHT_JOIN mentions AS m ON m.title = b.title AND m.exact {_OTHER_DOCUMENT}
+WHERE b.note IN LIST(:notes) ORDER BY b.note, m.note
+"""  # noqa: S608 (conditions of our own)
+
+_SHARING = """
+SELECT e.note, other.note FROM entities AS e
+STRAIGHT_JOIN entities AS other ON other.namespace = e.namespace AND LOOKUP(other.name) = LOOKUP(e.name)
+WHERE e.note IN LIST(:notes) AND NOT EXISTS (
+    SELECT 1 FROM entities AS many
+    WHERE many.namespace = e.namespace AND LOOKUP(many.name) = LOOKUP(e.name) LIMIT 1 OFFSET :limit
+)
+ORDER BY e.note, other.note
+"""

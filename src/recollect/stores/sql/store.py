@@ -1,0 +1,338 @@
+"""The part of a store that both SQL engines share: everything but search, checks and backups."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from functools import partial
+from os import urandom
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from recollect.errors import ArgumentError, StoreError
+from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Filters, Link, Note
+from recollect.stores.base import (
+    DocumentRecord,
+    DocumentWriteResult,
+    Edge,
+    Model,
+    Neighbour,
+    Page,
+    Pending,
+    WriteResult,
+)
+from recollect.stores.batches import Batch, StoredText, texts_to_embed
+from recollect.stores.rows import to_microseconds
+from recollect.stores.spelling import SpellingIndex, Vocabulary, similar_words, unknown_words
+from recollect.stores.sql import embedding, graph, tables
+from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction
+from recollect.stores.sql.term_filter import TermFilterCache
+from recollect.stores.sql.writing import BatchTables, write_plan
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+
+__all__ = ["TOUCH_TIMEOUT", "SqlStore", "new_file"]
+
+BATCH_NOTES = 512
+"""How many notes an iteration reads at a time."""
+BATCH_DOCUMENTS = 256
+TOUCH_TIMEOUT = 1.0
+"""Seconds that a write of access times alone waits for other writers."""
+
+T = TypeVar("T", bound=SqlTransaction)
+R = TypeVar("R")
+
+
+class SqlStore(ABC, Generic[T]):
+    """Notes, their terms, vectors and links in the tables of an SQL engine."""
+
+    def __init__(self, max_filters: int) -> None:
+        """Start with empty caches; ``max_filters`` is how many namespaces may have a term filter."""
+        self._filters = TermFilterCache(max_filters)
+
+    @abstractmethod
+    def _read(self, work: Callable[[T], R], namespace: str | None) -> R:
+        """Return what ``work`` reads in one transaction of a namespace, or of all; it may be called twice."""
+
+    @abstractmethod
+    def _write(
+        self, namespaces: Collection[str] | None, *, create: bool = False, accesses_only: bool = False
+    ) -> AbstractContextManager[T]:
+        """Open a transaction that changes namespaces, or any, and is committed at the end unless an error is raised.
+
+        It starts by deleting the expired notes of the namespaces. With ``create``, new namespaces are created. One for
+        ``accesses_only`` deletes nothing, and waits for others only :data:`TOUCH_TIMEOUT` seconds.
+        """
+
+    def _read_namespace(self, namespace: str, default: R, work: Callable[[T, int], R]) -> R:
+        """Return what ``work`` reads of a namespace, or the default if nothing was ever stored in it."""
+
+        def read(transaction: T) -> R:
+            namespace_id = transaction.namespace_id(namespace)
+            return default if namespace_id is None else work(transaction, namespace_id)
+
+        return self._read(read, namespace)
+
+    @property
+    def model(self) -> Model | None:
+        """The model that the stored vectors are searched with."""
+        active = self._read(embedding.active_model, None)
+        return active[1] if active else None
+
+    def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
+        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
+
+        def read(namespace: str, ids: Sequence[str], paths: Sequence[str]) -> list[StoredText]:
+            return self._read_namespace(
+                namespace,
+                [],
+                lambda transaction, namespace_id: embedding.stored_texts(transaction, model, namespace_id, ids, paths),
+            )
+
+        return texts_to_embed(drafts, read)
+
+    def write(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        model: Model | None = None,
+        vectors: Mapping[bytes, Vector] | None = None,
+        create: bool = True,
+    ) -> WriteResult:
+        """Write the drafts in one transaction and return the notes as they are now."""
+        namespaces = {draft.get("namespace", DEFAULT_NAMESPACE) for draft in drafts}
+        with self._write(namespaces, create=True) as transaction:
+            batch = Batch(BatchTables(transaction, len(drafts)), create=create)
+            batch.add(drafts)
+            plan = batch.plan(model, vectors or {})
+            filters = write_plan(transaction, plan, self._filters)
+        self._filters.put(filters)
+        return WriteResult(batch.notes(), plan.pending)
+
+    def write_documents(
+        self,
+        documents: Sequence[Document],
+        *,
+        namespace: str,
+        model: Model | None = None,
+        vectors: Mapping[bytes, Vector] | None = None,
+        adopt: bool = False,
+    ) -> DocumentWriteResult:
+        """Write documents, and delete the notes that they had and no longer have."""
+        with self._write([namespace], create=True) as transaction:
+            batch_tables = BatchTables(transaction, sum(len(document.drafts) for document in documents))
+            batch_tables.write_documents(namespace, documents)
+            batch = Batch(batch_tables, adopt=adopt)
+            counts = batch.add_documents(documents, namespace)
+            plan = batch.plan(model, vectors or {})
+            filters = write_plan(transaction, plan, self._filters)
+        self._filters.put(filters)
+        return DocumentWriteResult(counts, plan.pending)
+
+    def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
+        """Return for each id or path its note."""
+
+        def work(transaction: T, namespace_id: int) -> list[Note | None]:
+            note_keys = tables.note_keys(transaction, namespace_id, keys)
+            notes = tables.notes_by_key(transaction, list({key for key in note_keys if key is not None}))
+            return [None if key is None else notes[key] for key in note_keys]
+
+        return self._read_namespace(namespace, [None] * len(keys), work)
+
+    def delete(self, keys: Sequence[str], *, namespace: str) -> int:
+        """Delete notes by id or path, with everything derived from them."""
+        with self._write([namespace]) as transaction:
+            namespace_id = transaction.namespace_id(namespace)
+            if namespace_id is None:
+                return 0
+            notes = {key for key in tables.note_keys(transaction, namespace_id, keys) if key is not None}
+            tables.delete_notes(transaction, namespace_id, sorted(notes))
+        return len(notes)
+
+    def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
+        """Set when notes were last accessed, where that is later than before."""
+        with self._write([namespace], accesses_only=True) as transaction:
+            namespace_id = transaction.namespace_id(namespace)
+            if namespace_id is None:
+                return 0
+            moments = {note_id: to_microseconds(moment) for note_id, moment in accessed.items()}
+            return transaction.touch_notes(namespace_id, moments)
+
+    def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
+        """Iterate over the notes in the order of their creation; concurrent writes may or may not be seen."""
+        cursor = 0
+        while notes := self._notes_after(cursor, BATCH_NOTES, namespace, filters or Filters()):
+            yield from notes.values()
+            cursor = max(notes)
+
+    def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
+        """Return the next notes after a cursor."""
+        limit = min(limit, MAX_INTEGER - 1)
+        notes = self._notes_after(min(after, MAX_INTEGER), limit + 1, namespace, filters)
+        keys = list(notes)[:limit]
+        return Page([notes[key] for key in keys], keys[-1] if len(notes) > limit and keys else None)
+
+    def _notes_after(self, cursor: int, limit: int, namespace: str | None, filters: Filters) -> dict[int, Note]:
+        def work(transaction: T) -> dict[int, Note]:
+            namespace_id = None if namespace is None else transaction.namespace_id(namespace)
+            if namespace is not None and namespace_id is None:
+                return {}
+            keys = transaction.note_keys_after(cursor, limit, namespace_id, filters)
+            return tables.notes_by_key(transaction, keys)
+
+        return self._read(work, namespace)
+
+    def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
+        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
+
+        def work(transaction: T) -> tuple[Model | None, list[Vector | None]]:
+            active = embedding.active_model(transaction)
+            if active is None:
+                return None, [None] * len(notes)
+            return active[1], embedding.vectors_of(transaction, active, notes)
+
+        return self._read(work, None)
+
+    def edges(
+        self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
+    ) -> list[Edge]:
+        """Return the edges of the notes with these ids, or those of some kinds, each once."""
+        distance = min(reach, MAX_INTEGER)
+        return self._read_namespace(
+            namespace,
+            [],
+            lambda transaction, namespace_id: graph.edges(transaction, namespace_id, ids, distance, kinds),
+        )
+
+    def successors(
+        self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return what supersedes these notes, directly and along their chains."""
+        return self._read_namespace(
+            namespace,
+            {},
+            lambda transaction, namespace_id: graph.successors(transaction, namespace_id, ids, created_before),
+        )
+
+    def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
+        """Return for each word that no note contains the most similar ones that notes contain."""
+
+        def work(transaction: T, namespace_id: int) -> dict[str, tuple[str, ...]]:
+            index = self._spelling_index(transaction, namespace_id)
+            if not unknown_words(index, words):
+                return {}
+            return similar_words(index, self._vocabulary(transaction, namespace_id), words)
+
+        return self._read_namespace(namespace, {}, work)
+
+    @abstractmethod
+    def _spelling_index(self, transaction: T, namespace_id: int) -> SpellingIndex:
+        """Return what spelling suggestions read of the lexical index of a namespace."""
+
+    @abstractmethod
+    def _vocabulary(self, transaction: T, namespace_id: int) -> Vocabulary:
+        """Return the terms of the lexical index of a namespace."""
+
+    def link(self, source: str, link: Link, *, namespace: str) -> bool:
+        """Add a link to a note; return whether it is new."""
+        return self._change_links(source, namespace, lambda links: [*links, link] if link not in links else None)
+
+    def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
+        """Remove a link of a note; return whether it was there."""
+        return self._change_links(
+            source, namespace, lambda links: [other for other in links if other != link] if link in links else None
+        )
+
+    def _change_links(self, source: str, namespace: str, change: Callable[[Sequence[Link]], list[Link] | None]) -> bool:
+        with self._write([namespace]) as transaction:
+            namespace_id, note = tables.existing_note(transaction, source, namespace)
+            links = change(tables.links_by_source(transaction, [note]).get(note, ()))
+            if links is not None:
+                tables.write_links(transaction, [(note, namespace_id, links)])
+        return links is not None
+
+    def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
+        """Return the notes at the other ends of a note's edges."""
+
+        def work(transaction: T) -> list[Neighbour]:
+            note_edges = graph.edges_of_key(transaction, *tables.existing_note(transaction, key, namespace))
+            notes = tables.notes_by_key(transaction, list({edge.target for edge in note_edges}))
+            return [Neighbour(notes[edge.target], edge.kind, edge.direction) for edge in note_edges]
+
+        return self._read(work, namespace)
+
+    def documents(self, root: str, *, namespace: str) -> dict[str, str]:
+        """Return the fingerprints of the documents below ``root`` by their names."""
+        return self._read_namespace(
+            namespace,
+            {},
+            lambda transaction, namespace_id: tables.document_fingerprints(transaction, namespace_id, root),
+        )
+
+    def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
+        """Delete documents and their notes; return how many notes there were."""
+        with self._write([namespace]) as transaction:
+            namespace_id = transaction.namespace_id(namespace)
+            return 0 if namespace_id is None else tables.remove_documents(transaction, namespace_id, root, names)
+
+    def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
+        """Iterate over the documents in the order of their creation."""
+        cursor = 0
+        while records := self._read(partial(self._records_after, cursor, namespace), namespace):
+            yield from records.values()
+            cursor = max(records)
+
+    def _records_after(self, cursor: int, namespace: str | None, transaction: T) -> dict[int, DocumentRecord]:
+        namespace_id = None if namespace is None else transaction.namespace_id(namespace)
+        if namespace is not None and namespace_id is None:
+            return {}
+        return tables.document_records_after(transaction, cursor, BATCH_DOCUMENTS, namespace_id)
+
+    def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
+        """Set the fingerprints of documents and just which notes they have."""
+        with self._write({record.namespace for record in records}, create=True) as transaction:
+            tables.set_document_notes(
+                transaction, [(transaction.ensure_namespace(record.namespace), record) for record in records]
+            )
+
+    def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
+        """Return notes of any namespace that have no vector of ``model``."""
+        limit = min(limit, MAX_INTEGER)
+        return self._read(lambda transaction: embedding.pending(transaction, model, limit, after or 0), None)
+
+    def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
+        """Write vectors of notes whose text is still the one that was embedded."""
+        with self._write(None) as transaction:
+            return embedding.embed(transaction, model, vectors)
+
+
+@contextmanager
+def new_file(target: Path, *, overwrite: bool, source: Path | None = None) -> Iterator[Path]:
+    """Give a path for an SQLite file that replaces ``target`` at the end, unless an error is raised.
+
+    An existing file stays, unless ``overwrite``; ``source``, the file that is copied, always does.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with new_file(Path(folder, "notes.db"), overwrite=False) as unfinished:
+    ...         written = unfinished.write_text("tea")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['notes.db']
+    """
+    try:
+        if target.exists() and (not overwrite or (source is not None and target.samefile(source))):
+            raise ArgumentError("target", f"{target} exists; choose another name")
+        if any(target.with_name(target.name + suffix).exists() for suffix in ("-wal", "-journal")):
+            raise ArgumentError("target", f"{target} is in use, or was not closed; choose another name")
+        unfinished = target.with_name(f"{target.name}.{urandom(4).hex()}.partial")
+        try:
+            yield unfinished
+            unfinished.replace(target)
+        finally:
+            for suffix in ("", "-wal", "-shm"):
+                unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+    except (OSError, UnicodeError) as error:
+        raise StoreError(f"{str(target)!a} cannot be written: {error}") from error

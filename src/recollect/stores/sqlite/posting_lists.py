@@ -1,0 +1,309 @@
+"""Posting lists of a namespace as arrays, as a snapshot file has them, and how they are built.
+
+A row is the index of a note in ``keys``. For each term, in byte order, ``offsets`` delimits its list: the ascending
+rows of the notes that have it, and its weight in each, the sum of its field weights over all occurrences.
+``max_saturations`` has the highest saturation in each list, for the average length at the time of building.
+
+Lists are built in parts of some thousand notes, each sorted by term. Merging sorts nothing: the rows of a later part
+follow those of an earlier one, so that a merged list is the lists of all parts one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.sqlite.maxscore import saturation
+from recollect.stores.sqlite.snapshots import SnapshotArrays, SnapshotSchema
+from recollect.stores.tokens import BREAK, stems
+
+__all__ = ["EMPTY", "SCHEMA", "Fields", "PostingLists", "PostingsBuilder", "TermNumbers", "tokenize_notes"]
+
+Fields = tuple[str | None, ...]
+"""The indexed fields of a note, in the order of ``FIELD_WEIGHTS``."""
+PART_NOTES = 20_000
+"""Notes in a part: few enough that a part needs little memory beside the whole."""
+COPY_POSTINGS = 1 << 22
+"""Postings that are copied at once."""
+_WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), dtype=np.int64)
+
+
+class PostingLists(NamedTuple):
+    """Posting lists as arrays."""
+
+    keys: NDArray[np.int64]
+    """The key of each row's note. A note that changed has a new row; its old row is a tombstone."""
+    lengths: NDArray[np.int32]
+    """The number of tokens of each note."""
+    terms: NDArray[np.uint8]
+    """All terms in UTF-8, concatenated."""
+    term_ends: NDArray[np.int64]
+    term_heads: NDArray[np.uint64]
+    """The first eight bytes of each term as a big-endian number, for the first step of a binary search."""
+    offsets: NDArray[np.int64]
+    """The start of each term's list, and the end of the last."""
+    rows: NDArray[np.int32]
+    weights: NDArray[np.unsignedinteger[Any]]
+    max_saturations: NDArray[np.float32]
+    tombstones: NDArray[np.int32]
+    """Ascending rows of notes that were changed or deleted; no list has them."""
+    average_length: float
+    """The average number of tokens for which ``max_saturations`` was computed."""
+
+    @classmethod
+    def from_snapshot(cls, snapshot: SnapshotArrays) -> Self:
+        """Return the lists of a snapshot file."""
+        return cls._make([*(snapshot.arrays[name] for name in _ARRAYS), snapshot.facts["average"]])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a snapshot file."""
+        columns: list[Any] = list(self[:-1])
+        return dict(zip(_ARRAYS, columns, strict=True))
+
+    def find(self, term: str) -> int | None:
+        """Return the number of a term, if a note has it."""
+        encoded, ends = term.encode(), self.term_ends
+        head = np.uint64(_head(encoded))
+        low, high = self.term_heads.searchsorted(head), self.term_heads.searchsorted(head, "right")
+        while low < high:
+            middle = (low + high) // 2
+            other = self.terms[ends[middle - 1] if middle else 0 : ends[middle]].tobytes()
+            if other == encoded:
+                return int(middle)
+            low, high = (middle + 1, high) if other < encoded else (low, middle)
+        return None
+
+    def decode_terms(self) -> list[bytes]:
+        """Return all terms in UTF-8."""
+        blob, ends = self.terms.tobytes(), self.term_ends.tolist()
+        return [blob[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def without_rows(self, rows: NDArray[np.int32]) -> PostingLists:
+        """Return the lists without some rows, which become tombstones, and without the terms that only they had."""
+        alive = np.ones(len(self.keys), dtype=np.bool_)
+        alive[rows] = False
+        kept = alive[self.rows]
+        counts = np.add.reduceat(kept, self.offsets[:-1], dtype=np.int64) if len(kept) else np.empty(0, np.int64)
+        used = counts > 0
+        sizes = np.diff(self.term_ends, prepend=0)
+        lengths = self.lengths.copy()
+        lengths[rows] = 0
+        return self._replace(
+            lengths=lengths,
+            terms=self.terms[np.repeat(used, sizes)],
+            term_ends=np.cumsum(sizes[used]),
+            term_heads=self.term_heads[used],
+            offsets=np.concatenate(([0], np.cumsum(counts[used]))),
+            rows=self.rows[kept],
+            weights=self.weights[kept],
+            max_saturations=self.max_saturations[used],
+            tombstones=np.union1d(self.tombstones, rows).astype(np.int32),
+        )
+
+
+_ARRAYS = ("keys", "lengths", "words", "word_ends", "heads", "places", "rows", "weights", "peaks", "dead")
+"""The names of the fields in a snapshot file."""
+
+
+def _is_consistent(arrays: Mapping[str, NDArray[Any]]) -> bool:
+    terms, offsets = len(arrays["word_ends"]), arrays["places"]
+    return (
+        len(arrays["keys"]) == len(arrays["lengths"])
+        and len(offsets) - 1 == terms == len(arrays["heads"]) == len(arrays["peaks"])
+        and bool(offsets[0] == 0 and offsets[-1] == len(arrays["rows"]) == len(arrays["weights"]))
+        and arrays["word_ends"][-1:].tolist() == [len(arrays["words"])] * (terms > 0)
+    )
+
+
+SCHEMA = SnapshotSchema(frozenset(_ARRAYS), frozenset({"average"}), _is_consistent)
+
+EMPTY = PostingLists(
+    keys=np.empty(0, np.int64),
+    lengths=np.empty(0, np.int32),
+    terms=np.empty(0, np.uint8),
+    term_ends=np.empty(0, np.int64),
+    term_heads=np.empty(0, np.uint64),
+    offsets=np.zeros(1, np.int64),
+    rows=np.empty(0, np.int32),
+    weights=np.empty(0, np.uint16),
+    max_saturations=np.empty(0, np.float32),
+    tombstones=np.empty(0, np.int32),
+    average_length=1.0,
+)
+
+
+def _encode_terms(terms: Sequence[bytes]) -> dict[str, Any]:
+    """Return sorted terms as arrays.
+
+    >>> _encode_terms([b"tea", b"teas"])["term_ends"].tolist()
+    [3, 7]
+    """
+    return {
+        "terms": np.frombuffer(b"".join(terms), dtype=np.uint8),
+        "term_ends": np.cumsum([len(term) for term in terms], dtype=np.int64),
+        "term_heads": np.fromiter(map(_head, terms), dtype=np.uint64, count=len(terms)),
+    }
+
+
+def _head(term: bytes) -> int:
+    return int.from_bytes(term[:8].ljust(8, b"\0"), "big")
+
+
+class TermNumbers(dict[str, int]):
+    """A number for each term, in the order of first occurrence; the break between fields has one too."""
+
+    def __missing__(self, term: str) -> int:
+        """Give a new term the next number."""
+        number = self[term] = len(self)
+        return number
+
+
+class TokenizedNotes(NamedTuple):
+    """The postings of some notes, by term number and row, and the length of each note."""
+
+    terms: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def tokenize_notes(notes: Sequence[Fields], numbers: TermNumbers) -> TokenizedNotes:
+    """Tokenize notes; new terms are added to ``numbers``.
+
+    >>> numbers = TermNumbers()
+    >>> postings = tokenize_notes([(None, "Tea", "", "", "tea and milk"), ("milk.md", "", "", "", "Milk.")], numbers)
+    >>> [(list(numbers)[term], int(row), int(weight)) for term, row, weight in zip(*postings[:3], strict=True)]
+    [('tea', 0, 11), ('and', 0, 1), ('milk', 0, 1), ('milk', 1, 4), ('md', 1, 3)]
+    >>> postings.lengths.tolist()
+    [4, 3]
+    """
+    fields = len(_WEIGHTS)
+    tokens = stems(["" if text is None else text for text in chain.from_iterable(notes)])
+    terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
+    breaks = terms == numbers[BREAK]
+    texts = np.cumsum(breaks)[~breaks]
+    terms = terms[~breaks]
+    rows = texts // fields
+    lengths = np.bincount(rows, minlength=len(notes))
+    pairs, indices = np.unique(terms * len(notes) + rows, return_inverse=True)
+    weights = np.bincount(indices, weights=_WEIGHTS[texts % fields], minlength=len(pairs)).astype(np.int64)
+    return TokenizedNotes(pairs // len(notes), pairs % len(notes), weights, lengths)
+
+
+class PostingsBuilder:
+    """Builds posting lists from existing ones and further notes."""
+
+    def __init__(self, base: PostingLists = EMPTY) -> None:
+        """Start from the lists of a snapshot."""
+        self._parts = [base]
+        self._start_part()
+
+    def add(self, keys: Sequence[int], notes: Sequence[Fields]) -> None:
+        """Add notes."""
+        postings = tokenize_notes(notes, self._numbers)
+        self._postings.append(postings._replace(rows=postings.rows + len(self._keys)))
+        self._keys += keys
+        if len(self._keys) >= PART_NOTES:
+            self._finish_part()
+
+    def build(self) -> PostingLists:
+        """Return the posting lists of all notes."""
+        if self._keys:
+            self._finish_part()
+        return _merge(self._parts)
+
+    def _start_part(self) -> None:
+        self._numbers = TermNumbers()
+        self._keys: list[int] = []
+        self._postings: list[TokenizedNotes] = []
+
+    def _finish_part(self) -> None:
+        """Sort the postings by term; they are sorted by row."""
+        encoded = sorted((term.encode(), number) for term, number in self._numbers.items() if term != BREAK)
+        rank = np.zeros(len(self._numbers), dtype=np.int32)
+        rank[[number for _, number in encoded]] = np.arange(len(encoded), dtype=np.int32)
+        terms, rows, weights, lengths = map(np.concatenate, zip(*self._postings, strict=True))
+        ranks = rank[terms]
+        order = np.argsort(ranks, kind="stable")
+        small = not len(weights) or weights.max() <= np.iinfo(np.uint16).max
+        self._parts.append(
+            EMPTY._replace(
+                keys=np.array(self._keys, dtype=np.int64),
+                lengths=lengths.astype(np.int32),
+                **_encode_terms([term for term, _ in encoded]),
+                offsets=np.concatenate(([0], np.cumsum(np.bincount(ranks, minlength=len(encoded))))),
+                rows=rows[order].astype(np.int32),
+                weights=weights[order].astype(np.uint16 if small else np.uint32),
+            )
+        )
+        self._start_part()
+
+
+def _merge(parts: Sequence[PostingLists]) -> PostingLists:
+    """Return the lists of all parts, the rows of each after those of the parts before."""
+    terms_of = [part.decode_terms() for part in parts]
+    terms = sorted(set().union(*terms_of))
+    number = {term: index for index, term in enumerate(terms)}
+    ranks = [np.fromiter(map(number.__getitem__, some), dtype=np.int64, count=len(some)) for some in terms_of]
+    counts = np.zeros(len(terms), dtype=np.int64)
+    for part, rank in zip(parts, ranks, strict=True):
+        counts[rank] += np.diff(part.offsets)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    rows = np.empty(offsets[-1], dtype=np.int32)
+    weights = np.empty(offsets[-1], dtype=np.result_type(*(part.weights.dtype for part in parts)))
+    free, first_row, tombstones = offsets[:-1].copy(), 0, []
+    for part, rank in zip(parts, ranks, strict=True):
+        shifts = free[rank] - part.offsets[:-1]
+        sizes = np.diff(part.offsets)
+        for first, last in _batches(part.offsets):
+            start, end = part.offsets[first], part.offsets[last]
+            targets = np.repeat(shifts[first:last], sizes[first:last]) + np.arange(start, end)
+            rows[targets] = part.rows[start:end] + np.int32(first_row)
+            weights[targets] = part.weights[start:end]
+        free[rank] += sizes
+        tombstones.append(part.tombstones + first_row)
+        first_row += len(part.keys)
+    lengths = np.concatenate([part.lengths for part in parts])
+    dead = np.concatenate(tombstones).astype(np.int32)
+    average_length = float(lengths.sum() / max(1, len(lengths) - len(dead))) or 1.0
+    return PostingLists(
+        keys=np.concatenate([part.keys for part in parts]),
+        lengths=lengths,
+        **_encode_terms(terms),
+        offsets=offsets,
+        rows=rows,
+        weights=weights,
+        max_saturations=_max_saturations(offsets, rows, weights, lengths, average_length),
+        tombstones=dead,
+        average_length=average_length,
+    )
+
+
+def _batches(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of terms whose lists are processed together."""
+    first = 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + COPY_POSTINGS))
+        last = min(max(last, first + 1), len(offsets) - 1)
+        yield first, last
+        first = last
+
+
+def _max_saturations(
+    offsets: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    weights: NDArray[Any],
+    lengths: NDArray[np.int32],
+    average_length: float,
+) -> NDArray[np.float32]:
+    maxima = np.empty(len(offsets) - 1, dtype=np.float32)
+    for first, last in _batches(offsets):
+        start, end = offsets[first], offsets[last]
+        values = saturation(weights[start:end], lengths[rows[start:end]], average_length)
+        maxima[first:last] = np.maximum.reduceat(values, offsets[first:last] - start)
+    return maxima

@@ -1,0 +1,397 @@
+"""A transaction of SQLite: runs neutral SQL, and has the statements that only SQLite runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from recollect.stores.changes import Change, words_of
+from recollect.stores.rows import COLUMNS, NoteRow, folded_name
+from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
+from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.schema import create_word_index
+from recollect.stores.tokens import indexed
+
+if TYPE_CHECKING:
+    from recollect.model import Filters
+    from recollect.stores.base import Model
+    from recollect.stores.mentions import Title
+
+__all__ = ["SqliteTransaction", "fetch", "hide_expired", "hides_notes", "reveal_expired", "revision"]
+
+_DIALECT = Dialect(
+    parameter=":{}",
+    in_list="IN (SELECT value FROM json_each(:{}))",
+    not_in_list="NOT IN (SELECT value FROM json_each(:{}))",
+    column=lambda name, hint: f"{hint}{name}",
+    starts_with="instr({0}, {1}) = 1",
+    words={"STRAIGHT_JOIN": "CROSS JOIN", "visible_notes": "notes", "%": "%"},
+    list_value=json.dumps,
+    lookup_value=lambda text: text,
+    statements={},
+)
+
+
+def fetch(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    """Return all rows of a query in SQLite's own SQL."""
+    return connection.execute(sql, tuple(values)).fetchall()
+
+
+def revision(connection: apsw.Connection, namespace_id: int) -> int:
+    """Return the revision of a namespace that the connection's transaction sees."""
+    number: int = connection.execute("SELECT revision FROM namespaces WHERE key = ?", (namespace_id,)).get
+    return number
+
+
+_HIDES = "EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'notes')"
+_EXPIRY = (
+    "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?1), "  # noqa: S608 (names of our own)
+    f"EXISTS (SELECT 1 FROM notes WHERE expires_at <= ?1), {_HIDES}"
+)
+
+
+def hide_expired(connection: apsw.Connection, now: int) -> None:
+    """Hide notes that have expired at ``now`` from a reading connection, whose transaction may restart.
+
+    Expired notes that cannot be deleted, because the file is read-only or others keep it busy, are hidden by a view of
+    the name ``notes`` in the connection, so that no query can forget about them. Mostly there are none.
+    """
+    stored, visible, hiding = connection.execute(_EXPIRY, (now,)).get
+    if visible:
+        # A view takes no parameters; this one is a number.
+        alive = f"SELECT * FROM main.notes WHERE coalesce(expires_at > {now:d}, true)"  # noqa: S608 (a number)
+        _change_temporary(connection, f"DROP VIEW IF EXISTS temp.notes; CREATE TEMP VIEW notes AS {alive}")
+    elif hiding and not stored:
+        _change_temporary(connection, "DROP VIEW temp.notes")
+
+
+def reveal_expired(connection: apsw.Connection) -> None:
+    """Let a connection see all notes again."""
+    connection.execute("DROP VIEW IF EXISTS temp.notes")
+
+
+def hides_notes(connection: apsw.Connection) -> bool:
+    """Return whether a connection may hide expired notes."""
+    return bool(connection.execute(f"SELECT {_HIDES}").get)
+
+
+def _change_temporary(connection: apsw.Connection, sql: str) -> None:
+    """Change what exists in the connection alone, also where the file is read-only; its transaction restarts."""
+    connection.execute("ROLLBACK")
+    connection.pragma("query_only", value=False)
+    try:
+        connection.execute(sql)
+    finally:
+        connection.pragma("query_only", value=True)
+    connection.execute("BEGIN")
+
+
+class SqliteTransaction(SqlTransaction):
+    """A connection to an SQLite file, in a transaction."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        """Use a connection that is in a transaction."""
+        self.connection = connection
+
+    def fetch(self, sql: str, **params: Any) -> list[Row]:
+        """Return all rows of a neutral query."""
+        statement = _DIALECT.render(sql)
+        return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
+
+    def execute(self, sql: str, **params: Any) -> None:
+        """Run a neutral statement."""
+        statement = _DIALECT.render(sql)
+        self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        conflict: str = "",
+        returning: str = "",
+    ) -> list[Row]:
+        """Insert rows and return the columns ``returning`` of each."""
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 (names of our own)
+        if conflict:
+            sql += f" ON CONFLICT DO {conflict}"
+        if returning:
+            sql += f" RETURNING {returning}"
+        return list(self.connection.executemany(sql, rows))
+
+    def namespace_id(self, name: str) -> int | None:
+        """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
+        key: int | None = self.connection.execute("SELECT key FROM namespaces WHERE name = ?", (name,)).get
+        return key
+
+    def ensure_namespace(self, name: str) -> int:
+        """Return the key of a namespace, which is created if it is new."""
+        key = self.namespace_id(name)
+        if key is None:
+            key = self.connection.execute("INSERT INTO namespaces (name) VALUES (?) RETURNING key", (name,)).get
+            create_word_index(self.connection, key)
+        return key
+
+    def revision(self, namespace_id: int) -> int:
+        """Return the revision of a namespace."""
+        return revision(self.connection, namespace_id)
+
+    def restart(self) -> None:
+        """Restart the transaction, so that it sees what others wrote."""
+        self.connection.execute("ROLLBACK; BEGIN")
+
+    def hides_notes(self) -> bool:
+        """Return whether there may be expired notes that ``visible_notes`` leaves out."""
+        return hides_notes(self.connection)
+
+    def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
+        """Return the next keys of visible notes that pass the filters, in their order."""
+        conditions, values = condition(filters)
+        if namespace_id is not None:
+            conditions += " AND n.namespace = ?"
+            values.append(namespace_id)
+        sql = f"SELECT n.key FROM notes AS n WHERE n.key > ? {conditions} ORDER BY n.key LIMIT ?"  # noqa: S608 (conditions of our own)
+        return [key for (key,) in fetch(self.connection, sql, (cursor, *values, limit))]
+
+    def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
+        """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
+        changed = 0
+        for note_id, moment in accessed.items():
+            self.connection.execute(
+                "UPDATE notes SET last_accessed_at = ?1 "
+                "WHERE namespace = ?2 AND id = ?3 AND coalesce(last_accessed_at < ?1, true)",
+                (moment, namespace_id, note_id),
+            )
+            changed += self.connection.changes()
+        return changed
+
+    def new_keys(self, limit: int) -> Iterator[int]:  # noqa: ARG002 (there is no limit)
+        """Yield keys for new notes, higher than any before."""
+        return count(1 + self.connection.execute(_HIGHEST_KEY).get)
+
+    def insert_notes(self, rows: Sequence[NoteRow]) -> None:
+        """Insert new notes."""
+        self.insert("notes", NoteRow._fields, rows)
+
+    def update_notes(self, changes: Sequence[Change]) -> None:
+        """Update notes; all release their id and path before any takes that of another."""
+        renamed = [(change.new.key,) for change in changes if change.renamed]
+        self.connection.executemany("UPDATE notes SET id = char(0) || key, path = NULL WHERE key = ?", renamed)
+        self.connection.executemany(_UPDATE_NOTE, [(*change.new, change.new.key) for change in changes])
+
+    def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Remove notes, which are about to be deleted, from the lexical index."""
+        self._revise(namespace_id, notes)
+        # The highest key must not be used again: indexes assume that they know every note with a lower key.
+        self.connection.execute(
+            "INSERT INTO sqlite_sequence (name, seq) SELECT 'notes', 0 "
+            "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'notes')"
+        )
+        self.connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'notes'", (max(notes),))
+        self.unindex_texts(namespace_id, notes)
+
+    def unindex_texts(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Remove the terms of notes from FTS5, which reads them from the notes: before these change."""
+        sql = f"DELETE FROM words_{namespace_id} WHERE rowid = ?"  # noqa: S608 (a number)
+        self.connection.executemany(sql, [(note,) for note in notes])
+
+    def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
+        """Add the terms of new and changed notes to FTS5."""
+        reworded = [change for change in changes if change.words_changed]
+        self._revise(namespace_id, [change.new.key for change in reworded if change.old])
+        self.connection.executemany(
+            f"INSERT INTO words_{namespace_id} (rowid, path, title, summary, tags, content) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 (a number)
+            [(change.new.key, *map(indexed, words_of(change.new))) for change in reworded],
+        )
+
+    def _revise(self, namespace_id: int, notes: Sequence[int]) -> None:
+        """Count a revision, and record, where a snapshot needs it, which known notes changed."""
+        number = self.connection.execute(
+            "UPDATE namespaces SET revision = revision + 1 WHERE key = ? RETURNING revision", (namespace_id,)
+        ).get
+        if notes and self.connection.execute("SELECT 1 FROM snapshots WHERE namespace = ?", (namespace_id,)).get:
+            rows = [(namespace_id, number, note) for note in notes]
+            self.connection.executemany("INSERT OR IGNORE INTO word_changes VALUES (?, ?, ?)", rows)
+
+    def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
+        """Return the visible notes that link targets mean."""
+        names = [(target, folded_name(target)) for target in sorted(targets)]
+        rows = fetch(self.connection, _RESOLVE, (namespace_id, json.dumps(names))) if names else []
+        return {target: note for target, note in rows if note is not None}
+
+    def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
+        """Return pairs of a note and one before it in its session, nearest first, and of a note and one behind it."""
+        params = json.dumps(list(notes)), distance
+        return fetch(self.connection, _BEFORE, params), fetch(self.connection, _BEHIND, params)
+
+    def superseding_pairs(
+        self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
+    ) -> Iterable[Row]:
+        """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
+        return fetch(self.connection, _CHAINS, (namespace_id, json.dumps(ids), created_before, limit))
+
+    def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
+        """Return the revision of a namespace, whether its lexical index has notes, and whether it has titles."""
+        number, has_terms, has_titles = self.connection.execute(
+            f"SELECT revision, EXISTS (SELECT 1 FROM words_{namespace_id}_docsize), "  # noqa: S608 (a number)
+            "EXISTS (SELECT 1 FROM titles WHERE namespace = s.key) FROM namespaces AS s WHERE key = ?",
+            (namespace_id,),
+        ).get
+        return number, bool(has_terms), bool(has_titles)
+
+    def indexed_terms(self, namespace_id: int) -> Iterable[str]:
+        """Return the terms of the lexical index of a namespace."""
+        table = f"temp.terms_{namespace_id}"
+        self.connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5vocab (main, words_{namespace_id}, row)")
+        yield from (term for (term,) in self.connection.execute(f"SELECT term FROM {table}"))  # noqa: S608 (a number)
+        self.connection.execute(f"DROP TABLE {table}")
+
+    def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
+        """Return for runs of stems that a title starts with the last such title, and the titles that are the run."""
+        return self.connection.execute(_TITLES, (namespace_id, json.dumps(runs)))
+
+    def notes_containing(
+        self,
+        namespace_id: int,
+        titles: Mapping[int, Title],
+        exclude: Sequence[int],  # noqa: ARG002 (they are not in the index)
+        limit: int,
+    ) -> dict[int, list[int]]:
+        """Return for titles, by key, the indexed notes whose summary or content contains their stems."""
+        words = f"words_{namespace_id}"
+        rows = self.connection.execute(
+            f"SELECT title.value ->> 0, (SELECT json_group_array(rowid) FROM ("  # noqa: S608 (a number)
+            f"SELECT rowid FROM {words} WHERE {words} MATCH title.value ->> 1 LIMIT ?)) FROM json_each(?) AS title",
+            (limit + 1, json.dumps([(key, _phrase(title)) for key, title in titles.items()])),
+        )
+        return {key: json.loads(notes) for key, notes in rows}
+
+    def lock_models(self) -> None:
+        """Do nothing: SQLite has one writer at a time."""
+
+    def lock_texts(self, notes: Sequence[int] | None) -> None:
+        """Do nothing: SQLite has one writer at a time."""
+
+    def insert_vectors(self, model_key: int, model: Model, vectors: Sequence[VectorRows]) -> None:
+        """Insert vectors: those of a note's chunks are one value."""
+        self.insert(
+            "vectors",
+            ("note", "model", "namespace", "digest", "vector"),
+            [
+                (vector.note, model_key, vector.namespace, vector.digest, vector.rows.astype(model.precision).tobytes())
+                for vector in vectors
+            ],
+        )
+
+    def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
+        """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
+        ids: dict[str, list[str]] = {}
+        for namespace, note_id, _ in notes:
+            ids.setdefault(namespace, []).append(note_id)
+        stored = {
+            (namespace, note_id, digest): vector
+            for namespace, namespace_ids in ids.items()
+            for note_id, digest, vector in self.connection.execute(
+                "SELECT n.id, v.digest, v.vector FROM json_each(?) AS ids CROSS JOIN notes AS n "
+                "ON n.namespace = (SELECT key FROM namespaces WHERE name = ?) AND n.id = ids.value "
+                "JOIN vectors AS v ON v.note = n.key AND v.model = ?",
+                (json.dumps(namespace_ids), namespace, model_key),
+            )
+        }
+        return {position: stored[note] for position, note in enumerate(notes) if note in stored}
+
+
+def _phrase(title: Title) -> str:
+    quoted = indexed(title.text).replace('"', " ").replace("\0", " ")
+    return f'{{summary content}} : "{quoted}"'
+
+
+_UPDATE_NOTE = f"UPDATE notes SET ({COLUMNS}) = ({', '.join('?' * len(NoteRow._fields))}) WHERE key = ?"  # noqa: S608 (names of our own)
+
+_HIGHEST_KEY = """
+SELECT coalesce(max(key), 0) FROM (
+    SELECT max(key) AS key FROM notes
+    UNION ALL SELECT seq FROM sqlite_sequence WHERE name = 'notes'
+    UNION ALL SELECT max(last) FROM snapshots WHERE model = 0
+)
+"""
+
+_RESOLVE = """
+WITH links (target, name) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+SELECT target, coalesce(
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = links.name AND NOT instr(target, '/')
+     ORDER BY length(path), path LIMIT 1)
+) FROM links
+"""
+
+# Notes of one position are in the order of their keys.
+_ADJACENT = """
+SELECT n.key, beside.key FROM json_each(?1) AS asked JOIN notes AS n ON n.key = asked.value
+JOIN notes AS beside ON beside.key IN (
+    SELECT key FROM notes AS other WHERE other.namespace = n.namespace AND other.session = n.session
+    AND (other.position, other.key) {comparison} (n.position, n.key)
+    ORDER BY other.position {order}, other.key {order} LIMIT ?2
+)
+ORDER BY n.key, beside.position {order}, beside.key {order}
+"""
+_BEFORE = _ADJACENT.format(comparison="<", order="DESC")
+_BEHIND = _ADJACENT.format(comparison=">", order="ASC")
+
+# "!" follows the space in Unicode: between a run and the run with "!" are the titles that start with it.
+_TITLES = """
+WITH runs (run, last) AS MATERIALIZED (
+    SELECT value, (
+        SELECT stems FROM titles WHERE namespace = ?1 AND stems >= value AND stems < value || '!'
+        ORDER BY stems DESC LIMIT 1
+    ) FROM json_each(?2)
+)
+SELECT run, last, key, words FROM runs LEFT JOIN titles ON namespace = ?1 AND stems = run AND NOT common
+WHERE last IS NOT NULL
+"""
+
+# The note that the target of the link l means, as in _RESOLVE.
+_TARGET = """coalesce(
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target),
+    (SELECT key FROM notes WHERE namespace = ?1 AND id = l.target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND path = l.target || '.md'),
+    (SELECT key FROM notes WHERE namespace = ?1 AND notes.name = l.name AND NOT instr(l.target, '/')
+     ORDER BY length(path), path LIMIT 1)
+)"""
+
+# UNION drops duplicate pairs, so that a cycle ends. Parameters: namespace, ids, created_before, limit.
+_CHAINS = f"""
+WITH RECURSIVE chain (old, new) AS (
+    SELECT NULL, n.key FROM json_each(?2) AS asked CROSS JOIN notes AS n ON n.namespace = ?1 AND n.id = asked.value
+    UNION
+    SELECT c.new, successor.key FROM chain AS c CROSS JOIN notes AS n ON n.key = c.new
+    CROSS JOIN links AS l ON l.namespace = ?1 AND l.target IN (
+        n.id, n.path,
+        CASE WHEN substr(n.id, -3) = '.md' THEN substr(n.id, 1, length(n.id) - 3) END,
+        CASE WHEN substr(n.path, -3) = '.md' THEN substr(n.path, 1, length(n.path) - 3) END
+    )
+    CROSS JOIN notes AS successor ON successor.key = l.source
+    WHERE +l.kind = 'supersedes' AND successor.created_at < ?3 AND successor.key <> n.key AND {_TARGET} = n.key
+    UNION
+    SELECT c.new, successor.key FROM chain AS c CROSS JOIN notes AS n ON n.key = c.new
+    CROSS JOIN links AS l ON l.namespace = ?1 AND l.name = n.name
+    CROSS JOIN notes AS successor ON successor.key = l.source
+    WHERE +l.kind = 'supersedes' AND successor.created_at < ?3 AND successor.key <> n.key AND {_TARGET} = n.key
+    UNION
+    SELECT c.new, successor.key FROM chain AS c CROSS JOIN links AS l ON l.source = c.new AND +l.kind = 'superseded-by'
+    CROSS JOIN notes AS successor ON successor.key = {_TARGET}
+    WHERE successor.created_at < ?3 AND successor.key <> c.new
+    LIMIT ?4
+)
+SELECT DISTINCT older.id, newer.id FROM chain
+CROSS JOIN notes AS older ON older.key = old CROSS JOIN notes AS newer ON newer.key = new
+"""  # noqa: S608 (an expression of our own)

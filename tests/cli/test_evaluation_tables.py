@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from recollect.cli.eval import show_outcomes
+from recollect.evaluation import trust_metrics
+from tests.evaluation.outcomes import dataset, outcome
+
+
+def test_trust_is_drawn_for_systems_whose_confidences_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    unknown, asked = outcome("old", {"any@1": [1.0, 1.0]}), dataset(2)
+    show_outcomes(asked, [unknown])
+    assert "trust" not in capsys.readouterr().out
+    rankings = {name: replace(ranking, confidences=(0.8,)) for name, ranking in unknown.rankings.items()}
+    known = replace(unknown, system="new", trust=trust_metrics(asked.questions, rankings, 0.9))
+    show_outcomes(asked, [unknown, known])
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-2].split()[:2] == ["trust", "threshold"]
+    # Two right first hits, both of a confidence of 0.8, which is below 0.9
+    assert shown[-1].split() == ["new", "0.9", "1.000", "1.000", "–", "0.200", "0.200–0.200"]

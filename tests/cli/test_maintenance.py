@@ -1,0 +1,209 @@
+"""Stats, doctor, reindex."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+
+import recollect
+from recollect import Memory
+from recollect.errors import EmbedderError
+from recollect.stores.base import Finding
+from tests.cli.conftest import NOTES, Run, error_of
+from tests.embedders.test_registry import without
+
+STATIC = ("--embedder", "static")
+PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snapshots", "supersessions")
+
+
+@pytest.mark.usefixtures("filled")
+def test_stats_for_a_person(run: Run) -> None:
+    lines = run("stats").stdout.splitlines()
+    assert lines[0].startswith("memory     recollect.db (")
+    assert lines[1:] == [
+        "notes      3",
+        "links      1",
+        "documents  0",
+        "embedder   no embedder: none requested",
+    ]
+
+
+def test_stats_of_namespaces_and_vectors(run: Run) -> None:
+    with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
+        memory.add("tea")
+        memory.add("tea", namespace="maren")
+    shown = run("stats").stdout
+    assert "notes      2 (1 in default, 1 in maren)\n" in shown
+    assert "vectors    2 of " in shown
+    assert "not searched" not in shown
+    other = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
+    assert "           2 notes without a vector of it; run recollect reindex\n" in other.stdout
+    assert other.stderr.startswith("warning: the vectors of this memory are of ")
+
+
+@pytest.mark.usefixtures("filled")
+def test_stats_as_json_are_the_librarys(run: Run) -> None:
+    told = json.loads(run("stats", "--json").stdout)
+    with recollect.open("recollect.db", embedder="none") as memory:
+        assert told.keys() == memory.stats().to_dict().keys()
+    assert told["notes"] == {"default": 3}
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_missing_model_is_a_warning_with_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "onnxruntime", "wordllama")
+    doctor = run("doctor", "--embedder", "auto")
+    assert doctor.exit_code == 0
+    line = doctor.stdout.splitlines()[-1]
+    assert line.startswith("! embedder               no embedder: vector search is off, because no embedding model is")
+    assert "pip install 'recollectdb[models]'" in line
+    assert "vector search is off" in run("stats", "--embedder", "auto").stdout
+
+
+COMMANDS = (
+    ["add", "More tea."],
+    ["ingest", "vault"],
+    ["import", "notes.jsonl"],
+    ["search", "tea"],
+    ["explain", "tea"],
+    ["compare", "tea"],
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.usefixtures("filled")
+def test_commands_say_once_that_vector_search_is_missing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    Path("vault").mkdir()
+    Path("vault", "tea.md").write_text("Tea at four.")
+    Path("notes.jsonl").write_text('{"content": "Tea at five."}\n')
+    assert "vector search" not in run(*command).output  # no embedder was asked for
+    without(monkeypatch, "onnxruntime", "wordllama")
+    result = run(*command, "--embedder", "auto")
+    assert result.exit_code == 0
+    assert result.output.count("vector search is off, because no embedding model is installed") == 1
+    if command[0] != "explain":  # its drawing has the warnings
+        assert result.stderr.startswith(
+            "warning: vector search is off, because no embedding model is installed: MiniLM"
+        )
+        assert result.stderr.count("\n") == 1
+    assert run(*command, "--embedder", "auto", "--quiet").stderr == ""
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_healthy_memory(run: Run) -> None:
+    result = run("doctor")
+    assert result.exit_code == 0
+    assert [line.split()[:2] for line in result.stdout.splitlines()] == [
+        *(["✓", part] for part in PARTS),
+        ["!", "embedder"],
+        ["vector", "search"],
+    ]
+    assert "none requested" in result.stdout
+    advice = "vector search is off: to use it, open the memory with an embedder"
+    assert result.stdout.splitlines()[-1].strip() == advice
+    assert run("doctor", "-q").output == ""
+    told = json.loads(run("doctor", "--json").stdout)
+    assert told["healthy"] is True
+    fine = {"part": "file", "problem": "", "repairable": False, "warning": "", "advice": ""}
+    assert told["findings"][0] == fine
+    assert told["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
+
+
+def test_what_derives_from_the_notes_is_repaired(run: Run, filled: Path) -> None:
+    connection = apsw.Connection(str(filled))
+    connection.execute("INSERT INTO words_1 (words_1) VALUES ('delete-all')")
+    connection.close()
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert "✗ words of 'default'     the index does not agree" in result.stdout
+    assert "recollect doctor --repair rebuilds it\n" in result.stdout
+    assert len(run("doctor", "-q").stdout.splitlines()) == 2
+    assert run("doctor", "--repair").exit_code == 0
+    assert run("search", "tea").exit_code == 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_what_cannot_be_repaired_says_what_to_do(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Finding("file", "page 3 is torn", repairable=False)]
+    monkeypatch.setattr(Memory, "doctor", lambda *_, **__: found)
+    told = json.loads(run("doctor", "--json").stdout)
+    assert told["findings"][0]["advice"].startswith("restore a backup")
+    assert told["healthy"] is False
+
+
+@pytest.mark.usefixtures("filled")
+def test_vectors_that_are_missing_are_made_by_reindex(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    sick = run("doctor", *STATIC)
+    assert sick.exit_code == 1
+    assert "3 notes have no vector" in sick.stdout
+    assert "recollect reindex embeds them" in sick.stdout
+    assert run("reindex", *STATIC).stdout == "embedded 3 notes\n"
+    assert run("reindex", *STATIC).stdout == "every note already has a vector\n"
+    run("add", "Rooibos.")
+    assert run("reindex", *STATIC, "-q").output == ""
+    run("add", "Mate.")
+    assert json.loads(run("reindex", *STATIC, "--json").stdout) == {"embedded": 1}
+    assert run("doctor", *STATIC).exit_code == 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_half_a_reindex_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wordllama")
+
+    def interrupted(_: Memory, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Memory, "reindex", interrupted)
+    said = error_of(run("reindex", *STATIC), 130)
+    assert said == "interrupted; embedded notes stay embedded, and reindex continues from there"
+
+
+def test_vectors_that_are_not_searched_yet(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
+        memory.add("tea")
+    assert run("add", "Rooibos.", *STATIC, "-q").exit_code == 0
+    assert ", not in use yet\n" in run("stats").stdout
+
+
+@pytest.mark.usefixtures("filled")
+def test_nothing_to_embed_with(run: Run) -> None:
+    assert error_of(run("reindex"), 1).startswith("there is nothing to embed with")
+
+
+def test_a_memory_that_cannot_be_written_can_be_read(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path("sealed")
+    folder.mkdir()
+    with recollect.open(folder / "memory.db", embedder=None) as memory:
+        memory.add_many(NOTES)
+    filled = folder / "memory.db"
+    filled.chmod(stat.S_IRUSR)
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    monkeypatch.setattr(os, "access", lambda _, wanted, **__: wanted != os.W_OK)  # to the superuser nothing is sealed
+    try:
+        for arguments in (["search", "tea"], ["get", "n1"], ["stats"], ["export"], ["backup", "copy.db"]):
+            assert run(*arguments, "--db", str(filled)).exit_code == 0
+    finally:
+        folder.chmod(stat.S_IRWXU)
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_embedder_that_cannot_be_loaded_is_a_problem(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise EmbedderError("onnxruntime cannot be imported")
+
+    monkeypatch.setattr("recollect.embedders.static.StaticEmbedder.embed_query", broken)
+    sick = run("doctor", *STATIC)
+    assert sick.exit_code == 1
+    assert sick.stdout.splitlines()[-2:] == [
+        "✗ embedder               cannot embed: onnxruntime cannot be imported",
+        "                         repair its installation, or use another embedder",
+    ]

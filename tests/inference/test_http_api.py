@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError, RerankerError
+from recollect.inference import runtime
+from recollect.inference.http_api import ApiKey, JsonApi, retry_delay
+from tests.serving import Answer, JsonServer, as_json
+
+SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JsonServer]:
+    monkeypatch.delenv("TOY_KEY", raising=False)
+    monkeypatch.setenv("NO_PROXY", "*")
+    with JsonServer(lambda question: as_json({"heard": question})) as running:
+        yield running
+
+
+def api_at(url: str, **options: Any) -> JsonApi:
+    return JsonApi(url, "/toys", **{"key": ApiKey("TOY_KEY"), "error_type": RerankerError, "backoff": 0.001, **options})
+
+
+def test_a_question_is_answered(server: JsonServer) -> None:
+    api = api_at(f"{server.url}/")
+    assert api.post({"a": 1}) == {"heard": {"a": 1}}
+    assert server.paths == ["/v1/toys"]
+    assert server.keys == [None]
+    assert api.server == server.url
+
+
+def test_the_key_is_read_for_each_question(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = api_at(server.url)
+    for key in ("first", f" {SECRET}\n"):
+        monkeypatch.setenv("TOY_KEY", key)
+        api.post({})
+    api_at(server.url, key=ApiKey("TOY_KEY", key="given")).post({})
+    assert server.keys == ["Bearer first", f"Bearer {SECRET}", "Bearer given"]
+    assert SECRET not in f"{api!r} {vars(api)}"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_a_passing_trouble_is_waited_out(server: JsonServer, status: int) -> None:
+    server.answers = [Answer(status, headers={"Retry-After": "0"}), Answer(status)]
+    assert api_at(server.url).post({}) == {"heard": {}}
+    assert len(server.questions) == 3
+
+
+def test_a_trouble_that_stays_is_told_with_what_to_do(server: JsonServer) -> None:
+    server.answers = [Answer(429, b'{"error": "slow\n   down"}')] * 3
+    with pytest.raises(RerankerError) as caught:
+        api_at(server.url, retries=2).post({})
+    assert str(caught.value) == (
+        f"{server.url}/toys returned 429 Too Many Requests; too many requests: wait, or check the quota; "
+        '{"error": "slow down"} (tried 3 times)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (401, "401 Unauthorized; check the key in the environment variable TOY_KEY; wrong input"),
+        (403, "403 Forbidden; check the key in the environment variable TOY_KEY; wrong input"),
+        (404, "404 Not Found; check the address and the model's name"),
+        (413, "413 [^;]*; send less at once; wrong input"),
+        (400, "400 Bad Request; wrong input"),
+        (301, "301 Moved Permanently"),
+    ],
+)
+def test_other_refusals_are_not_repeated(
+    server: JsonServer, monkeypatch: pytest.MonkeyPatch, status: int, advice: str
+) -> None:
+    monkeypatch.setenv("TOY_KEY", SECRET)
+    server.answers = [Answer(status, f"wrong input with key {SECRET}".encode())]
+    with pytest.raises(RerankerError, match=advice) as caught:
+        api_at(server.url).post({})
+    assert len(server.questions) == 1
+    assert SECRET not in str(caught.value)
+    assert "***" in str(caught.value)
+
+
+def test_a_server_that_is_too_slow_is_asked_again(server: JsonServer) -> None:
+    server.answers = [server.slow]
+    assert api_at(server.url, timeout=0.2).post({}) == {"heard": {}}
+    server.answers = [server.slow]
+    with pytest.raises(RerankerError, match="does not respond .*Timeout.*: is the server running"):
+        api_at(server.url, timeout=0.2, retries=0).post({})
+
+
+def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    with socket.socket() as free:  # a port that is taken, but where nobody listens
+        free.bind(("127.0.0.1", 0))
+        api = api_at(f"http://me:{SECRET}@127.0.0.1:{free.getsockname()[1]}/v1/", retries=1, backoff=0)
+        with pytest.raises(RerankerError, match=r"does not respond \(ConnectError: .*\(tried 2 times\)") as caught:
+            api.post({})
+    assert SECRET not in f"{caught.value} {api.server}"
+
+
+def test_an_address_that_only_looks_like_one() -> None:
+    with pytest.raises(RerankerError, match=r"is not a valid address \(Invalid .*\): check it"):
+        api_at("http://xn--zzzzz-\u00fc/v1").post({})
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"\xff\xfe\xff", b"[" * 100_000])
+def test_an_answer_that_is_not_json_is_refused(server: JsonServer, body: bytes) -> None:
+    server.answers = [Answer(body=body)]
+    with pytest.raises(RerankerError, match="/v1/toys returned something that is not JSON: is this a toy API"):
+        api_at(server.url, style="a toy API").post({})
+
+
+def test_connections_are_closed_with_the_object(server: JsonServer) -> None:
+    api = api_at(server.url)
+    api.post({})
+    client = api._client.get()
+    del api
+    gc.collect()
+    assert client.is_closed
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"url": "localhost:11434"}, "base_url: must be an address such as http://localhost:11434/v1, got"),
+        ({"url": "ftp://host/v1"}, "base_url: must be an address"),
+        ({"url": "http://"}, "base_url: must be an address"),
+        ({"url": "http://host:99999/v1"}, "base_url: must be an address"),
+        ({"url": "http://host/v1?key=1"}, "base_url: must be an address"),
+        ({"url": ""}, "base_url: must not be empty"),
+        ({"timeout": 0}, "timeout: must be at least 0.001"),
+        ({"retries": -1}, "retries: must not be negative"),
+        ({"backoff": -1}, "backoff: must be at least 0"),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ArgumentError, match=problem):
+        api_at(**{"url": "http://localhost/v1", **options})
+
+
+def test_a_password_is_not_shown_in_an_error_about_the_address() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        api_at(f"http://me:{SECRET}@host/v1?x=1")
+    assert SECRET not in str(caught.value)
+
+
+def test_without_httpx_it_says_what_to_install(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(module: str) -> Any:
+        raise ModuleNotFoundError(f"No module named {module!r}")
+
+    monkeypatch.setattr(runtime, "import_module", absent)
+    with pytest.raises(RerankerError, match=r"httpx cannot be imported .*: pip install 'recollectdb\[http\]'"):
+        api_at(server.url).post({})
+
+
+SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
+
+
+def test_a_key_that_is_given_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_KEY", "from outside")
+    assert ApiKey("TOY_KEY").value(EmbedderError) == "from outside"
+    assert ApiKey("TOY_KEY", key=" given\n").value(EmbedderError) == "given"
+    assert ApiKey(None, key="given").value(EmbedderError) == "given"
+    assert ApiKey(None).value(EmbedderError) is None
+    monkeypatch.setenv("TOY_KEY", " ")
+    assert ApiKey("TOY_KEY").value(EmbedderError) is None
+    monkeypatch.delenv("TOY_KEY")
+    assert ApiKey("TOY_KEY").value(EmbedderError) is None
+
+
+def test_where_a_key_comes_from() -> None:
+    assert ApiKey("TOY_KEY").source == "the key in the environment variable TOY_KEY"
+    assert ApiKey("TOY_KEY", key=SECRET).source == "the key that was passed"
+    assert ApiKey(None).source == "key_variable: no key is sent"
+
+
+def test_a_key_is_not_shown() -> None:
+    key = ApiKey(None, key=SECRET)
+    assert SECRET not in f"{key} {key!r} {vars(key)}"
+    assert repr(ApiKey("TOY_KEY")) == "ApiKey('TOY_KEY')"
+
+
+@pytest.mark.parametrize("key", [f"{SECRET}\nX-Other: 1", f"{SECRET}é"])
+def test_a_key_that_no_header_can_hold_is_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_KEY", key)
+    for source in (ApiKey("TOY_KEY"), ApiKey(None, key=key)):
+        with pytest.raises(
+            EmbedderError, match=f"^{source.source} has characters that are not allowed in a header$"
+        ) as caught:
+            source.value(EmbedderError)
+        assert SECRET not in str(caught.value)
+
+
+def test_what_is_no_key_is_refused_unseen() -> None:
+    given: Any = SECRET.encode()
+    with pytest.raises(ArgumentTypeError, match="key: must be a string, got bytes") as caught:
+        ApiKey(None, key=given)
+    assert SECRET not in str(caught.value)
+    with pytest.raises(ArgumentError, match="key_variable: must not be empty"):
+        ApiKey("")
+
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("0", 0.0),
+        (" 7 ", 7.0),
+        ("3600", 60.0),
+        ("Sun, 01 Mar 2026 12:00:05 GMT", 5.0),
+        ("Sun, 01 Mar 2026 12:00:05 -0000", 5.0),
+        ("Sun, 01 Mar 2026 11:00:00 GMT", 0.0),
+        ("Sun, 01 Mar 2027 12:00:00 GMT", 60.0),
+    ],
+)
+def test_what_the_server_asks_for_is_heeded_up_to_a_minute(header: str, seconds: float) -> None:
+    assert retry_delay(5, header, backoff=0.5, now=NOW) == seconds
+
+
+@pytest.mark.parametrize("header", [None, "soon", "", "-3", "²"])
+@pytest.mark.parametrize(("attempt", "longest"), [(0, 0.5), (1, 1.0), (4, 8.0), (20, 8.0), (2000, 8.0)])
+def test_otherwise_the_wait_doubles_up_to_8_seconds(header: str | None, attempt: int, longest: float) -> None:
+    waits = {retry_delay(attempt, header, backoff=0.5) for _ in range(50)}
+    assert all(longest / 2 <= wait <= longest for wait in waits)
+    assert len(waits) > 1

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import ArgumentError, RerankerError
+from recollect.inference.onnx import ModelFolder, OnnxSession, SessionSettings, open_model_folder, shared_session
+from tests.embedders.tiny import VECTORS, write_graph, write_json, write_model, write_tokenizer
+
+
+def session_of(folder: Path, max_tokens: int = 16) -> OnnxSession:
+    settings = SessionSettings(open_model_folder(folder, RerankerError), max_tokens, "last_hidden_state")
+    return OnnxSession(settings, folder / "model.onnx")
+
+
+def test_texts_and_pairs_go_in(tmp_path: Path) -> None:
+    session = session_of(write_model(tmp_path))
+    answer, mask = session.run([("green tea",)])
+    assert (answer[0] == [VECTORS[2], VECTORS[3], VECTORS[4]]).all()
+    assert mask.tolist() == [[1, 1, 1]]
+    answer, mask = session.run([("green",), ("tea", "green")])  # this tokenizer puts nothing around a pair
+    assert (answer[1] == [VECTORS[4], VECTORS[3]]).all()
+    assert mask.tolist() == [[1, 1], [1, 1]]
+
+
+def test_of_a_pair_the_longer_text_is_cut_first(tmp_path: Path) -> None:
+    answer, _ = session_of(write_model(tmp_path), 4).run([("green", "tea " * 500)])
+    assert (answer[0] == [VECTORS[3], VECTORS[4], VECTORS[4], VECTORS[4]]).all()
+    answer, _ = session_of(tmp_path, 4).run([("green " * 500, "tea")])
+    assert (answer[0] == [VECTORS[3], VECTORS[3], VECTORS[3], VECTORS[4]]).all()
+
+
+def test_failures_are_those_that_were_asked_for(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, positions=2)
+    with pytest.raises(RerankerError, match="model.onnx failed: "):
+        session_of(folder).run([("green tea tea",)])
+    write_graph(folder / "model.onnx", inputs=("input_ids", "position_ids"))
+    with pytest.raises(RerankerError, match="model.onnx has an unknown input position_ids"):
+        session_of(folder)
+    (folder / "model.onnx").write_bytes(b"damaged")
+    with pytest.raises(RerankerError, match="model.onnx cannot be loaded: "):
+        session_of(folder)
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(RerankerError, match="tokenizer.json cannot be read: "):
+        session_of(folder)
+
+
+def test_sessions_of_one_graph_and_equal_settings_are_one(tmp_path: Path) -> None:
+    folder = write_model(tmp_path)
+    settings = SessionSettings(open_model_folder(folder, RerankerError), 16, "last_hidden_state")
+    places = [shared_session(each, "tiny", lambda: folder / "model.onnx") for each in (settings, settings)]
+    assert places[0] is places[1]
+    assert places[0].get() is places[1].get()
+    assert shared_session(settings._replace(max_tokens=8), "tiny", lambda: folder / "model.onnx") is not places[0]
+
+
+def test_the_number_of_threads_is_checked(tmp_path: Path) -> None:
+    settings = SessionSettings(open_model_folder(write_model(tmp_path), RerankerError), 16, "logits", threads=0)
+    with pytest.raises(ArgumentError, match="threads: must be at least 1, got 0"):
+        shared_session(settings, "tiny", lambda: tmp_path / "model.onnx")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_tokenizer(tmp_path)
+    return tmp_path
+
+
+def opened(folder: Path) -> ModelFolder:
+    return open_model_folder(folder, RerankerError)
+
+
+@pytest.mark.parametrize(
+    ("files", "tokens"),
+    [
+        (
+            {"sentence_bert_config.json": {"max_seq_length": 128}, "tokenizer_config.json": {"model_max_length": 512}},
+            128,
+        ),
+        ({"tokenizer_config.json": {"model_max_length": 256}}, 256),
+        ({"tokenizer_config.json": {"model_max_length": 10**30}}, 512),
+        ({"sentence_bert_config.json": {"max_seq_length": None}}, 512),
+    ],
+)
+def test_where_a_text_is_cut(folder: Path, files: dict[str, Any], tokens: int) -> None:
+    for name, content in files.items():
+        write_json(folder / name, content)
+    assert opened(folder).max_tokens() == tokens
+
+
+@pytest.mark.parametrize(("config", "padding"), [({}, 0), ({"pad_token_id": 1}, 1), ({"pad_token_id": None}, 0)])
+def test_config_tells_the_padding(folder: Path, config: dict[str, Any], padding: int) -> None:
+    write_json(folder / "config.json", config)
+    assert opened(folder).padding_id() == padding
+
+
+def test_a_file_that_cannot_be_understood_is_named(folder: Path) -> None:
+    (folder / "config.json").write_text("{")
+    with pytest.raises(RerankerError, match="config.json cannot be read: "):
+        opened(folder).read_object("config.json")
+    write_json(folder / "config.json", [1])
+    with pytest.raises(RerankerError, match="config.json does not hold a JSON object"):
+        opened(folder).read_object("config.json")
+    assert opened(folder).read_json("config.json") == [1]
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RerankerError, match="there is no folder .*nowhere"):
+        opened(tmp_path / "nowhere")
+    with pytest.raises(RerankerError, match="has no tokenizer.json: save the model's fast tokenizer there"):
+        opened(tmp_path)
+
+
+def test_which_graph_is_taken(folder: Path) -> None:
+    with pytest.raises(RerankerError, match="has neither model.onnx nor onnx/model.onnx"):
+        opened(folder).graph()
+    (folder / "onnx").mkdir()
+    for name in ("onnx/model_quantized.onnx", "onnx/model_O3.onnx", "onnx/model.onnx", "model.onnx"):
+        (folder / name).touch()
+        if name == "onnx/model_O3.onnx":
+            with pytest.raises(
+                RerankerError, match="choose one with file=: onnx/model_O3.onnx, onnx/model_quantized.onnx"
+            ):
+                opened(folder).graph()
+        else:
+            assert opened(folder).graph() == folder / name
+    assert opened(folder).graph("onnx/model_O3.onnx") == folder / "onnx" / "model_O3.onnx"
+    with pytest.raises(RerankerError, match="has no file model_int4.onnx"):
+        opened(folder).graph("model_int4.onnx")

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import EmbedderError
+from recollect.inference.runtime import (
+    PerProcess,
+    batches,
+    cache_folder,
+    cached_file,
+    file_fingerprint,
+    missing_modules,
+    package_folder,
+    require_module,
+)
+
+
+def test_what_is_missing_is_found_without_importing_anything() -> None:
+    assert missing_modules("json", "no_such_part", "email") == ["no_such_part"]
+
+
+def test_a_module_that_is_one_file_has_no_folder() -> None:
+    assert package_folder("this") is None
+    assert "this" not in sys.modules
+
+
+@pytest.mark.parametrize(("module", "extra"), [("no_such_part", "models"), ("httpx.no_such_part", "http")])
+def test_a_missing_part_says_what_to_install(module: str, extra: str) -> None:
+    with pytest.raises(EmbedderError, match=rf"{module} cannot be imported .*: pip install 'recollectdb\[{extra}\]'"):
+        require_module(module, EmbedderError)
+
+
+def test_importing_and_choosing_is_light() -> None:
+    code = """
+        import sys
+        from recollect.embedders import choose_embedder
+        assert choose_embedder("auto").embedder.name == "all-MiniLM-L6-v2/int8"
+        heavy = "numpy onnx onnxruntime tokenizers safetensors httpx http socket email asyncio torch wordllama".split()
+        print([name for name in heavy if name in sys.modules])
+    """
+    code = "\n".join(line.strip() for line in code.splitlines())
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_threads_that_ask_at_once_make_it_once() -> None:
+    made: list[object] = []
+    barrier = Barrier(8)
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    once = PerProcess(make)
+
+    def ask(_: int) -> object:
+        barrier.wait()
+        return once.get()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(ask, range(8))) == set(made)
+    assert len(made) == 1
+
+
+def test_a_failure_is_not_remembered() -> None:
+    outcomes = [ValueError("not yet"), None]
+
+    def make() -> str:
+        outcome = outcomes.pop(0)
+        if outcome:
+            raise outcome
+        return "made"
+
+    once = PerProcess(make)
+    with pytest.raises(ValueError, match="not yet"):
+        once.get()
+    assert once.get() == "made"
+
+
+def test_another_process_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = PerProcess(object)
+    here = once.get()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: -1)
+        assert once.get() is not here
+    assert once.get() is here
+
+
+def test_no_texts_make_no_batch() -> None:
+    assert list(batches([], size=3)) == []
+
+
+def test_a_text_longer_than_a_batch_stands_alone() -> None:
+    assert list(batches(["aaaa", "bbbbbbbbbb", "c"], size=9, characters=5)) == [[1], [0, 2]]
+
+
+@given(st.lists(st.text(max_size=12)), st.integers(1, 5), st.none() | st.integers(0, 20))
+def test_each_text_is_in_one_batch_that_is_not_too_large(texts: list[str], size: int, characters: int | None) -> None:
+    found = list(batches(texts, size=size, characters=characters))
+    places = [place for batch in found for place in batch]
+    assert sorted(places) == list(range(len(texts)))
+    lengths = [len(texts[place]) for place in places]
+    assert lengths == sorted(lengths, reverse=True)
+    for batch in found:
+        assert 1 <= len(batch) <= size
+        if characters is not None and len(batch) > 1:
+            assert sum(len(texts[place]) for place in batch) <= characters
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+class Build:
+    """Writes the same bytes each time, and counts how often."""
+
+    def __init__(self, content: bytes = b"graph") -> None:
+        self.content = content
+        self.times = 0
+
+    def __call__(self, destination: Path) -> None:
+        self.times += 1
+        destination.write_bytes(self.content)
+
+
+@pytest.mark.parametrize(
+    ("environment", "platform", "folder"),
+    [
+        ({"RECOLLECT_CACHE": "/models", "XDG_CACHE_HOME": "/xdg"}, "linux", Path("/models")),
+        ({"RECOLLECT_CACHE": "~/models"}, "linux", Path.home() / "models"),
+        ({"RECOLLECT_CACHE": "", "XDG_CACHE_HOME": "/xdg"}, "linux", Path("/xdg/recollect")),
+        ({}, "linux", Path.home() / ".cache" / "recollect"),
+        ({}, "darwin", Path.home() / "Library" / "Caches" / "recollect"),
+        ({"LOCALAPPDATA": "/local"}, "win32", Path("/local/recollect/cache")),
+        ({}, "win32", Path.home() / ".cache" / "recollect"),
+    ],
+)
+def test_where_files_are_kept(environment: dict[str, str], platform: str, folder: Path) -> None:
+    assert cache_folder(environment, platform) == folder
+
+
+def test_a_file_is_built_once(cache: Path) -> None:
+    build = Build()
+    first = cached_file("model-int8", ".onnx", build)
+    assert first.parent == cache
+    assert first.read_bytes() == b"graph"
+    assert cached_file("model-int8", ".onnx", build) == first
+    assert build.times == 1
+    assert list(cache.iterdir()) == [first]
+
+
+@pytest.mark.parametrize("damage", [b"grap", b"grapH", b""])
+def test_a_damaged_file_is_built_again(cache: Path, damage: bytes) -> None:
+    build = Build()
+    path = cached_file("model", ".onnx", build)
+    path.write_bytes(damage)
+    assert cached_file("model", ".onnx", build).read_bytes() == b"graph"
+    assert build.times == 2
+    assert list(cache.iterdir()) == [path]
+
+
+def test_what_cannot_be_read_is_built_again(cache: Path) -> None:
+    (cache / "model.0123.onnx").mkdir(parents=True)
+    assert cached_file("model", ".onnx", Build()).read_bytes() == b"graph"
+
+
+def test_those_who_build_at_once_do_not_harm_each_other(cache: Path) -> None:
+    together = Barrier(4)
+
+    class Slow(Build):
+        def __call__(self, destination: Path) -> None:
+            together.wait()
+            super().__call__(destination)
+
+    with ThreadPoolExecutor(4) as pool:
+        paths = set(pool.map(lambda _: cached_file("model", ".onnx", Slow()), range(4)))
+    assert len(paths) == 1
+    assert list(cache.iterdir()) == list(paths)
+
+
+def test_nothing_is_left_of_a_build_that_failed(cache: Path) -> None:
+    def broken(destination: Path) -> None:
+        destination.write_bytes(b"half")
+        raise EmbedderError("no weights")
+
+    with pytest.raises(EmbedderError, match="no weights"):
+        cached_file("model", ".onnx", broken)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_to_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(
+        EmbedderError, match="cannot be cached in .*: set RECOLLECT_CACHE to a folder that can be written"
+    ):
+        cached_file("model", ".onnx", Build())
+
+
+def test_without_a_home_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_CACHE", "~no-such-user/cache")
+    with pytest.raises(
+        EmbedderError, match="cannot be cached .*: set RECOLLECT_CACHE to a folder that can be written to"
+    ):
+        cached_file("model", ".onnx", Build())
+
+
+def test_a_fingerprint_changes_with_the_size_and_with_what_is_sampled(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    seen = set()
+    content = os.urandom(300_000)
+    for each in (content, content + b"\0", b"\1" + content[1:], content[:-1], b""):
+        path.write_bytes(each)
+        seen.add(file_fingerprint(path))
+        assert file_fingerprint(path) in seen
+    assert len(seen) == 5

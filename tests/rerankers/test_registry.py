@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import ArgumentError, ArgumentTypeError, RerankerError
+from recollect.rerankers import ChatReranker, FunctionReranker, HttpReranker, OnnxReranker, reranker_from
+from tests.rerankers.tiny import write_model
+
+
+class Own:
+    """A reranker of someone else's making, which can be called as well."""
+
+    name = "own"
+
+    def rerank(self, query: str, documents: Sequence[str]) -> Sequence[tuple[int, float]]:
+        return [(len(documents) - 1, float(len(query)))]
+
+    def __call__(self, query: str, documents: list[str]) -> Any:
+        raise AssertionError((query, documents))
+
+
+class Nameless:
+    def rerank(self, query: str, documents: Sequence[str]) -> Sequence[tuple[int, float]]:
+        raise AssertionError((query, documents))
+
+
+@pytest.mark.parametrize("spec", [None, "none"])
+def test_none(spec: str | None) -> None:
+    assert reranker_from(spec) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "description"),
+    [
+        ("cohere:rerank-v3.5", HttpReranker, "cohere:rerank-v3.5, https://api.cohere.com"),
+        ("cohere:bge@http://localhost:8000", HttpReranker, "cohere:bge, http://localhost:8000"),
+        ("cohere:org/m@v2@https://host/v1/rerank", HttpReranker, "cohere:org/m@v2, https://host/v1/rerank"),
+        ("voyage:rerank-2.5", HttpReranker, "voyage:rerank-2.5, https://api.voyageai.com/v1"),
+        ("voyage:m@http://me:word@localhost/v1", HttpReranker, "voyage:m, http://localhost/v1"),
+        ("tei:http://localhost:8080/", HttpReranker, "tei, http://localhost:8080"),
+        ("openai:gpt-5-mini", ChatReranker, "openai:gpt-5-mini, https://api.openai.com/v1"),
+        ("openai:qwen3:4b@http://localhost:11434/v1", ChatReranker, "openai:qwen3:4b, http://localhost:11434/v1"),
+    ],
+)
+def test_by_address(spec: str, kind: type[HttpReranker | ChatReranker], description: str) -> None:
+    reranker = reranker_from(spec)
+    assert isinstance(reranker, kind)
+    assert reranker.describe() == description
+
+
+def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tiny"
+    write_model(folder)
+    monkeypatch.chdir(tmp_path)
+    for spec in (folder, str(folder), "./tiny", "tiny"):
+        reranker = reranker_from(spec)
+        assert isinstance(reranker, OnnxReranker)
+        assert reranker.name == "tiny"
+    for missing in (tmp_path / "missing", "./missing", "~/no-such-folder-of-mine", "~no-such-user/x", ".\\missing"):
+        with pytest.raises(RerankerError, match="there is no folder"):
+            reranker_from(missing)
+
+
+def test_a_function() -> None:
+    reranker = reranker_from(lambda _, documents: [1.0 for _ in documents])
+    assert isinstance(reranker, FunctionReranker)
+    assert reranker.rerank("tea", ["a"]) == [(0, 1.0)]
+
+
+def test_a_reranker_is_itself() -> None:
+    own = Own()
+    assert reranker_from(own) is own
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="base_url: must be an address such as"):
+        reranker_from("tei:localhost:8080")
+    with pytest.raises(ArgumentError, match="model: must not be empty"):
+        reranker_from("cohere:@http://localhost")
+
+
+@pytest.mark.parametrize("spec", ["", "bm25", "None", "cohere", "cohere:", "tei:", "openai:", "jina:model", "x" * 500])
+def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
+    with pytest.raises(ArgumentError, match="reranker: must be 'none', .*a function or a Reranker, got '") as caught:
+        reranker_from(spec)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        (7, "got int"),
+        (["none"], "got list"),
+        (Nameless(), "got Nameless"),
+        (Own, "got the class Own: construct it"),
+    ],
+)
+def test_other_things_are_refused_with_what_is_possible(spec: Any, shown: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=f"reranker: must be 'none', .*{shown}"):
+        reranker_from(spec)

@@ -1,0 +1,232 @@
+"""A key of one namespace finds no way into another: not by reading, not by guessing, not by what errors say.
+
+The walk is over every endpoint that the application has; a new one fails here until it is asked, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+
+import recollect
+from recollect import Memory
+from recollect.server import KeyRing
+from recollect.server.http.middleware import PUBLIC_PATHS
+from tests.server.http.conftest import bearer, problem
+from tests.server.http.running import Running, running
+
+SECRET = "xyzzy"  # noqa: S105 (no password)
+"""Stands in every text and name of the other namespace."""
+
+
+class Asked(NamedTuple):
+    path: str
+    body: Any = None
+    found: int = 200
+    """What it is answered with at home."""
+
+
+KNOWN = f"{SECRET}-1"
+REQUESTS = {
+    "POST /v1/notes": Asked("/v1/notes", {"content": "mine", "id": KNOWN}, 201),
+    "GET /v1/notes": Asked("/v1/notes"),
+    "POST /v1/notes/batch": Asked("/v1/notes/batch", {"notes": [{"content": "mine", "id": f"{SECRET}-2"}]}, 201),
+    "GET /v1/notes/{key}": Asked(f"/v1/notes/{KNOWN}", found=404),
+    "PATCH /v1/notes/{key}": Asked(f"/v1/notes/{KNOWN}", {"title": "x"}, 404),
+    "DELETE /v1/notes/{key}": Asked(f"/v1/notes/{KNOWN}", found=404),
+    "POST /v1/links": Asked("/v1/links", {"source": KNOWN, "target": "b"}, 404),
+    "DELETE /v1/links": Asked(f"/v1/links?source={KNOWN}&target=b", found=404),
+    "GET /v1/neighbours/{key}": Asked(f"/v1/neighbours/{KNOWN}", found=404),
+    "POST /v1/ingest": Asked("/v1/ingest", {"documents": [{"path": f"{SECRET}.md", "content": "mine"}]}),
+    "POST /v1/search": Asked("/v1/search", {"query": SECRET, "trace": True}),
+    "GET /v1/search": Asked(f"/v1/search?q={SECRET}"),
+    "POST /v1/explain": Asked("/v1/explain", {"query": SECRET}),
+    "POST /v1/compare": Asked("/v1/compare", {"query": SECRET, "trace": True}),
+    "GET /v1/presets": Asked("/v1/presets"),
+    "GET /v1/reports": Asked("/v1/reports", found=403),
+    "GET /v1/reports/{name}": Asked(f"/v1/reports/{SECRET}.html", found=403),
+    "GET /v1/stats": Asked("/v1/stats"),
+    "GET /metrics": Asked("/metrics", found=403),
+}
+"""What is asked of each endpoint. A new one gets a line here."""
+
+WITHOUT_NAMESPACE = ("GET /metrics",)
+READING = [
+    name
+    for name in REQUESTS
+    if name.startswith("GET ") or name in ("POST /v1/search", "POST /v1/explain", "POST /v1/compare")
+]
+
+
+def endpoints(app: Any) -> set[str]:
+    """Return every endpoint that an application serves; whatever is no endpoint must be known by name."""
+    found = set()
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            found |= {f"{method} {route.path_format}" for method in route.methods or ()}
+        else:
+            assert route.path in ("/openapi.json", "/", "/web/{name}"), (
+                f"{route} is new: see that a key of one namespace opens no other there"
+            )
+    return found
+
+
+class Keys(NamedTuple):
+    tea: str
+    reader: str
+    admin: str
+    both: str
+
+
+@pytest.fixture(scope="module")
+def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Keys, Memory]]:
+    folder: Path = tmp_path_factory.mktemp("walled")
+    ring = KeyRing(folder / "keys.json")
+    keys = Keys(
+        ring.add("tea", ["tea"], "write")[1],
+        ring.add("reader", ["tea"], "read")[1],
+        ring.add("admin", ["tea"], "admin")[1],
+        ring.add("both", ["tea", "coffee"], "write")[1],
+    )
+    with recollect.open(folder / "memory.db", embedder=lambda texts: [[len(text), 1.0] for text in texts]) as memory:
+        memory.add("What tea is about.", namespace="tea", id="t1")
+        for number in range(3):
+            memory.add(
+                f"The {SECRET} number {number}.",
+                namespace="work",
+                id=f"{SECRET}-{number}",
+                path=f"{SECRET}/{number}.md",
+                title=SECRET,
+                tags=[SECRET],
+                session=SECRET,
+                position=number,
+                links=[f"{SECRET}-0"],
+                metadata={SECRET: SECRET, "entities": [SECRET]},
+            )
+        with running(memory, ring=ring) as server:
+            yield server, keys, memory
+
+
+def ask(server: Running, name: str, key: str, **query: str) -> httpx.Response:
+    asked = REQUESTS[name]
+    return server.client.request(
+        name.partition(" ")[0],
+        httpx.URL(asked.path).copy_merge_params(query),
+        headers=bearer(key) if key else {},
+        json=asked.body,
+    )
+
+
+def test_every_endpoint_is_tested(walled: tuple[Running, Keys, Memory]) -> None:
+    server, keys, _ = walled
+    unguarded = {f"GET {path}" for path in PUBLIC_PATHS if path != "/openapi.json"}
+    assert endpoints(server.app) - set(REQUESTS) == unguarded, "ask the new endpoint, too: give it a line in REQUESTS"
+    described = {f"{method.upper()} {path}" for path, each in server.app.openapi()["paths"].items() for method in each}
+    assert endpoints(server.app) == described
+    for path in ("/docs", "/redoc", "/web", "/v1", "/mcp", "/favicon.ico"):
+        assert server.client.get(path, headers=bearer(keys.tea)).status_code == 404
+        assert server.client.get(path).status_code == 401
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+class TestEveryEndpoint:
+    def test_every_endpoint_needs_a_key(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
+        server, keys, _ = walled
+        for wrong in ("", "rk_", "rk_a_b", keys.tea[:-1], keys.tea.replace("rk_", "rk_x")):
+            answer = ask(server, name, wrong)
+            problem(answer, 401, "unauthorised")
+            assert answer.headers["www-authenticate"] == "Bearer"
+
+    def test_other_namespaces_are_forbidden(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
+        server, keys, memory = walled
+        if name in WITHOUT_NAMESPACE:
+            problem(ask(server, name, keys.tea, namespace="work"), 422, "invalid")
+            return
+        before = snapshot(memory)
+        for key in (keys.tea, keys.admin, keys.both):
+            told = []
+            for there in ("work", "nowhere", "wor\u212a", " work", "default"):
+                answer = ask(server, name, key, namespace=there)
+                problem(answer, 403, "forbidden")
+                told.append(_without(answer, there))
+            assert len(set(told)) == 1
+        assert snapshot(memory) == before
+
+    def test_responses_contain_nothing_of_other_namespaces(
+        self, name: str, walled: tuple[Running, Keys, Memory]
+    ) -> None:
+        server, keys, memory = walled
+        before = snapshot(memory)
+        answer = ask(server, name, keys.tea)
+        assert answer.status_code == REQUESTS[name].found, answer.text
+        echoed = json.dumps(REQUESTS[name])
+        if SECRET in answer.text:  # it may tell what it was asked, and nothing more
+            assert SECRET in echoed
+            assert f"The {SECRET}" not in answer.text
+            assert f"{SECRET}/" not in answer.text
+        assert "work" not in answer.text.replace("network", "")
+        assert snapshot(memory) == before
+        memory.delete(KNOWN, f"{SECRET}-2", f"{SECRET}.md", namespace="tea")
+
+    def test_read_key_cannot_write(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
+        server, keys, memory = walled
+        answer = ask(server, name, keys.reader)
+        if name in READING and name not in WITHOUT_NAMESPACE:
+            assert answer.status_code == REQUESTS[name].found
+        else:
+            problem(answer, 403, "forbidden")
+        assert memory.count(namespace="tea") == 1
+
+
+def test_cursor_is_bound_to_its_namespace(walled: tuple[Running, Keys, Memory]) -> None:
+    server, keys, memory = walled
+    memory.add_many([{"content": str(number)} for number in range(3)], namespace="coffee")
+    first = server.client.get("/v1/notes?namespace=coffee&limit=1", headers=bearer(keys.both)).json()
+    cursor = first["next_cursor"]
+    problem(server.client.get(f"/v1/notes?namespace=tea&cursor={cursor}", headers=bearer(keys.both)), 422, "invalid")
+    again = server.client.get("/v1/notes?namespace=coffee&limit=1", headers=bearer(keys.both)).json()
+    assert again["next_cursor"] != cursor  # not even how many notes lie between two of them
+
+
+def test_scores_do_not_depend_on_other_namespaces(walled: tuple[Running, Keys, Memory]) -> None:
+    server, keys, memory = walled
+    before = server.client.post("/v1/search", json={"query": "tea"}, headers=bearer(keys.tea)).json()
+    memory.add_many([f"tea {number}" for number in range(50)], namespace="work")
+    after = server.client.post("/v1/search", json={"query": "tea"}, headers=bearer(keys.tea)).json()
+    assert [hit["score"] for hit in before["hits"]] == [hit["score"] for hit in after["hits"]]
+
+
+def test_forbidden_requests_do_not_reach_the_store(tmp_path: Path) -> None:
+    """What is not asked cannot take longer for what is there."""
+    ring = KeyRing(tmp_path / "keys.json")
+    _, key = ring.add("tea", ["tea"], "admin")
+
+    class Untouchable:
+        embedder = None
+
+        def search(self, *_: Any, **__: Any) -> None:
+            """Be warmed up."""
+
+        def count(self) -> int:
+            return 0
+
+    with running(Untouchable(), ring=ring) as server:  # type: ignore[arg-type]
+        for name in REQUESTS:
+            if name not in WITHOUT_NAMESPACE:
+                problem(ask(server, name, key, namespace="work"), 403, "forbidden")
+
+
+def snapshot(memory: Memory) -> list[Any]:
+    return [note.to_dict() for note in memory.notes(namespace="work")]
+
+
+def _without(answer: httpx.Response, namespace: str) -> str:
+    told = answer.json()
+    del told["request_id"]
+    return json.dumps(told).replace(json.dumps(repr(namespace))[1:-1], "NAMESPACE")

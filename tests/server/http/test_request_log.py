@@ -1,0 +1,284 @@
+"""Logs, metrics and spans: what became of each request, and nobody's words."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+
+from recollect import Memory, RecollectError
+from recollect.retrieval import Trace
+from recollect.server import KeyRing
+from recollect.server.http import telemetry
+from recollect.server.http.request_log import Log, RequestRecord, SearchTimes
+from recollect.server.http.telemetry import Metrics, Spans
+from tests.server.http.conftest import bearer, problem
+from tests.server.http.running import running, until
+
+WORDS = ("xyzzy", "plugh")
+
+
+def ask_around(client: httpx.Client, headers: dict[str, str]) -> None:
+    client.post("/v1/notes", json={"content": "xyzzy", "id": "plugh", "path": "xyzzy.md"}, headers=headers)
+    client.get("/v1/notes/plugh", headers=headers)
+    client.get("/v1/notes/xyzzy-nowhere", headers=headers)
+    client.post("/v1/search", json={"query": "xyzzy", "trace": True}, headers=headers)
+    client.get("/v1/search?q=xyzzy", headers=headers)
+    client.post("/v1/compare", json={"query": "xyzzy"}, headers=headers)
+    client.post("/v1/notes", content=b'{"xyzzy', headers={**headers, "Content-Type": "application/json"})
+    client.post("/v1/notes", json={"xyzzy": "plugh"}, headers=headers)
+    client.get("/xyzzy/plugh?xyzzy=plugh", headers=headers)
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_log_has_templates_and_ids_only(memory: Memory, ring: KeyRing) -> None:
+    key, text = ring.add("boss", None, "admin")
+    stream = io.StringIO()
+    with running(memory, ring=ring, observers=[Log(stream).record_request]) as server:
+        server.client.get("/health", headers={"X-Request-Id": "mine-1"})
+        ask_around(server.client, bearer(text))
+        server.client.get("/v1/stats", headers=bearer(f"{text}x"))
+    for word in (*WORDS, text, "boss"):
+        assert word not in stream.getvalue()
+    told = [line for line in lines(stream) if line["route"] != "/ready"]
+    assert told[0] | {"time": "", "ms": 0} == {
+        "time": "",
+        "level": "info",
+        "event": "request",
+        "method": "GET",
+        "route": "/health",
+        "status": 200,
+        "ms": 0,
+        "request_id": "mine-1",
+    }
+    assert [(line["route"], line["status"], line.get("key")) for line in told[1:4]] == [
+        ("/v1/notes", 201, key.id),
+        ("/v1/notes/{key}", 200, key.id),
+        ("/v1/notes/{key}", 404, key.id),
+    ]
+    assert (told[-2]["route"], told[-2]["status"]) == ("", 404)
+    assert (told[-1]["status"], "key" in told[-1]) == (401, False)
+    assert all(line["ms"] >= 0 for line in told)
+
+
+@pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb", "rk_1f0c9a7be2d4_c2VjcmV0"])
+def test_invalid_request_id_is_replaced(client: httpx.Client, asked: str) -> None:
+    answer = client.get("/health", headers={b"X-Request-Id": asked.encode()})
+    assert len(answer.headers["x-request-id"]) == 16
+
+
+def timing(answer: httpx.Response) -> dict[str, float]:
+    """Return the milliseconds of an answer by their names."""
+    parts = [part.split(";dur=") for part in answer.headers["server-timing"].split(", ")]
+    return {name: float(took) for name, took in parts}
+
+
+def test_server_timing_header(memory: Memory) -> None:
+    seen: list[RequestRecord] = []
+    with running(memory, observers=[seen.append]) as server:
+        for path in ("/health", "/v1/notes", "/v1/notes/nowhere", "/nowhere"):
+            assert timing(server.client.get(path)).keys() == {"total"}
+        for path, body in {"/v1/search": {"query": "tea"}, "/v1/compare": {"query": "tea"}}.items():
+            told = timing(server.client.post(path, json=body))
+            assert list(told) == ["total", "search", "wait"]
+            assert 0 <= told["search"] + told["wait"] <= told["total"] + 0.2  # each is rounded
+            until(lambda path=path: seen[-1].route == path)  # type: ignore[misc]
+            searches = seen[-1].searches
+            assert told["search"] == pytest.approx(sum(times.total for times in searches) * 1000, abs=0.051)
+            assert told["wait"] == pytest.approx(sum(times.queued for times in searches) * 1000, abs=0.051)
+            assert told["total"] <= seen[-1].seconds * 1000 + 0.051
+    assert len(seen[-1].searches) > 1
+
+
+def test_log_has_location_but_not_message_of_an_error(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("about xyzzy")
+
+    stream = io.StringIO()
+    with running(memory, observers=[Log(stream, requests=False).record_request]) as server:
+        monkeypatch.setattr(memory, "get", fail, raising=False)
+        assert problem(server.client.get("/v1/notes/n1"), 500, "internal") == "The server failed"
+        monkeypatch.setattr(memory, "get", lambda *_, **__: (_ for _ in ()).throw(RecollectError("/home/xyzzy")))
+        problem(server.client.get("/v1/notes/n1"), 500, "internal")
+        server.client.get("/health")
+    assert "xyzzy" not in stream.getvalue()
+    first, second = lines(stream)  # what went well is worth no line here
+    assert (first["level"], first["error"], first["status"]) == ("error", "RuntimeError", 500)
+    assert first["at"][0].startswith("test_request_log.py:")
+    assert second["error"] == "RecollectError"
+
+
+@pytest.mark.parametrize(("status", "level"), [(200, "info"), (404, "info"), (500, "error"), (503, "warning")])
+def test_log_level_by_status(status: int, level: str) -> None:
+    stream = io.StringIO()
+    Log(stream).record_request(finished(status=status))
+    assert lines(stream)[0]["level"] == level
+
+
+def test_log_as_text_and_of_libraries() -> None:
+    stream = io.StringIO()
+    log = Log(stream, as_json=False, clock=lambda: datetime(2026, 4, 18, 7, 30, tzinfo=UTC))
+    log.record_request(finished())
+    logger = logging.Logger("uvicorn.error")
+    logger.addHandler(log.handler())
+    logger.info("not worth it")
+    logger.warning("Invalid HTTP request received.")
+    try:
+        raise ValueError("xyzzy")
+    except ValueError:
+        logger.exception("Exception in ASGI application")
+    one, two, three = stream.getvalue().splitlines()
+    assert one == "07:30:00 info request method=POST route=/v1/search status=200 ms=100.0 request_id=r1 key=k1"
+    assert two == "07:30:00 warning library logger=uvicorn.error message=Invalid HTTP request received."
+    assert three.startswith("07:30:00 error library logger=uvicorn.error error=ValueError at=['test_request_log.py:")
+
+
+def test_repeated_library_messages_are_counted() -> None:
+    stream, now = io.StringIO(), [datetime(2026, 4, 18, 7, 30, tzinfo=UTC)]
+    logger = logging.Logger("asyncio")
+    logger.addHandler(Log(stream, as_json=False, clock=lambda: now[0]).handler())
+    for second in (0, 1, 9, 10, 30):
+        now[0] = datetime(2026, 4, 18, 7, 30, second, tzinfo=UTC)
+        logger.warning("no file is left")
+    assert stream.getvalue().splitlines() == [
+        "07:30:00 warning library logger=asyncio message=no file is left",
+        "07:30:10 warning library logger=asyncio message=no file is left repeated=2",
+        "07:30:30 warning library logger=asyncio message=no file is left",
+    ]
+    for number in range(100):  # it does not remember for ever
+        logger.warning("number %d", number)
+    logger.warning("no file is left")
+    assert len(stream.getvalue().splitlines()) == 104
+
+
+def finished(**changes: Any) -> RequestRecord:
+    trace = Trace(
+        mode="hybrid",
+        original_query="xyzzy",
+        bm25_elapsed=10,
+        vector_elapsed=30,
+        context_elapsed=5,
+        fusion_elapsed=4,
+        graph_elapsed=3,
+        rerank_elapsed=2,
+        total_elapsed=50,
+    )
+    given: dict[str, Any] = {
+        "method": "POST",
+        "route": "/v1/search",
+        "status": 200,
+        "started": 1_000_000_000,
+        "seconds": 0.1,
+        "request_id": "r1",
+        "key_id": "k1",
+        "searches": [SearchTimes.of(trace, 0.02)],
+    }
+    return RequestRecord(**(given | changes))
+
+
+def test_search_seconds_by_part() -> None:
+    (times,) = finished().searches
+    assert times.legs == 0.03
+    assert times.other == pytest.approx(0.006)  # 50 - 30 - 5 - 4 - 3 - 2
+    metrics = Metrics()
+    metrics.record_request(finished())
+    metrics.record_request(finished(method="BREW", searches=[]))
+    told = metrics.render().decode()
+    for part, seconds in {"queued": 0.02, "legs": 0.03, "context": 0.005, "graph": 0.003, "ranking": 0.004}.items():
+        assert f'recollect_search_seconds_total{{part="{part}"}} {seconds}\n' in told
+    assert 'recollect_search_seconds_total{part="server"} 0.03' in told  # 100 - 20 - 50
+    assert 'recollect_http_requests_total{method="other",route="/v1/search",status="200"} 1.0' in told
+    assert "recollect_searches_total 1.0" in told
+
+
+def test_metrics_contain_no_private_text(client: httpx.Client) -> None:
+    ask_around(client, {})
+    answer = client.get("/metrics", headers={"Accept": "application/openmetrics-text, text/plain;q=0.5, */*;q=0.1"})
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert not any(word in answer.text for word in WORDS)
+    assert 'recollect_http_requests_total{method="GET",route="/v1/notes/{key}",status="404"} 1.0' in answer.text
+    assert 'recollect_active_tasks{pool="readers"} 0.0' in answer.text
+    assert "recollect_searches_total 7.0" in answer.text  # two, and one for each preset
+    assert "process_resident_memory_bytes" in answer.text
+
+
+class TestSpans:
+    @pytest.fixture
+    def exporter(self) -> InMemorySpanExporter:
+        return InMemorySpanExporter()
+
+    @pytest.fixture
+    def spans(self, exporter: InMemorySpanExporter) -> Spans:
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        return Spans(provider)
+
+    def test_search_span_has_child_spans(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
+        spans.record_request(finished())
+        made = {span.name: span for span in exporter.get_finished_spans()}
+        assert set(made) == {
+            *("POST /v1/search", "search"),
+            *("lexical", "vector", "context", "graph", "ranking", "rerank"),
+        }
+        assert {name: took(span) for name, span in made.items()} == {
+            "POST /v1/search": 100,
+            "search": 50,
+            "lexical": 10,
+            "vector": 30,
+            "context": 5,
+            "graph": 3,
+            "ranking": 4,
+            "rerank": 2,
+        }
+        search, words = made["search"], made["lexical"]
+        assert words.parent == search.context
+        assert search.parent == made["POST /v1/search"].context
+        assert words.start_time == made["vector"].start_time == search.start_time
+        assert made["context"].start_time == made["vector"].end_time
+        assert (made["POST /v1/search"].attributes or {})["http.response.status_code"] == 200
+        assert search.attributes == {"recollect.queued_ms": 20.0}
+
+    def test_part_that_did_not_run_has_no_span(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
+        trace = Trace(mode="bm25", original_query="xyzzy", bm25_elapsed=1, total_elapsed=1)
+        spans.record_request(finished(searches=[SearchTimes.of(trace, 0.0)] * 2, status=503, key_id=""))
+        names = [span.name for span in exporter.get_finished_spans()]
+        assert names == ["lexical", "search", "lexical", "search", "POST /v1/search"]
+        assert exporter.get_finished_spans()[-1].status.status_code is StatusCode.ERROR
+        spans.close()
+
+    def test_spans_contain_no_private_text_and_continue_the_trace(
+        self, spans: Spans, exporter: InMemorySpanExporter, memory: Memory
+    ) -> None:
+        parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        with running(memory, observers=[spans.record_request]) as server:
+            ask_around(server.client, {"traceparent": parent})
+        made = exporter.get_finished_spans()
+        told = " ".join(span.to_json() for span in made)
+        assert not any(word in told for word in WORDS)
+        assert {f"{span.context.trace_id:032x}" for span in made if span.name == "search"} == {parent.split("-")[1]}
+
+    def test_otlp_endpoint_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+        sending = telemetry.otlp_spans()
+        sending.close()
+
+    def test_missing_opentelemetry_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(__import__("sys").modules, "opentelemetry.sdk.trace", None)
+        with pytest.raises(RecollectError, match=r"pip install 'recollectdb\[telemetry\]'"):
+            telemetry.otlp_spans()
+
+
+def took(span: Any) -> float:
+    return float(span.end_time - span.start_time) / 1e6

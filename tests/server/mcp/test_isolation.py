@@ -1,0 +1,235 @@
+"""A key of one namespace cannot read, guess or time its way into another, by whatever door.
+
+Every tool, resource and prompt must stand in the tables below: one that is new and not there fails the tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+import recollect
+from recollect.memory import Memory
+from recollect.server.auth import EVERYONE, Caller, Grant, Right
+from recollect.server.mcp.resources import USE_MEMORY
+from recollect.server.mcp.server import TOOLS, memory_server
+from tests.server.mcp.conftest import MODES, Keys, connected
+
+SECRETS = ("marzipan", "s1", "safe/word.md")
+"""What the other namespace holds: a word, an id and a path."""
+
+CALLS: dict[str, list[dict[str, Any]]] = {
+    "recall": [{"query": "marzipan"}, {"query": "safe word"}, {"query": "tea", "path_prefix": "safe/"}],
+    "explain": [{"query": "marzipan"}, {"query": "which tea?", "top_k": 50}],
+    "remember": [
+        {"content": "A guess.", "path": "safe/word.md"},
+        {"content": "A guess.", "supersedes": "s1"},
+        {"content": "A guess.", "supersedes": "safe/word.md"},
+    ],
+    "update": [{"key": "s1", "content": "A guess."}, {"key": "safe/word.md", "title": "A guess."}],
+    "forget": [{"keys": ["s1", "safe/word.md"]}],
+    "link": [{"source": "s1", "target": "t1"}, {"source": "t1", "target": "safe/word.md"}],
+    "list": [{}, {"keys": ["s1", "safe/word.md"]}, {"path_prefix": "safe/"}, {"limit": 200}],
+    "stats": [{}],
+}
+"""For each tool, the calls by which somebody might try; each is made in one's own namespace, and in the other's."""
+
+RESOURCES = {"note://{namespace}/{+key}": ["note://safe/s1", "note://safe/safe/word.md", "note://%73afe/s1"]}
+"""For each template, the addresses by which somebody might try."""
+
+PROMPTED = {"use_memory": [{}, {"about": "marzipan"}]}
+
+
+class TestTheTablesAreWhole:
+    def test_every_tool_is_tested(self) -> None:
+        assert set(CALLS) == set(TOOLS)
+
+    def test_every_prompt_is_tested(self) -> None:
+        assert set(PROMPTED) == {USE_MEMORY.name}
+
+    def test_every_resource_is_tested(self, memory: Memory) -> None:
+        async def templates() -> set[str]:
+            async with Client(memory_server(memory)) as client:
+                return {each.uri_template for each in (await client.list_resource_templates()).resource_templates}
+
+        assert asyncio.run(templates()) == set(RESOURCES)
+
+    def test_no_other_capabilities(self, memory: Memory) -> None:
+        """What the protocol has beside tools, resources and prompts would need a table of its own."""
+        capabilities = memory_server(memory).get_capabilities()
+        assert {name for name, held in capabilities if held} == {"tools", "resources", "prompts"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+class TestOverHttp:
+    def test_tools_return_nothing_of_other_namespaces(self, served: str, keys: Keys, mode: str) -> None:
+        async def told() -> list[str]:
+            async with connected(served, keys.tea, mode) as client:
+                return [
+                    without(given, (await client.call_tool(name, given)).model_dump_json())
+                    for name, tried in CALLS.items()
+                    for given in tried
+                ]
+
+        for text in asyncio.run(told()):
+            assert not any(secret in text.lower() for secret in SECRETS), text
+
+    def test_forbidden_namespace_looks_like_a_missing_one(self, served: str, keys: Keys, mode: str) -> None:
+        """The answer is the same word for word, but for the name that was asked for, and comes from no store."""
+
+        async def told(namespace: str) -> list[str]:
+            async with connected(served, keys.tea, mode) as client:
+                answers = [
+                    await client.call_tool(name, {**given, "namespace": namespace})
+                    for name, tried in CALLS.items()
+                    for given in tried
+                ]
+                assert all(answer.is_error and answer.structured_content is None for answer in answers)
+                return [answer.content[0].text.replace(namespace, "NAME") for answer in answers]  # type: ignore[union-attr]
+
+        there, nowhere = asyncio.run(told("safe")), asyncio.run(told("void"))
+        assert there == nowhere
+        assert {line.partition(" namespace ")[2] for line in there} == {"'NAME'; use a key that may"}
+
+    def test_resources_of_other_namespaces_are_forbidden(self, served: str, keys: Keys, mode: str) -> None:
+        async def error_of(client: Client, uri: str) -> tuple[int, str]:
+            with pytest.raises(MCPError) as raised:
+                await client.read_resource(uri)
+            return raised.value.error.code, raised.value.error.message
+
+        async def talk() -> None:
+            async with connected(served, keys.tea, mode) as client:
+                for uri in [uri for tried in RESOURCES.values() for uri in tried]:
+                    wanted = (-32602, "tea may not read in namespace 'safe'; use a key that may")
+                    assert await error_of(client, uri) == await error_of(client, f"{uri}-not-there") == wanted
+                listed = (await client.list_resources()).resources
+                assert {resource.uri for resource in listed} == {"note://tea/tea/green.md", "note://tea/tea/black.md"}
+
+        asyncio.run(talk())
+
+    def test_prompts_return_nothing_of_other_namespaces(self, served: str, keys: Keys, mode: str) -> None:
+        async def talk() -> None:
+            async with connected(served, keys.tea, mode) as client:
+                for name, tried in PROMPTED.items():
+                    for given in tried:
+                        told = (await client.get_prompt(name, given)).model_dump_json()
+                        assert not any(secret in without(given, told) for secret in SECRETS)
+
+        asyncio.run(talk())
+
+    def test_other_namespaces_are_not_changed(self, served: str, keys: Keys, memory: Memory, mode: str) -> None:
+        before = list(memory.export(namespace="safe"))
+
+        async def talk() -> None:
+            async with connected(served, keys.tea, mode) as client:
+                for name, tried in CALLS.items():
+                    for given in tried:
+                        await client.call_tool(name, given)
+                        await client.call_tool(name, {**given, "namespace": "safe"})
+
+        asyncio.run(talk())
+        assert list(memory.export(namespace="safe")) == before
+
+    def test_read_caller_cannot_write(self, served: str, keys: Keys, memory: Memory, mode: str) -> None:
+        before = list(memory.export())
+        writing = {name for name, tool in TOOLS.items() if tool.right > Right.READ}
+
+        async def talk() -> None:
+            async with connected(served, keys.reader, mode) as client:
+                assert {tool.name for tool in (await client.list_tools()).tools} == set(TOOLS) - writing
+                for name in writing:
+                    for given in CALLS[name]:
+                        answer = await client.call_tool(name, given)
+                        assert answer.is_error
+                        line = "reader may not write to namespace 'tea'; use a key that may"
+                        assert answer.content[0].text == line  # type: ignore[union-attr]
+
+        asyncio.run(talk())
+        assert list(memory.export()) == before
+
+
+class Untouchable:
+    """A memory that must not be asked for anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the memory was asked for {name}")
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_forbidden_calls_do_not_reach_the_memory(name: str) -> None:
+    """What is forbidden is refused before the store is touched: there is nothing to time."""
+    caller = Caller("tea", Grant.of(["tea"], "admin"))
+
+    async def talk() -> None:
+        async with Client(memory_server(Untouchable(), caller)) as client:  # type: ignore[arg-type]
+            for given in CALLS[name]:
+                answer = await client.call_tool(name, {**given, "namespace": "safe"})
+                assert "may not" in answer.content[0].text  # type: ignore[union-attr]
+            for uri in [uri for tried in RESOURCES.values() for uri in tried]:
+                with pytest.raises(MCPError, match="may not read in namespace"):
+                    await client.read_resource(uri)
+
+    asyncio.run(talk())
+
+
+def test_caller_of_several_namespaces_must_name_one(memory: Memory) -> None:
+    caller = Caller("both", Grant.of(["tea", "safe"], "read"))
+
+    async def talk() -> None:
+        async with Client(memory_server(memory, caller)) as client:
+            assert (await client.call_tool("stats", {})).is_error
+            counted = (await client.call_tool("stats", {"namespace": "safe"})).structured_content
+            assert counted == {
+                "notes": 1,
+                "namespace": "safe",
+                "namespaces": ["safe", "tea"],
+                "embedder": "no embedder: none requested",
+            }
+            with pytest.raises(MCPError, match="both may not read in namespace 'default'"):
+                await client.list_resources()
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.list_tools(),
+        lambda client: client.call_tool("stats", {}),
+        lambda client: client.list_resources(),
+        lambda client: client.list_resource_templates(),
+        lambda client: client.read_resource("note://tea/t1"),
+        lambda client: client.list_prompts(),
+        lambda client: client.get_prompt("use_memory"),
+    ],
+)
+def test_request_without_caller_is_rejected(memory: Memory, ask: Callable[[Client], Any]) -> None:
+    async def talk() -> None:
+        async with Client(memory_server(memory, None)) as client:
+            with pytest.raises(MCPError, match="the caller is unknown"):
+                await ask(client)
+
+    asyncio.run(talk())
+
+
+def test_everyone_may_use_every_namespace(memory: recollect.Memory) -> None:
+    async def talk() -> None:
+        async with Client(memory_server(memory, EVERYONE)) as client:
+            found = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
+            assert [hit["id"] for hit in found.structured_content["hits"]] == ["s1"]
+
+    asyncio.run(talk())
+
+
+def without(given: dict[str, Any], told: str) -> str:
+    """Return what was told less what the caller had said themselves."""
+    for value in given.values():
+        for each in value if isinstance(value, list) else [value]:
+            for word in [str(each), *str(each).split()]:
+                told = told.replace(word, "")
+    return told

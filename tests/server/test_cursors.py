@@ -1,0 +1,34 @@
+"""Encrypted cursors of listings."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect import ArgumentError
+from recollect.server.cursors import Cursors
+
+
+class TestCursors:
+    @given(st.integers(0, 2**63 - 1), st.text())
+    def test_cursor_roundtrip(self, place: int, namespace: str) -> None:
+        cursors = Cursors()
+        name = namespace.encode("utf-8", "replace").decode()
+        assert cursors.decode(cursors.encode(place, name), name) == place
+
+    @pytest.mark.parametrize("cursor", ["", "x", "é", "A" * 48, "====", "A" * 47])
+    def test_invalid_cursor(self, cursor: str) -> None:
+        with pytest.raises(ArgumentError, match="cursor: is not one of this server"):
+            Cursors().decode(cursor, "tea")
+
+    def test_cursor_belongs_to_one_server(self) -> None:
+        one, other = Cursors(), Cursors()
+        assert one.encode(7, "tea") != one.encode(7, "tea")
+        with pytest.raises(ArgumentError):
+            other.decode(one.encode(7, "tea"), "tea")
+        sealed = one.encode(7, "tea")
+        assert sealed is not None
+        with pytest.raises(ArgumentError):
+            one.decode(("B" if sealed[0] == "A" else "A") + sealed[1:], "tea")
+        assert one.decode(None, "tea") == 0

@@ -1,0 +1,64 @@
+"""One browser for all tests of the page; whatever a test opens in it must keep silent and ask nobody but its server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from recollect import Memory
+from tests.browser import Visit, launched
+from tests.server.http.running import Running, running
+from tests.server.web.notes import filled
+
+_BY_THE_BROWSER = "Failed to load resource: "
+"""How Chromium notes an answer that is no success, or none at all; no page can keep it from that."""
+
+_BY_THE_POLICY = ("has been blocked", "will not be executed", "violates the document's Content Security Policy")
+"""How it notes what it kept from happening."""
+
+
+class Opening(Protocol):
+    def __call__(
+        self, url: str, view: str = "", *, refusals: bool = False, policed: bool = False, **options: Any
+    ) -> Page: ...
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Opening]:
+    """Open the page of a server; with ``refusals``, the server may refuse something, with ``policed`` the browser."""
+    visits: list[tuple[str, tuple[str, ...], Visit]] = []
+
+    def opened(url: str, view: str = "", *, refusals: bool = False, policed: bool = False, **options: Any) -> Page:
+        made = Visit(browser, f"{url}/{view}", **options)
+        made.page.set_default_timeout(15_000)
+        visits.append((url, (_BY_THE_BROWSER,) * refusals + _BY_THE_POLICY * policed, made))
+        return made.page
+
+    yield opened
+    for url, expected, made in visits:
+        made.page.context.close()
+        said = [text for text in made.said if not any(part in text for part in expected)]
+        assert said == [], said
+        elsewhere = [asked for asked in made.asked if not asked.startswith(f"{url}/")]
+        assert elsewhere == []
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    with filled(tmp_path_factory.mktemp("memory") / "memory.db") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def server(memory: Memory) -> Iterator[Running]:
+    with running(memory) as made:
+        yield made

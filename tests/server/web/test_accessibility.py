@@ -1,0 +1,77 @@
+"""Axe finds nothing wrong with any view, in light and dark, on a desk and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from recollect import Memory
+from recollect.evaluation.report import write_report
+from recollect.server.http import Settings
+from tests.evaluation.outcomes import like_real
+from tests.server.http.running import Running, running
+from tests.server.web.conftest import Opening
+
+VIEWS = {
+    "#/search": ".examples",
+    "#/search?q=senhca": ".ladder",
+    "#/search?q=tea or coffee": ".hit",
+    "#/compare?q=tea or coffee&presets=default,trovella": ".column button",
+    "#/notes": ".listing li",
+    "#/note/sencha": ".graph",
+    "#/edit/sencha": ".editor",
+    "#/reports": ".listing li",
+    "#/reports/study.html": ".report svg",
+    "#/note/nowhere": ".problem",
+}
+SCREENS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"color_scheme": "light", "width": 390, "height": 844},
+}
+
+
+@pytest.fixture(scope="module")
+def server(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("reports")
+    outcomes, data, sweeps = like_real(40)
+    write_report(folder / "study.html", outcomes, data, sweeps=sweeps)
+    with running(memory, Settings(reports=folder)) as made:
+        yield made
+
+
+def faults(page: Page) -> list[str]:
+    """Return what is wrong, with where."""
+    found = Axe().run(page).response["violations"]
+    return [f"{each['impact']} {each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"]]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_views_pass_axe(visit: Opening, server: Running, screen: str) -> None:
+    page = visit(server.url, refusals=True, **SCREENS[screen])
+    wrong: dict[str, list[str]] = {}
+    for view, there in VIEWS.items():
+        page.goto(f"{server.url}/{view}")
+        expect(page.locator(there).first).to_be_visible()
+        if "q=tea" in view:
+            page.locator(".explain, .column button").first.click()
+            expect(page.locator(".waterfall").first).to_be_visible()
+        if found := faults(page):
+            wrong[view] = found
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    if found := faults(page):
+        wrong["shortcuts"] = found
+    assert wrong == {}, "\n".join(f"{view} {fault}" for view, each in wrong.items() for fault in each)
+
+
+def test_axe_detects_faults(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    expect(page.locator(".examples")).to_be_visible()
+    page.evaluate("document.getElementById('query').removeAttribute('aria-label')")
+    page.evaluate("document.getElementById('query').removeAttribute('placeholder')")
+    assert any(fault.startswith("critical label") for fault in faults(page))

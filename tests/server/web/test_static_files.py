@@ -1,0 +1,152 @@
+"""The page is served to a browser: its own files, which may do nothing but ask their own server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+
+import httpx
+import pytest
+
+import recollect
+from recollect import Memory
+from recollect.server import KeyRing
+from recollect.server.http import create_app
+from recollect.server.http.request_log import RequestRecord
+from recollect.server.web import static_files
+from tests.server.http.conftest import bearer, problem
+from tests.server.http.running import running
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with recollect.open(tmp_path / "memory.db", embedder=None) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(memory: Memory) -> Iterator[httpx.Client]:
+    with running(memory) as server:
+        yield server.client
+
+
+def plainly(url: str, path: str) -> tuple[int, str]:
+    """Ask for a path as it is written, which no client of the web's usual manners would, and return the problem."""
+    with closing(HTTPConnection(httpx.URL(url).netloc.decode())) as connection:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())["type"]
+
+
+def test_static_files_have_their_media_types(client: httpx.Client) -> None:
+    first = client.get("/", headers={"Accept": "text/html"})
+    assert (first.status_code, first.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert first.content == client.get("/web/index.html").content == static_files()["index.html"].body
+    for name, media_type in {
+        "app.js": "text/javascript; charset=utf-8",
+        "style.css": "text/css; charset=utf-8",
+        "icon.svg": "image/svg+xml",
+    }.items():
+        answer = client.get(f"/web/{name}")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
+        assert answer.content == static_files()[name].body
+        assert f"/web/{name}" in first.text
+    assert client.head("/").headers["content-length"] == str(len(first.content))
+
+
+@pytest.mark.parametrize("path", ["/", "/web/app.js", "/web/style.css", "/web/icon.svg"])
+def test_security_headers(client: httpx.Client, path: str) -> None:
+    told = client.get(path).headers
+    policy = dict(each.split(" ", 1) for each in told["content-security-policy"].split("; "))
+    assert policy == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self' data:",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "recollect-report",
+    }
+    assert told["referrer-policy"] == "no-referrer"
+    assert told["cross-origin-opener-policy"] == told["cross-origin-resource-policy"] == "same-origin"
+    assert told["x-frame-options"] == "DENY"
+    assert told["x-content-type-options"] == "nosniff"
+
+
+def test_etag_gives_304(client: httpx.Client) -> None:
+    first = client.get("/web/app.js")
+    tag = first.headers["etag"]
+    assert first.headers["cache-control"] == "no-cache"
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        again = client.get("/web/app.js", headers={"If-None-Match": known})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+        assert again.headers["cache-control"] == "no-cache"
+    for other in ('"other"', tag.strip('"'), client.get("/").headers["etag"]):
+        assert client.get("/web/app.js", headers={"If-None-Match": other}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/web/",
+        "/web/nowhere.js",
+        "/web/../app.js",
+        "/web/..%2floading.py",
+        "/web/%2e%2e/loading.py",
+        "/web/..",
+        "/web/.",
+        "/web/loading.py",
+        "/web/app.js/",
+        "/web/app.js%00",
+        "/web//app.js",
+        "/web/files/app.js",
+        "/web/%2fetc%2fpasswd",
+        "/web/APP.JS",
+        "/web",
+        "//",
+        "/index.html",
+        "/favicon.ico",
+    ],
+)
+def test_other_files_are_not_served(client: httpx.Client, path: str) -> None:
+    assert plainly(str(client.base_url), path) == (404, "urn:recollect:not-found")
+
+
+def test_web_ui_needs_no_key(memory: Memory, tmp_path: Path) -> None:
+    ring = KeyRing(tmp_path / "keys.json")
+    ring.add("x", None, "read")
+    with running(memory, ring=ring) as server:
+        for path in ("/", "/web/app.js"):
+            for headers in ({}, bearer("rk_0_x"), {"Host": "memory.example"}):
+                assert server.client.get(path, headers=headers).status_code == 200
+        problem(server.client.get("/web/nowhere.js"), 404, "not-found")
+        for path in ("/web", "/webs/app.js", "/v1/stats", "//v1/stats"):
+            problem(server.client.get(path), 401, "unauthorised")
+        assert plainly(server.url, "/web/../v1/stats") == (404, "urn:recollect:not-found")
+
+
+def test_other_host_names_are_rejected(client: httpx.Client) -> None:
+    problem(client.get("/", headers={"Host": "evil.example"}), 421, "misdirected")
+
+
+def test_log_has_route_templates(memory: Memory) -> None:
+    seen: list[RequestRecord] = []
+    with running(memory, observers=[seen.append]) as server:
+        for path in ("/", "/web/app.js", "/web/xyzzy.js"):
+            server.client.get(path)
+        told = server.client.post("/")
+        assert problem(told, 405, "method-not-allowed")
+        assert told.headers["allow"] == "GET, HEAD"
+        assert not any(path == "/" or path.startswith("/web") for path in server.app.openapi()["paths"])
+    asked = [(each.route, each.status) for each in seen if each.route != "/ready"]
+    assert asked == [("/", 200), ("/web/{name}", 200), ("/web/{name}", 404), ("/", 405)]
+
+
+def test_no_web_ui_without_the_api(memory: Memory) -> None:
+    assert {getattr(route, "path", "") for route in create_app(memory, api=False).routes} == {"/openapi.json"}

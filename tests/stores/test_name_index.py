@@ -1,0 +1,74 @@
+"""Whatever the names and words, a store finds by name what the definition finds among all notes."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.model import Filters
+from recollect.query import jaccard, slug_text, trigram_search, trigrams
+from recollect.query.trigrams import TRIGRAM_THRESHOLD
+from recollect.text import split_words
+from tests.stores.engines import ENGINES
+from tests.strategies import any_text
+
+FRESH = count()
+
+_word = st.text("abtén", min_size=1, max_size=6) | st.sampled_from(
+    ["kubernetes", "Kubernets", "İstanbul", "日本語", "🥑"]
+)
+_name = st.lists(_word, min_size=1, max_size=4).map("-".join)
+_path = st.builds(lambda folder, name, end: folder + name + end, st.sampled_from(["", "a/", "b/"]), _name,
+                  st.sampled_from([".md", "", ".MD", "#1"]))  # fmt: skip
+_note = st.fixed_dictionaries(
+    {"path": _path | st.none(), "title": st.just("") | _name.map(lambda name: name.replace("-", " "))},
+    optional={"tags": st.just(("x",))},
+)
+_words = st.lists(_word | any_text, max_size=4)
+
+
+def _similarity(words: list[str], note: dict[str, Any]) -> float:
+    """Return how alike a note's names are, titles included, word by word and name by name."""
+    found = [0.0]
+    for name in (slug_text(note["path"] or ""), note["title"]):
+        for word in words:
+            whole = jaccard(trigrams(word), trigrams(name))
+            parts = [jaccard(trigrams(word), trigrams(part)) for part in split_words(name) if len(part) >= 4]
+            found += [whole] if whole >= TRIGRAM_THRESHOLD else []
+            found += [part for part in parts if part >= 0.5]
+    return max(found)
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_any_names(engine: str, tmp_path: Path) -> None:
+    store = ENGINES[engine](tmp_path)
+
+    @given(st.lists(_note, max_size=12), st.lists(_note, max_size=3), _words, st.integers(0, 6), st.booleans())
+    def law(
+        first: list[dict[str, Any]], then: list[dict[str, Any]], words: list[str], limit: int, tagged: bool
+    ) -> None:
+        namespace = f"n{next(FRESH)}"
+        filters = Filters(tags=("x",) if tagged else ())
+        for drafts in (first, then):
+            store.write([{**draft, "content": "x", "namespace": namespace} for draft in drafts if draft["path"]])
+            store.write([{**draft, "content": "x", "namespace": namespace} for draft in drafts if not draft["path"]])
+            notes = [
+                {"id": note.id, "path": note.path, "title": note.title}
+                for note in store.notes(namespace=namespace, filters=filters)
+            ]
+            found = store.search_names(words, limit, namespace=namespace, filters=filters)
+            expected = trigram_search(notes, words, limit)
+            assert [(each.id, each.path, each.score) for each in found] == expected
+            found = store.search_names(words, limit, namespace=namespace, filters=filters, titles=True)
+            titled = sorted((-_similarity(words, note), note["path"], note["id"]) for note in notes)
+            assert [(-each.score, each.path, each.id) for each in found] == [one for one in titled if one[0] < 0][
+                :limit
+            ]
+
+    law()
+    store.close()
