@@ -313,6 +313,7 @@ def print_preset(console: Console, preset: Preset, default: Preset) -> None:
     console.print()
     default_settings = dict(_settings(default))
     table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(min_width=max(map(len, default_settings)))
     for name, value in _settings(preset):
         same = value == default_settings[name]
         other = "" if same else f"default: {default_settings[name]}"

@@ -54,7 +54,7 @@ def explain(candidates: Iterable[Candidate | Mapping[str, Any]], *, limit: int |
     >>> print(explain(run_stage(STAGES["importance"](), fused), width=90))
      1  Tea  (tea)
         lexical     +0.016393            ██████████████████  rank 1 · raw 7.2
-        fused                  0.016393  ██████████████████  1.00 of the most possible
+        fused                  0.016393  ██████████████████  1.00 of the highest possible
         importance     × 0.76  0.012459  ██████████████░░░░  importance 0.20
         score                  0.012459  █████████████▋
     """

@@ -169,7 +169,7 @@ class Retrieval:
         trace, mode = state.trace, state.trace.mode
         unavailable = "" if mode == "bm25" else self._vector_leg.unavailable_reason(options.vector)
         if unavailable == "" and mode in ("hybrid", "semantic"):
-            unavailable = "only lexical search ran: there is no embedder; open the memory with one"
+            unavailable = "there is no embedder, so only lexical search ran; open the memory with one"
         if unavailable:
             trace.warnings.append(unavailable)
         trace.mode = "bm25" if unavailable is not None else "semantic" if mode == "semantic" else "hybrid"

@@ -80,7 +80,7 @@ class VectorLeg:
         except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
             return f"only lexical search ran: {error_summary(error)}"
         if model is None:
-            return "only lexical search ran: no note has a vector yet; run reindex to embed them"
+            return "no note has a vector yet, so only lexical search ran; run reindex to embed them"
         return None if model.name == self._embedder.name else _mismatch(self._embedder.name, model.name)
 
     def start(self, request: SearchRequest, vector: Any, timeout: float) -> Callable[[], QueryVector]:
@@ -178,7 +178,7 @@ def _since(started: float) -> float:
 
 def _mismatch(embedder: str, model: str) -> str:
     return (
-        f"only lexical search ran: the store's vectors are of {model}, not of {embedder}; "
+        f"the store's vectors are of {model}, not of {embedder}, so only lexical search ran; "
         "run reindex to embed the notes again"
     )
 
