@@ -21,8 +21,8 @@ from benchmarks.peers.generating import GeneratedNotes
 from benchmarks.stores import SETTINGS
 from recollect.model import Filters, draft_of
 from recollect.stores.postgres import vector_index
-from recollect.stores.postgres.index_trial import Trial
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.postgres.vector_index import RecallTest
 
 DEPTHS = (10, 60)
 BATCH = 2000
@@ -51,15 +51,15 @@ def measure(count: int, queries: int) -> dict[str, float]:
                 some = held[start : start + BATCH]
                 notes = [{"id": str(place), "content": "", "vector": row} for place, row in enumerate(some, start)]
                 store.write([draft_of(note) for note in notes])
-            vector_index.LARGEST_EXACT, most = count, vector_index.LARGEST_EXACT
+            vector_index.MAX_EXACT_NOTES, most = count, vector_index.MAX_EXACT_NOTES
             figures = _searched(store, asked, truth, "exact")
-            vector_index.LARGEST_EXACT = min(most, count - 1)
+            vector_index.MAX_EXACT_NOTES = min(most, count - 1)
             started = perf_counter()
             store._vector_indexes.ensure()
             figures["index_seconds"] = perf_counter() - started
             ((told,),) = server.execute(_TRIAL, database=database)
-            trial = Trial.read(told)
-            figures["index_breadth"] = trial.breadth if trial else 0
+            test = RecallTest.parse(told)
+            figures["index_breadth"] = test.ef_search if test else 0
             return figures | _searched(store, asked, truth, "index")
     finally:
         server.remove()

@@ -106,11 +106,9 @@ def _http_operation(title: str, operation: Mapping[str, Any], schemas: list[str]
     if "requestBody" in operation:
         body = operation["requestBody"]["content"]["application/json"]["schema"]
         yield f"\nBody: {_http_type(body, schemas)}.\n"
-    responses = [(int(status), response) for status, response in operation["responses"].items()]
-    for status, response in responses:
-        if status < 300:
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
             yield f"\nResponse {status}: {_http_content(response, schemas)}.\n"
-    yield f"\nProblems: {', '.join(str(status) for status, _ in responses if status >= 300)}.\n"
 
 
 def _http_content(response: Mapping[str, Any], schemas: list[str]) -> str:

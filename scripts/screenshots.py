@@ -72,7 +72,7 @@ PICTURES = {
     "search": Picture(_asking("search", _MORNING), ".hit", _explain(1), height=1000),
     "waterfall": Picture(_asking("search", _MORNING), ".hit", _explain(1), (".hit:nth-child(2)",)),
     "legs": Picture(_asking("search", _MORNING), ".hit", clip=(".legs",)),
-    "ladder": Picture(_asking("search", _MISSPELT), ".ladder", clip=(".story > .wide", ".ladder"), height=1800),
+    "ladder": Picture(_asking("search", _MISSPELT), ".ladder", clip=(".details > .wide", ".ladder"), height=1800),
     "compare": Picture(
         _asking("compare", _MORNING, presets="default,trovella,memini"),
         ".column",
@@ -82,7 +82,7 @@ PICTURES = {
     "note": Picture(
         "#/note/" + quote("memory/projects/lighthouse/err-4021-root-cause.md", safe=""),
         ".graph",
-        clip=(".note", ".around"),
+        clip=(".note", ".related"),
     ),
     "dark": Picture(_asking("search", _CHECKSUM), ".hit", _explain(1), height=860, options={"color_scheme": "dark"}),
     "phone": Picture(

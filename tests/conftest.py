@@ -12,7 +12,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-from recollect import clock
+from recollect import arguments
 from tests.frozen_clock import FrozenClock
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
@@ -62,7 +62,7 @@ def _is_slow(item: pytest.Item) -> bool:
 
 @pytest.fixture
 def frozen_clock(monkeypatch: pytest.MonkeyPatch) -> FrozenClock:
-    """Stop the clock by which notes expire."""
+    """Replace the current time by one that tests set."""
     stopped = FrozenClock()
-    monkeypatch.setattr(clock, "now", stopped.now)
+    monkeypatch.setattr(arguments, "now", stopped.now)
     return stopped

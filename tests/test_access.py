@@ -57,9 +57,9 @@ def finished(log: AccessLog) -> None:
 def test_what_is_noted_is_written_when_the_log_is_closed(store: SQLiteStore) -> None:
     before = datetime.now(UTC)
     log = AccessLog(store)
-    log.note(["a", "b"], HOME)
-    log.note(["a"], "alice")
-    log.note(iter(["b", "nobody"]), HOME)
+    log.record(["a", "b"], HOME)
+    log.record(["a"], "alice")
+    log.record(iter(["b", "nobody"]), HOME)
     assert read(store) == []
     log.close()
     assert read(store) == ["a", "b"]
@@ -68,7 +68,7 @@ def test_what_is_noted_is_written_when_the_log_is_closed(store: SQLiteStore) -> 
     assert note is not None
     assert note.last_accessed_at is not None
     assert before <= note.last_accessed_at <= datetime.now(UTC)
-    log.note(["c"], HOME)
+    log.record(["c"], HOME)
     log.close()
     assert read(store) == ["a", "b"]
 
@@ -78,7 +78,7 @@ def test_what_waits_is_written_after_a_while(
 ) -> None:
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
     for name in "ab":
-        log.note([name], HOME)
+        log.record([name], HOME)
         finished(log)
         assert name in read(store)
         assert log._thread is None  # it ended, and the next begins when something waits again
@@ -87,15 +87,15 @@ def test_what_waits_is_written_after_a_while(
 def test_many_that_wait_are_written_at_once(
     store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "MOST_WAITING", 3)
-    log.note([], HOME)
+    monkeypatch.setattr(access, "MAX_PENDING", 3)
+    log.record([], HOME)
     assert log._thread is None
-    log.note(["a", "b"], HOME)
+    log.record(["a", "b"], HOME)
     thread = log._thread
     assert thread is not None
     assert thread.daemon
     assert read(store) == []
-    log.note(["c"], HOME)
+    log.record(["c"], HOME)
     thread.join(60)
     assert read(store) == ["a", "b", "c"]
 
@@ -110,11 +110,11 @@ def test_what_comes_while_others_are_written_is_written_too(
     def slow(accessed: dict[str, datetime], *, namespace: str) -> int:
         if not noted.is_set():
             noted.set()
-            log.note(["b"], HOME)
+            log.record(["b"], HOME)
         return touch(accessed, namespace=namespace)
 
     monkeypatch.setattr(store, "touch", slow)
-    log.note(["a"], HOME)
+    log.record(["a"], HOME)
     finished(log)
     assert read(store) == ["a", "b"]
 
@@ -123,22 +123,22 @@ def test_a_busy_store_gets_them_later(
     store: SQLiteStore, log: AccessLog, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
-    monkeypatch.setattr(access, "MOST_WAITING", 2)
+    monkeypatch.setattr(access, "MAX_PENDING", 2)
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
     log._thread = threading.current_thread()  # nobody else writes meanwhile
-    log.note(["a", "b"], HOME)
-    (first,) = {moment for (_, name), moment in log._waiting.items() if name == "a"}
-    assert log._is_time()
+    log.record(["a", "b"], HOME)
+    (first,) = {moment for (_, name), moment in log._pending.items() if name == "a"}
+    assert log._should_flush()
     assert log.flush() == 0
-    assert not log._is_time()  # it is not tried again and again
-    log.note(["b", "c"], HOME)
+    assert not log._should_flush()  # it is not tried again and again
+    log.record(["b", "c"], HOME)
     assert log.flush() == 0
-    assert log._waiting["default", "a"] == first < log._waiting["default", "b"]
+    assert log._pending["default", "a"] == first < log._pending["default", "b"]
     other.close()
     assert log.flush() == 3
     assert read(store) == ["a", "b", "c"]
-    assert log._waiting == {}
+    assert log._pending == {}
 
 
 def test_the_thread_tries_a_busy_store_again(
@@ -156,7 +156,7 @@ def test_the_thread_tries_a_busy_store_again(
         return touch(accessed, namespace=namespace)
 
     monkeypatch.setattr(store, "touch", counted)
-    log.note(["a"], HOME)
+    log.record(["a"], HOME)
     for _ in range(3):
         assert tries.acquire(timeout=60)
     other.close()
@@ -171,8 +171,8 @@ def test_a_store_that_stays_busy_is_told_at_the_end(
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
     log = AccessLog(store)
-    log.note(["a", "b"], HOME)
-    with pytest.warns(RecollectWarning, match=r"^when 2 notes were last read could not be written: .* is kept busy by"):
+    log.record(["a", "b"], HOME)
+    with pytest.warns(RecollectWarning, match=r"^the last access of 2 notes could not be written: .* is kept busy by"):
         log.close()
     other.close()
 
@@ -182,10 +182,10 @@ def test_a_store_that_cannot_be_written_is_told_at_the_end(store: SQLiteStore, p
     reader = SQLiteStore(path, read_only=True)
     for opened, problem in ((store, "is closed"), (reader, "was opened with read_only=True")):
         log = AccessLog(opened)
-        log.note(["a"], HOME)
+        log.record(["a"], HOME)
         assert log.flush() == 0
-        assert log._waiting == {}
-        with pytest.warns(RecollectWarning, match=f"^when one note was last read could not be written: .*{problem}"):
+        assert log._pending == {}
+        with pytest.warns(RecollectWarning, match=f"^the last access of one note could not be written: .*{problem}"):
             log.close()
         log.close()
     reader.close()
@@ -199,8 +199,8 @@ def test_a_system_without_room_for_a_thread(
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refused)
-        log.note(["a"], HOME)
-    log.note(["b"], HOME)
+        log.record(["a"], HOME)
+    log.record(["b"], HOME)
     assert log._thread is not None
     log.close()
     assert read(store) == ["a", "b"]
@@ -209,12 +209,12 @@ def test_a_system_without_room_for_a_thread(
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_has_a_log_of_its_own(store: SQLiteStore, log: AccessLog) -> None:
-    log.note(["a"], HOME)
+    log.record(["a"], HOME)
     with log._changed, log._flushing:  # others may hold its locks at the moment of the fork
         child = os.fork()
         if child == 0:
-            good = not log._waiting
-            log.note(["b"], HOME)
+            good = not log._pending
+            log.record(["b"], HOME)
             good = good and log._thread is not None and log._thread.is_alive()
             log.close()
             os._exit(0 if good and read(store) == ["b"] else 1)
@@ -226,11 +226,11 @@ def test_a_fork_has_a_log_of_its_own(store: SQLiteStore, log: AccessLog) -> None
 
 def test_the_child_of_a_fork_begins_anew(store: SQLiteStore) -> None:
     log = AccessLog(store)
-    log.note(["a"], HOME)
+    log.record(["a"], HOME)
     thread = log._thread
     changed = log._changed
     access._after_fork_in_child()
-    assert log._waiting == {}
+    assert log._pending == {}
     assert log._thread is None
     log.close()
     assert read(store) == []

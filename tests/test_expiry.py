@@ -12,7 +12,7 @@ import pytest
 
 import recollect
 from recollect import ArgumentError, Memory, Note, NoteNotFoundError, RecollectWarning, presets
-from recollect.memory import EXPIRED_AT_ONCE
+from recollect.memory import MAX_EXPIRED_PER_READ
 from recollect.retrieval.options import Mode
 from tests.frozen_clock import HOUR, NOON, FrozenClock
 
@@ -133,7 +133,7 @@ def test_a_busy_store_does_not_keep_anyone_from_searching(tmp_path: Path, frozen
 
 def test_one_read_does_not_pay_for_very_many(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     with opened(tmp_path, embedder=None) as memory:
-        memory.add_many({"content": "Tea.", "expires_at": NOON + HOUR} for _ in range(EXPIRED_AT_ONCE + 5))
+        memory.add_many({"content": "Tea.", "expires_at": NOON + HOUR} for _ in range(MAX_EXPIRED_PER_READ + 5))
         frozen_clock.time += HOUR
         assert list(memory.search("tea")) == []
         assert rows(tmp_path) == 5
@@ -189,9 +189,9 @@ class TestExchange:
             assert told is not None
             assert told.expires_at == NOON + HOUR
 
-    @pytest.mark.parametrize(("count", "told"), [(1, "one note was left out"), (3, "3 notes were left out")])
+    @pytest.mark.parametrize(("count", "subject"), [(1, "one note was"), (3, "3 notes were")])
     def test_what_expired_meanwhile_is_left_out_and_counted(
-        self, tmp_path: Path, frozen_clock: FrozenClock, count: int, told: str
+        self, tmp_path: Path, frozen_clock: FrozenClock, count: int, subject: str
     ) -> None:
         steps: list[tuple[int, int, str]] = []
         with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
@@ -199,7 +199,7 @@ class TestExchange:
             memory.add_many({"content": "Fair.", "expires_at": NOON + HOUR} for _ in range(count))
             lines = list(memory.export())
             frozen_clock.time += HOUR
-            with pytest.warns(RecollectWarning, match=f"^{told}, having expired$"):
+            with pytest.warns(RecollectWarning, match=f"^{subject} skipped, because they have expired$"):
                 assert copy.load(lines, progress=lambda *step: steps.append(step)) == 1
             assert [note.id for note in copy.notes()] == ["a"]
             assert steps == [(count + 1, count + 1, "")]

@@ -17,7 +17,7 @@ import recollect
 from recollect import AsyncMemory, Filters, Link, Memory, Note, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.embedders import EmbedderChoice, choose_embedder
 from recollect.errors import ArgumentError, EmbedderError, SecretFoundError
-from recollect.exchange import line_of
+from recollect.jsonl import line_of
 from recollect.model import NOTE_FIELDS
 from recollect.retrieval.options import Mode
 from recollect.sample import sample_notes, sample_queries
@@ -123,7 +123,7 @@ class TestAdding:
     def test_an_update_of_a_note_that_just_went_spares_the_one_at_its_path(self, memory: Memory) -> None:
         gone, precious = memory.add("one", path="a.md"), memory.add("precious", path="b.md")
         memory.delete(gone)
-        memory._known = lambda *_, **__: gone  # type: ignore[method-assign]
+        memory._get_existing = lambda *_, **__: gone  # type: ignore[method-assign]
         with pytest.raises(NoteNotFoundError, match="there is no note"):
             memory.update(gone, path="b.md", content="overwritten")
         assert list(memory.notes()) == [precious]
@@ -277,7 +277,7 @@ class TestSearching:
             "only lexical search ran: topics returned numbers that are not finite"
         ]
         embedder.embed_documents = lambda _: [[1, 2, 3, 4]] * 7  # type: ignore[method-assign,assignment]
-        with pytest.raises(EmbedderError, match=r"topics returned an array of shape \(7, 4\) where 1 vector should be"):
+        with pytest.raises(EmbedderError, match=r"topics returned an array of shape \(7, 4\) instead of 1 vector"):
             memory.add("something new")
 
     def test_another_model_takes_over_while_the_query_is_embedded(
@@ -315,14 +315,14 @@ class TestAnotherModel:
             memory.add(f"note {number} about tea", path=f"{number}.md")
         memory.close()
         other = Topics("other")
-        with pytest.warns(RecollectWarning, match="are of topics, not of other: until reindex"):
+        with pytest.warns(RecollectWarning, match="are of topics, the embedder is other; call reindex"):
             changed = recollect.open(path, embedder=other)
         result = changed.search("tea", mode="hybrid")
         assert result.trace.mode == "bm25"
         assert len(result) == 10
         assert "the store's vectors are of topics, not of other" in result.warnings[0]
         assert changed.stats().unembedded == 150
-        assert "150 notes have no vector of other; reindex makes them" in [f.problem for f in changed.doctor()]
+        assert "150 notes have no vector of other; run reindex" in [f.problem for f in changed.doctor()]
 
         class EnoughError(Exception):
             pass
@@ -370,13 +370,15 @@ class TestAnotherModel:
     def test_notes_without_vectors_get_them(self, path: Path) -> None:
         with recollect.open(path, embedder=None) as memory:
             memory.add("Prefers sencha.", path="tea.md")
-            with pytest.raises(RecollectError, match="there is nothing to embed with"):
+            with pytest.raises(RecollectError, match="this memory has no embedder"):
                 memory.reindex()
             assert memory.stats().unembedded == 0
         with recollect.open(path, embedder=Topics()) as memory:
             result = memory.search("sencha")
             assert paths(result) == ["tea.md"]
-            assert result.warnings == ["no note has a vector yet, so only lexical search ran; run reindex to embed them"]
+            assert result.warnings == [
+                "no note has a vector yet, so only lexical search ran; run reindex to embed them"
+            ]
             assert memory.reindex() == 1
             assert paths(memory.search("oolong")) == ["tea.md"]
 
@@ -625,7 +627,7 @@ class TestPieces:
     def test_reindexing_cuts_again(self, memory: Memory, path: Path) -> None:
         memory.add(self.LONG, path="long.md", title="Diary")
         other = Topics("other")
-        with pytest.warns(RecollectWarning, match="until reindex"):
+        with pytest.warns(RecollectWarning, match="call reindex"):
             reopened = recollect.open(path, embedder=other)
         with reopened:
             reopened.reindex()
@@ -778,7 +780,7 @@ def test_auto_stays_with_the_model_of_the_vectors(path: Path, monkeypatch: pytes
     with recollect.open(path, embedder="static") as memory:
         memory.add("Prefers sencha.", path="tea.md")
     with recollect.open(path) as memory:
-        assert memory.stats().embedder.endswith(": the vectors of this memory are of it")
+        assert memory.stats().embedder.endswith(": the model of the stored vectors")
         assert memory.search("sencha").trace.mode == "hybrid"
 
     def choose(spec: Any) -> EmbedderChoice:
@@ -787,7 +789,7 @@ def test_auto_stays_with_the_model_of_the_vectors(path: Path, monkeypatch: pytes
         return choose_embedder(spec)
 
     monkeypatch.setattr("recollect.opening.choose_embedder", choose)
-    with pytest.warns(RecollectWarning, match="are of wordllama.*, not of all-MiniLM"):
+    with pytest.warns(RecollectWarning, match="are of wordllama.*, the embedder is all-MiniLM"):
         recollect.open(path).close()
 
 

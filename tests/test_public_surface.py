@@ -21,6 +21,7 @@ SURFACE = {
     """,
     "recollect.client": "AsyncClient RemoteResult",
     "recollect.embedders": """
+        EMBEDDERS
         Embedder EmbedderChoice EmbedderSpec FunctionEmbedder HttpEmbedder MiniLMEmbedder ModelEmbedder OnnxEmbedder
         StaticEmbedder choose_embedder embedder_from
     """,
@@ -28,7 +29,7 @@ SURFACE = {
         CHUNK_SIZE Chunk Contents DocumentStore IngestReport Problem READERS Reader Source UnreadableError chunk_text
         ingest ingest_texts read_file split_sentences text_reader
     """,
-    "recollect.stores": "open_store",
+    "recollect.stores": "STORES is_url open_store redact_secrets",
     "recollect.query": """
         AliasTable AllOf AnyOf Except Expression MAX_LENGTH Match Query Renderer TemporalExpansion TimeInterval Token
         TrigramIndex TrigramMatch augment_with_temporal compile_fts5 date_search_tokens dates_in_text exclusion
@@ -51,12 +52,13 @@ SURFACE = {
         Retrieval SearchOptions SearchResult StageRun Trace explain preset_from presets recomputed_score
     """,
     "recollect.evaluation": """
-        CachingEmbedder Collection Comparison ComparisonResult Dataset Difference Interval MEASURES Outcome Parameter
-        Question QuestionDifference Ranking ReliabilityBin Report SWEEP_VALUES SettingChange Sweep SweepPoint System
-        TrustMetrics TuningResult WinLoss build_report build_sweeps calibration_error_interval compare_outcomes
-        compute_measures evaluate exact_tokens expected_calibration_error generate_questions holm interval
-        load_dataset open_collection open_scorer paired_difference read_qrels read_run reliability_bins search_space
-        sweep_systems trust_metrics tune win_loss write_plots write_qrels write_questions write_report write_run
+        CachingEmbedder Collection Comparison ComparisonResult DATASETS Dataset Difference Interval MEASURES Outcome
+        Parameter Question QuestionDifference Ranking ReliabilityBin Report SWEEP_VALUES SettingChange Sweep
+        SweepPoint System TrustMetrics TuningResult WinLoss build_report build_sweeps calibration_error_interval
+        compare_outcomes compute_measures evaluate exact_tokens expected_calibration_error generate_questions holm
+        interval load_dataset open_scorer paired_difference read_qrels read_run reliability_bins search_space
+        sweep_systems temporary_memory trust_metrics tune win_loss write_plots write_qrels write_questions
+        write_report write_run
     """,
     "recollect.integrations.langchain": "RecollectRetriever",
     "recollect.integrations.llamaindex": "RecollectRetriever",
@@ -64,7 +66,7 @@ SURFACE = {
     "recollect.server": "Caller EVERYONE Grant Key KeyRing Right",
     "recollect.server.http": "Extension Settings create_app",
     "recollect.rerankers": """
-        ChatReranker FunctionReranker HttpReranker OnnxReranker Reranker RerankerSpec reranker_from
+        ChatReranker FunctionReranker HttpReranker OnnxReranker RERANKERS Reranker RerankerSpec reranker_from
     """,
 }
 

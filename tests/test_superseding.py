@@ -143,7 +143,7 @@ class TestSearching:
     def test_in_a_circle_no_note_steps_back(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         memory.add("Now Fink.", id="c", supersedes="b")
-        with pytest.warns(recollect.RecollectWarning, match="in a circle"):
+        with pytest.warns(recollect.RecollectWarning, match="supersede each other"):
             assert memory.add(id="a", supersedes="c").links == (Link("supersedes", "c"),)
         result = memory.search("wifi called Amsel or Drossel or Fink", mode=mode)
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "b": (), "c": (), "z": ()}
@@ -208,7 +208,7 @@ def test_the_number_of_queries_does_not_grow_with_the_chain(tmp_path: Path, leng
 
 class TestCycles:
     MESSAGE = (
-        r"^these notes supersede each other in a circle, so that none of them counts as superseded by another: "
+        r"^these notes supersede each other, so none of them is demoted: "
         r"'p', 'wifi\.md'; remove one of the links$"
     )
 
@@ -224,14 +224,14 @@ class TestCycles:
         assert found == {"a": ("f",), "p": (), "z": (), "f": ()}
 
     def test_many_notes_an_update_and_a_link_warn_too(self, memory: Memory) -> None:
-        with pytest.warns(recollect.RecollectWarning, match="in a circle.*'b', 'c'; remove"):
+        with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'b', 'c'; remove"):
             memory.add_many([{"id": x, "content": x, "links": [("supersedes", y)]} for x, y in ("bc", "cb")])
-        with pytest.warns(recollect.RecollectWarning, match="in a circle.*'d', 'z'; remove"):
+        with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'d', 'z'; remove"):
             memory.add("d", id="d", links=[("supersedes", "z"), ("superseded-by", "z")])
         memory.update("d", title="D")  # nothing is said of links here
-        with pytest.warns(recollect.RecollectWarning, match="in a circle.*'b', 'c'; remove"):
+        with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'b', 'c'; remove"):
             memory.update("b", links=[("supersedes", "c")])
-        with pytest.warns(recollect.RecollectWarning, match="in a circle"):
+        with pytest.warns(recollect.RecollectWarning, match="supersede each other"):
             memory.link("d", "z", kind="supersedes")
         names = ", ".join(f"'l{n:02}'" for n in range(10))
         with pytest.warns(recollect.RecollectWarning, match=rf"{names} and 2 more; remove one of the links$"):
@@ -240,7 +240,7 @@ class TestCycles:
             )
 
     def test_a_note_that_names_itself(self, memory: Memory) -> None:
-        message = "^the note 'wifi.md' names itself in a link 'supersedes', which is ignored$"
+        message = "^the note 'wifi.md' has a link 'supersedes' to itself, which is ignored$"
         with pytest.warns(recollect.RecollectWarning, match=message):
             memory.link("a", "wifi.md", kind="supersedes")
         assert memory.search("Amsel")[0].superseded_by == ()

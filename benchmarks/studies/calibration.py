@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 
 from recollect import Memory
 from recollect.embedders import Embedder, embedder_from
-from recollect.evaluation import CachingEmbedder, Dataset, Question, load_dataset, open_collection
+from recollect.evaluation import CachingEmbedder, Dataset, Question, load_dataset, temporary_memory
+from recollect.evaluation.cache import default_cache_folder
 from recollect.evaluation.calibration import calibration_error_interval, expected_calibration_error
-from recollect.evaluation.lodging import UNDATED
-from recollect.evaluation.running import default_cache_folder
+from recollect.evaluation.memories import latest_date
 from recollect.progress import shown_progress
 from recollect.query import parse_question_date
 from recollect.retrieval import SearchResult
 from recollect.retrieval.confidence import ConfidenceEvidence, bounded_margin
 
-ASKED = 400
+MAX_QUESTIONS = 400
 FOREIGN = 60
 DEPTH = 20
 REMOVED_WEIGHT = 0.1
@@ -44,28 +44,28 @@ def rows(dataset: Dataset, foreign: Sequence[Question], embedder: Embedder | Non
     """Return a row for each first hit: the regression's features, whether it is relevant, and the row's weight."""
     chance = random.Random(1)  # noqa: S311 (a sample)
     collections = sorted(dataset.collections)
-    questions = chance.sample(dataset.questions, min(ASKED, len(dataset.questions)))
-    placed = [(chance.choice(collections), question) for question in foreign]
-    found: list[list[float]] = []
+    questions = chance.sample(dataset.questions, min(MAX_QUESTIONS, len(dataset.questions)))
+    assigned = [(chance.choice(collections), question) for question in foreign]
+    collected: list[list[float]] = []
     for name in collections:
         own = [question for question in questions if question.collection == name]
-        others = [question for collection, question in placed if collection == name]
+        others = [question for collection, question in assigned if collection == name]
         if not own and not others:
             continue
         with (
             shown_progress(f"Embedding {dataset.name}") as progress,
-            open_collection(dataset.collections[name], embedder, progress) as memory,
+            temporary_memory(dataset.collections[name], embedder, progress=progress) as (memory, _),
         ):
-            latest = max(note.created_at or UNDATED for note in dataset.collections[name].notes)
+            latest = latest_date(dataset.collections[name].notes)
             for question in own:
-                found += _rows_of(_search(memory, question, latest), question.relevant.keys())
+                collected += _rows_of(_search(memory, question, latest), question.relevant.keys())
             for question in others:
-                found += _rows_of(_search(memory, question, latest), ())
-    return np.array(found)
+                collected += _rows_of(_search(memory, question, latest), ())
+    return np.array(collected)
 
 
 def _search(memory: Memory, question: Question, latest: datetime) -> SearchResult:
-    date = parse_question_date(question.asked) if question.asked else None
+    date = parse_question_date(question.asked_at) if question.asked_at else None
     return memory.search(question.text, top_k=DEPTH, now=date or latest, question_date=date)
 
 
@@ -93,7 +93,7 @@ def features(evidence: ConfidenceEvidence) -> list[float]:
 def fit(collections: Sequence[Floats]) -> Floats:
     """Return the constants of a logistic regression over collections of the same weight, by Newton's method."""
     data = np.vstack(collections)
-    weights = np.concatenate([300 * each[:, -1] / each[:, -1].sum() for each in collections])
+    weights = np.concatenate([300 * rows_[:, -1] / rows_[:, -1].sum() for rows_ in collections])
     inputs, relevant = data[:, : len(NAMES)], data[:, -2]
     constants = np.zeros(len(NAMES))
     for _ in range(60):
@@ -105,11 +105,11 @@ def fit(collections: Sequence[Floats]) -> Floats:
 
 
 def held_out(name: str, data: Floats, constants: Floats) -> tuple[Floats, Floats]:
-    """Print how constants of the other collections do on one, and return its confidences and whether each was right."""
-    asked = data[data[:, -1] == 1.0]
-    confidences, right = 1 / (1 + np.exp(-asked[:, : len(NAMES)] @ constants)), asked[:, -2]
+    """Print the calibration error of constants fitted on the other collections; return confidences and labels."""
+    first_hits = data[data[:, -1] == 1.0]
+    confidences, right = 1 / (1 + np.exp(-first_hits[:, : len(NAMES)] @ constants)), first_hits[:, -2]
     error = expected_calibration_error(confidences.tolist(), right.tolist())
-    print(f"{name}, left out: {len(asked)} queries, calibration error {error:.3f}, right first {right.mean():.2f}")
+    print(f"{name}, left out: {len(first_hits)} queries, calibration error {error:.3f}, right first {right.mean():.2f}")
     return confidences, right
 
 
@@ -120,10 +120,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader.add_argument("--embedder", default="minilm", help="minilm, static, or none for the lexical leg alone")
     reader.add_argument("--level", default=None, help="turn or session, for conversations")
     reader.add_argument("--pool", action="store_true", help="pool the sessions of LongMemEval files")
-    given = reader.parse_args(arguments)
-    model = embedder_from(given.embedder)
+    options = reader.parse_args(arguments)
+    model = embedder_from(options.embedder)
     embedder = CachingEmbedder(model, default_cache_folder()) if model else None
-    datasets = [_load(path, given.level, pool=given.pool) for path in given.collections]
+    datasets = [_load(path, options.level, pool=options.pool) for path in options.collections]
     measured = {}
     for dataset in datasets:
         foreign = [
@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, constant in zip(NAMES, fit(list(measured.values())), strict=True):
         print(f"{name} {constant:.2f}")
     results = [
-        held_out(name, data, fit([other for its, other in measured.items() if its != name]))
+        held_out(name, data, fit([other for other_name, other in measured.items() if other_name != name]))
         for name, data in (measured.items() if len(measured) > 1 else ())
     ]
     if results:

@@ -1,4 +1,4 @@
-"""Exact terms: how often the only note that holds a token comes first, or among the first ten.
+"""Exact terms: how often the only note that contains a token is first, or in the top ten.
 
     python -m benchmarks.studies.exact_terms SOURCE ... [--embedder minilm|static|none] [--sample N]
 
@@ -19,19 +19,19 @@ from typing import NamedTuple
 import recollect
 from benchmarks.studies.tables import table
 from recollect.embedders import Embedder, embedder_from
-from recollect.evaluation import CachingEmbedder, Dataset, exact_tokens, load_dataset, open_collection
-from recollect.evaluation.running import default_cache_folder
+from recollect.evaluation import CachingEmbedder, Dataset, exact_tokens, load_dataset, temporary_memory
+from recollect.evaluation.cache import default_cache_folder
 from recollect.memory import Memory
 from recollect.retrieval.options import Mode
 from recollect.sample import sample_notes
 
-__all__ = ["Found", "look_up", "main", "shares"]
+__all__ = ["TokenRank", "hit_rates", "main", "rank_tokens"]
 
-TOP = 10
+TOP_K = 10
 
 
-class Found(NamedTuple):
-    """A token that exactly one note holds, its kind, that note, and its rank; ``None`` if it is not in the top ten."""
+class TokenRank(NamedTuple):
+    """A token of exactly one note, its kind, that note, and its rank; ``None`` if it is not in the top ten."""
 
     token: str
     kind: str
@@ -39,24 +39,24 @@ class Found(NamedTuple):
     rank: int | None
 
 
-def look_up(
+def rank_tokens(
     memory: Memory, limit: int | None = None, *, preset: str = "default", mode: Mode = "auto", seed: int = 0
-) -> list[Found]:
-    """Search for each token that exactly one note of a memory holds, or for ``limit`` of them."""
+) -> list[TokenRank]:
+    """Search for each token that exactly one note contains, or for ``limit`` of them."""
     notes = list(memory.notes())
-    found = []
+    results = []
     for token, kind, note in exact_tokens(notes, limit, seed):
-        hits = memory.search(token, top_k=TOP, preset=preset, mode=mode)
+        hits = memory.search(token, top_k=TOP_K, preset=preset, mode=mode)
         rank = next((hit.rank for hit in hits if hit.id == note), None)
-        found.append(Found(token, kind, note, rank))
-    return found
+        results.append(TokenRank(token, kind, note, rank))
+    return results
 
 
-def shares(found: Sequence[Found]) -> tuple[float, float]:
+def hit_rates(results: Sequence[TokenRank]) -> tuple[float, float]:
     """Return the share of tokens whose note is first, and of those whose note is among the first ten."""
-    first = sum(each.rank == 1 for each in found)
-    ten = sum(each.rank is not None for each in found)
-    return first / max(1, len(found)), ten / max(1, len(found))
+    first = sum(result.rank == 1 for result in results)
+    ten = sum(result.rank is not None for result in results)
+    return first / max(1, len(results)), ten / max(1, len(results))
 
 
 @contextmanager
@@ -88,21 +88,23 @@ def _dataset(path: Path, level: str | None) -> Dataset:
 
 def _collections(dataset: Dataset, embedder: Embedder | None) -> Iterator[Memory]:
     for collection in dataset.collections.values():
-        with open_collection(collection, embedder) as memory:
+        with temporary_memory(collection, embedder) as (memory, _):
             yield memory
 
 
-def _rows(name: str, found: Sequence[Found]) -> list[list[str]]:
-    kinds = dict.fromkeys(each.kind for each in found)
-    groups = {"all": list(found)} | {kind: [each for each in found if each.kind == kind] for kind in sorted(kinds)}
+def _rows(name: str, results: Sequence[TokenRank]) -> list[list[str]]:
+    kinds = dict.fromkeys(result.kind for result in results)
+    groups = {"all": list(results)} | {
+        kind: [result for result in results if result.kind == kind] for kind in sorted(kinds)
+    }
     return [
-        [name if kind == "all" else "", kind, f"{len(group):,}", *(f"{share:.3f}" for share in shares(group))]
+        [name if kind == "all" else "", kind, f"{len(group):,}", *(f"{share:.3f}" for share in hit_rates(group))]
         for kind, group in groups.items()
     ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Look up the tokens of each source, and print the shares by kind, and what was missed."""
+    """Look up the tokens of each source, and print the hit_rates by kind, and what was missed."""
     reader = argparse.ArgumentParser(prog="scripts/bench studies.exact_terms", description=__doc__)
     reader.add_argument("sources", nargs="+", metavar="SOURCE")
     reader.add_argument("--embedder", default="minilm")
@@ -115,27 +117,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader.add_argument("--first", type=float, default=0.99, help="the least share of tokens whose note is first")
     reader.add_argument("--ten", type=float, default=1.0, help="the least share of tokens whose note is in the top ten")
     reader.add_argument("--misses", type=int, default=10, metavar="N", help="how many misses of a source are listed")
-    given = reader.parse_args(arguments)
-    model = embedder_from(given.embedder)
-    embedder = CachingEmbedder(model, given.cache or default_cache_folder(), cache_queries=True) if model else None
+    options = reader.parse_args(arguments)
+    model = embedder_from(options.embedder)
+    embedder = CachingEmbedder(model, options.cache or default_cache_folder(), cache_queries=True) if model else None
     rows, missed, passed = [], [], True
-    for source in given.sources:
-        found: list[Found] = []
-        with _opened(source, embedder, given.level) as memories:
+    for source in options.sources:
+        results: list[TokenRank] = []
+        with _opened(source, embedder, options.level) as memories:
             for memory in memories:
-                found += look_up(memory, given.sample, preset=given.preset, mode=given.mode, seed=given.seed)
+                results += rank_tokens(
+                    memory, options.sample, preset=options.preset, mode=options.mode, seed=options.seed
+                )
         name = source if source == "sample" else Path(source).stem
-        rows += _rows(name, found)
-        first, ten = shares(found)
-        passed = passed and first >= given.first and ten >= given.ten
-        worst = sorted((each for each in found if each.rank != 1), key=lambda each: -(each.rank or TOP + 1))
-        missed += [f"{name}: {each.token} ({each.kind}), {_place(each.rank)}" for each in worst[: given.misses]]
+        rows += _rows(name, results)
+        first, ten = hit_rates(results)
+        passed = passed and first >= options.first and ten >= options.ten
+        worst = sorted(
+            (result for result in results if result.rank != 1), key=lambda result: -(result.rank or TOP_K + 1)
+        )
+        missed += [
+            f"{name}: {result.token} ({result.kind}), {_format_rank(result.rank)}" for result in worst[: options.misses]
+        ]
     print(table(["source", "kind", "tokens", "first", "in ten"], rows))
     print("\n".join(["", *missed]) if missed else "")
     return 0 if passed else 1
 
 
-def _place(rank: int | None) -> str:
+def _format_rank(rank: int | None) -> str:
     return f"rank {rank}" if rank else "not among ten"
 
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.studies.tables import Values, difference_table, table
 from recollect.evaluation import Dataset, System, evaluate, load_dataset
+from recollect.evaluation.cache import default_cache_folder
 from recollect.evaluation.report.text import format_fraction
-from recollect.evaluation.running import default_cache_folder
 from recollect.progress import shown_progress
 from recollect.retrieval import presets
 from recollect.retrieval.preset import changed_preset

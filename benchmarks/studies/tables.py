@@ -25,12 +25,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     |---|---|
     | 5 | 0.61 |
     """
-    written = [f"| {' | '.join(line)} |" for line in (heads, *rows)]
-    return "\n".join([written[0], "|---" * len(heads) + "|", *written[1:]])
+    lines = [f"| {' | '.join(line)} |" for line in (heads, *rows)]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
 
 
 def against(values: Values, baseline: Values) -> str:
-    """Return a mean, how far it is above that of the baseline, and what can be said of that.
+    """Return a mean, its difference to that of the baseline, and the verdict.
 
     >>> import numpy as np
     >>> against(np.array([1.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0]))
@@ -39,12 +39,11 @@ def against(values: Values, baseline: Values) -> str:
     difference = paired_difference(values, baseline)
     if difference.low == difference.high == 0:
         return f"{format_fraction(float(values.mean()))}, the same"
-    mean, low, high = (round(each, 4) + 0.0 for each in (difference.mean, difference.low, difference.high))
-    told = f"{format_signed(mean)} ({format_interval(low, high)})"
+    mean, low, high = (round(value, 4) + 0.0 for value in (difference.mean, difference.low, difference.high))
+    interval = f"{format_signed(mean)} ({format_interval(low, high)})"
     verdict = difference.verdict
-    return (
-        f"{format_fraction(float(values.mean()))}, {told} {f'**{verdict}**' if verdict != 'inconclusive' else verdict}"
-    )
+    shown = verdict if verdict == "inconclusive" else f"**{verdict}**"
+    return f"{format_fraction(float(values.mean()))}, {interval} {shown}"
 
 
 def difference_table(

@@ -1,21 +1,21 @@
-"""Recollect: hybrid memory retrieval for agents, and the reasons for every result.
+"""Recollect: hybrid memory retrieval for agents, with an explanation of every result.
 
-Start with :func:`open`. The rooms, from a person's words to a ranked list:
+Start with :func:`open`. The packages, from text to a ranked list:
 
 - :mod:`recollect.ingest`: files and records become notes;
 - :mod:`recollect.embedders`: text becomes vectors;
-- :mod:`recollect.stores`: where notes live and are found;
-- :mod:`recollect.query`: words become a query tree, and the tree an engine's query;
-- :mod:`recollect.retrieval`: the walk from a query to a ranked list, and the drawing of what happened on it;
+- :mod:`recollect.stores`: SQLite and PostgreSQL behind one contract;
+- :mod:`recollect.query`: text becomes a query tree;
+- :mod:`recollect.retrieval`: the search pipeline, its trace and explanation;
 - :mod:`recollect.fusion`: several ranked lists become one;
-- :mod:`recollect.ranking`: what changes an order after fusion;
-- :mod:`recollect.rerankers`: second-stage models that read query and note together;
-- :mod:`recollect.evaluation`: which retrieval is better, settled with numbers;
+- :mod:`recollect.ranking`: the stages after fusion;
+- :mod:`recollect.rerankers`: second-stage models;
+- :mod:`recollect.evaluation`: datasets, measures, significance, tuning;
 - :mod:`recollect.client`: a memory behind the HTTP API of a server;
 - :mod:`recollect.integrations`: a memory as a retriever of LangChain and LlamaIndex;
-- :mod:`recollect.server`: a memory for other processes and machines, and who may do what there.
+- :mod:`recollect.server`: HTTP, MCP and the web UI.
 
-A room is entered when it is first asked for: importing the package alone loads next to nothing.
+Packages and names are imported on first use: importing ``recollect`` alone is fast.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ if TYPE_CHECKING:
         stores,
     )
     from recollect.asynchronous import AsyncMemory, open_async
-    from recollect.copying import copy
-    from recollect.memory import Memory, MemoryStats
+    from recollect.health import MemoryStats
+    from recollect.memory import Memory
     from recollect.model import Candidate, Contribution, Filters, Hit, Link, Note, Step
-    from recollect.opening import open  # noqa: A004 (recollect.open is the name that users know)
+    from recollect.opening import copy, open  # noqa: A004 (recollect.open is the name that users know)
     from recollect.retrieval import Preset, Retrieval, SearchOptions, SearchResult, Trace, presets
 
 __version__ = "0.2.0.dev0"
@@ -123,44 +123,33 @@ __all__ = [
     "stores",
 ]
 
-_ROOMS = (
-    "client",
-    "embedders",
-    "evaluation",
-    "integrations",
-    "fusion",
-    "ingest",
-    "query",
-    "ranking",
-    "rerankers",
-    "retrieval",
-    "server",
-    "stores",
+_PACKAGES = frozenset(
+    "client embedders evaluation fusion ingest integrations query ranking rerankers retrieval server stores".split()
 )
-_HOMES = {
+_MODULE_OF = {
     **dict.fromkeys(("AsyncMemory", "open_async"), "recollect.asynchronous"),
-    "copy": "recollect.copying",
-    **dict.fromkeys(("Memory", "MemoryStats"), "recollect.memory"),
-    "open": "recollect.opening",
+    "Memory": "recollect.memory",
+    "MemoryStats": "recollect.health",
+    **dict.fromkeys(("copy", "open"), "recollect.opening"),
     **dict.fromkeys(("Candidate", "Contribution", "Filters", "Hit", "Link", "Note", "Step"), "recollect.model"),
     **dict.fromkeys(
         ("Preset", "Retrieval", "SearchOptions", "SearchResult", "Trace", "presets"), "recollect.retrieval"
     ),
 }
-"""Where a public name lives that is loaded when it is first used."""
+"""The modules of public names that are imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a room or a name when it is first asked for."""
-    if name in _ROOMS:
+    """Import a package or a name on first use."""
+    if name in _PACKAGES:
         return import_module(f"recollect.{name}")
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
+    if name in _MODULE_OF:
+        value = getattr(import_module(_MODULE_OF[name]), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'recollect' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Return the public names, loaded or not."""
+    """Return the public names, imported or not."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""When notes were last read: collected while searches go on, and written behind their back."""
+"""Record when notes were last accessed: collected in memory and written by a background thread."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from weakref import WeakSet
 from recollect.errors import RecollectWarning, StoreBusyError, StoreError
 from recollect.stores.base import Store
 
-__all__ = ["FLUSH_SECONDS", "MOST_WAITING", "AccessLog"]
-
 FLUSH_SECONDS = 60.0
-"""How long an access waits for others, to be written together with them."""
-MOST_WAITING = 4096
-"""How many notes wait at most, before they are written earlier."""
+"""How long accesses are collected before they are written together."""
+MAX_PENDING = 4096
+"""How many notes are collected before they are written earlier."""
 
 
 class AccessLog:
-    """Which notes were read and when, on their way into a store.
+    """Collects accesses and writes them to a store.
 
-    Noting costs a search no more than a lock and a dictionary. A thread of its own writes what has come together; it
-    begins when something waits and ends when nothing does. Whatever goes wrong with the store is told when the log is
-    closed, and never to a search.
+    Recording takes a lock and a dictionary update. A background thread writes the accesses; it starts with the first
+    pending one and ends when none is left. Errors of the store become a warning when the log is closed, and never
+    reach a search.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -34,116 +32,116 @@ class AccessLog:
     ...     store = open_store(f"{folder}/memory.db")
     ...     (note,), _ = store.write([{"content": "Prefers green tea."}])
     ...     log = AccessLog(store)
-    ...     log.note([note.id], "default")
+    ...     log.record([note.id], "default")
     ...     log.close()
-    ...     found, = store.get([note.id], namespace="default")
+    ...     stored, = store.get([note.id], namespace="default")
     ...     store.close()
-    >>> found.last_accessed_at >= note.created_at
+    >>> stored.last_accessed_at >= note.created_at
     True
     """
 
     def __init__(self, store: Store) -> None:
-        """Begin with nothing that waits."""
+        """Start without pending accesses."""
         self._store = store
         self._closed = False
-        self._begin()
+        self._reset()
         _OPEN.add(self)
 
-    def _begin(self) -> None:
-        """Begin anew: also in the child of a fork, where no thread goes on and locks stay as others held them."""
+    def _reset(self) -> None:
+        """Drop all state; also in the child of a fork, which has no threads and inherits locked locks."""
         self._changed = threading.Condition(threading.Lock())
         self._flushing = threading.Lock()
-        self._waiting: dict[tuple[str, str], datetime] = {}
+        self._pending: dict[tuple[str, str], datetime] = {}
         self._thread: threading.Thread | None = None
         self._busy = False
         self._lost = 0
         self._problem: StoreError | None = None
 
-    def note(self, ids: Iterable[str], namespace: str) -> None:
-        """Remember that these notes were read just now."""
+    def record(self, ids: Iterable[str], namespace: str) -> None:
+        """Record that these notes were accessed now."""
         now = datetime.now(UTC)
         with self._changed:
             if self._closed:
                 return
-            self._waiting.update({(namespace, each): now for each in ids})
-            if len(self._waiting) >= MOST_WAITING:
+            self._pending.update({(namespace, note_id): now for note_id in ids})
+            if len(self._pending) >= MAX_PENDING:
                 self._changed.notify_all()
-            if self._waiting and not (self._thread and self._thread.is_alive()):
+            if self._pending and not (self._thread and self._thread.is_alive()):
                 self._start()
 
     def flush(self) -> int:
-        """Write what waits and return how many notes changed; what a busy store does not take waits on."""
+        """Write the pending accesses and return how many notes changed; what a busy store refuses stays pending."""
         changed = 0
         with self._flushing:
             with self._changed:
-                waiting, self._waiting = self._waiting, {}
+                pending, self._pending = self._pending, {}
             self._busy = False
             by_namespace: dict[str, dict[str, datetime]] = {}
-            for (namespace, each), moment in waiting.items():
-                by_namespace.setdefault(namespace, {})[each] = moment
+            for (namespace, note_id), moment in pending.items():
+                by_namespace.setdefault(namespace, {})[note_id] = moment
             for namespace, accessed in by_namespace.items():
                 try:
                     changed += self._store.touch(accessed, namespace=namespace)
                 except StoreError as error:
                     self._problem = error
                     if isinstance(error, StoreBusyError):
-                        self._keep(namespace, accessed)
+                        self._retry_later(namespace, accessed)
                     else:
                         self._lost += len(accessed)
         return changed
 
     def close(self) -> None:
-        """Write what waits, and warn if that, or what came before, could not be written."""
+        """Write the pending accesses, and warn if any could not be written."""
         with self._changed:
             if self._closed:
                 return
             self._closed = True
             self._changed.notify_all()
         self.flush()
-        lost = self._lost + len(self._waiting)
+        lost = self._lost + len(self._pending)
         if lost:
-            notes = "one note was" if lost == 1 else f"{lost} notes were"
+            notes = "one note" if lost == 1 else f"{lost} notes"
             warnings.warn(
-                f"when {notes} last read could not be written: {self._problem}", RecollectWarning, stacklevel=3
+                f"the last access of {notes} could not be written: {self._problem}", RecollectWarning, stacklevel=3
             )
 
-    def _keep(self, namespace: str, accessed: Mapping[str, datetime]) -> None:
-        """Let what a busy store did not take wait again; what was noted meanwhile is newer."""
+    def _retry_later(self, namespace: str, accessed: Mapping[str, datetime]) -> None:
+        """Make accesses pending again; those recorded meanwhile are newer."""
         self._busy = True
         with self._changed:
-            self._waiting = {(namespace, each): moment for each, moment in accessed.items()} | self._waiting
+            self._pending = {(namespace, note_id): moment for note_id, moment in accessed.items()} | self._pending
 
     def _start(self) -> None:
         self._thread = threading.Thread(target=self._work, name="recollect-access", daemon=True)
         try:
             self._thread.start()
-        except RuntimeError:  # there can be no more threads: it waits for the next search, or for the end
+        except RuntimeError:  # no more threads can start: the next search or close() writes
             self._thread = None
 
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(self._is_time, timeout=FLUSH_SECONDS)
+                self._changed.wait_for(self._should_flush, timeout=FLUSH_SECONDS)
                 if self._closed:
                     return
             self.flush()
             with self._changed:
-                if not self._waiting:
+                if not self._pending:
                     self._thread = None
                     return
 
-    def _is_time(self) -> bool:
-        return self._closed or (len(self._waiting) >= MOST_WAITING and not self._busy)
+    def _should_flush(self) -> bool:
+        return self._closed or (len(self._pending) >= MAX_PENDING and not self._busy)
 
 
 _OPEN: WeakSet[AccessLog] = WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    """Leave what waits at the moment of a fork to the parent."""
+    """Leave the pending accesses at the time of a fork to the parent."""
     for log in _OPEN:
-        log._begin()
+        log._reset()
 
 
-if hasattr(os, "register_at_fork"):  # pragma: no branch (wherever there is no fork, nothing is to be done)
+if hasattr(os, "register_at_fork"):  # pragma: no branch (platforms without fork need nothing)
     os.register_at_fork(after_in_child=_after_fork_in_child)

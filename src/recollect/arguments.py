@@ -1,17 +1,16 @@
-"""What callers pass, checked at the door: each check returns the value or raises an error that names it."""
+"""Checks of arguments: each returns the value or raises an ``ArgumentError`` that names the argument."""
 
 from __future__ import annotations
 
 import json
 import math
+import operator
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import UTC, date, datetime
-from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.nesting import DEEPEST, is_deep
 from recollect.text import well_formed
 
 if TYPE_CHECKING:
@@ -19,7 +18,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+
+MAX_DEPTH = 64
+"""How deep JSON may be nested: more than real data needs, and far less than the stack allows."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def now() -> datetime:
+    """Return the current time in UTC: the default of time arguments, and when notes expire; tests replace it."""
+    return datetime.now(UTC)
 
 
 def text(argument: str, value: Any) -> str:
@@ -39,7 +47,7 @@ def line(argument: str, value: Any) -> str:
 
 
 def name(argument: str, value: Any) -> str:
-    """Return ``value`` if it is a string of one line with something on it."""
+    """Return ``value`` if it is a string of one line that is not blank."""
     if not line(argument, value).strip():
         raise ArgumentError(argument, "must not be empty")
     return well_formed(value)
@@ -49,8 +57,8 @@ def names(argument: str, value: Any) -> tuple[str, ...]:
     """Return ``value`` as a tuple of names, each once."""
     if value == ():
         return ()
-    found = sequence(argument, value)
-    return tuple(dict.fromkeys(name(f"{argument}[{place}]", each) for place, each in enumerate(found)))
+    items = sequence(argument, value)
+    return tuple(dict.fromkeys(name(f"{argument}[{index}]", item) for index, item in enumerate(items)))
 
 
 def limit(argument: str, value: Any) -> int | None:
@@ -63,7 +71,7 @@ def count(argument: str, value: Any) -> int:
     if isinstance(value, bool):
         raise ArgumentTypeError(argument, f"must be a whole number, got {value}")
     try:
-        number = index(value)
+        number = operator.index(value)
     except TypeError:
         raise ArgumentTypeError(argument, f"must be a whole number, got {_shown(value)}") from None
     if number < 0:
@@ -117,7 +125,7 @@ def sequence(argument: str, value: Any) -> Sequence[Any]:
 
 
 def record(argument: str, value: Any) -> tuple[Any, ...]:
-    """Return ``value`` as a tuple if it is a list of any kind."""
+    """Return ``value`` as a tuple if it is a sequence."""
     return tuple(sequence(argument, value))
 
 
@@ -156,32 +164,66 @@ def optional_instant(argument: str, value: Any) -> datetime | None:
 
 
 def json_object(argument: str, value: Any) -> Mapping[str, Any]:
-    """Return ``value`` as it is after a walk through JSON, if it is a mapping that survives one."""
+    """Return ``value`` as a mapping of JSON data, as it is after encoding and decoding."""
     if type(value) is dict and not value:
         return value
     if not isinstance(value, Mapping):
         raise ArgumentTypeError(argument, f"must be a mapping, got {_shown(value)}")
-    plain = flat_enough(argument, dict(value))
+    plain = check_depth(argument, dict(value))
     try:
-        written = json.dumps(plain, ensure_ascii=False, allow_nan=False)
-        read: dict[str, Any] = json.loads(well_formed(written))
+        encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+        decoded: dict[str, Any] = json.loads(well_formed(encoded))
     except (TypeError, ValueError) as error:
         raise ArgumentError(argument, f"must be JSON data: {error}") from None
     if not all(isinstance(key, str) for key in value):
         raise ArgumentError(argument, "must have strings as keys")
-    return read
+    return decoded
 
 
-def flat_enough(argument: str, value: T) -> T:
-    """Return ``value`` if it is not nested deeper than anybody means."""
-    if is_deep(value):
-        raise ArgumentError(argument, f"must not be nested deeper than {DEEPEST} levels; make it flatter")
+def check_depth(argument: str, value: T) -> T:
+    """Return ``value`` if it is not nested deeper than :data:`MAX_DEPTH`."""
+    if exceeds_max_depth(value):
+        raise ArgumentError(argument, f"must not be nested deeper than {MAX_DEPTH} levels; make it flatter")
     return value
 
 
+def exceeds_max_depth(value: Any) -> bool:
+    """Return whether lists and mappings are nested more than :data:`MAX_DEPTH` deep.
+
+    It goes level by level, without recursion, and visits shared values once; a value that contains itself is too deep.
+
+    >>> exceeds_max_depth({"cups": [1, 2]})
+    False
+    """
+    level = [value] if isinstance(value, (dict, list, tuple)) else []
+    for _ in range(MAX_DEPTH):
+        inner = (item for parent in level for item in (parent.values() if isinstance(parent, dict) else parent))
+        level = list({id(item): item for item in inner if isinstance(item, (dict, list, tuple))}.values())
+        if not level:
+            return False
+    return True
+
+
+def with_deep_stack(function: Callable[[], T]) -> T:
+    """Call ``function``; if the stack is too deep for it, call it in a new thread, whose stack is empty.
+
+    Notes that were stored before :data:`MAX_DEPTH` existed may be nested deeper.
+
+    >>> with_deep_stack(lambda: 3)
+    3
+    """
+    try:
+        return function()
+    except RecursionError:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (rarely needed)
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(function).result()
+
+
 def vector(argument: str, value: Any) -> NDArray[float32]:
-    """Return ``value``, a list of numbers, or one for each piece of a text, as an array of float32."""
-    import numpy as np  # noqa: PLC0415 (heavy: only who has vectors pays for it)
+    """Return ``value``, a list of numbers, or one for each chunk of a text, as an array of float32."""
+    import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
 
     try:
         numbers = np.asarray(value, dtype=np.float32)
@@ -189,19 +231,19 @@ def vector(argument: str, value: Any) -> NDArray[float32]:
         raise ArgumentTypeError(argument, f"must be a list of numbers, got {_shown(value)}") from None
     if numbers.ndim not in (1, 2) or not numbers.size:
         raise ArgumentError(
-            argument, f"must be a list of numbers, or one for each piece, got an array of shape {numbers.shape}"
+            argument, f"must be a list of numbers, or one for each chunk, got an array of shape {numbers.shape}"
         )
     if not np.isfinite(numbers).all():
-        raise ArgumentError(argument, "must hold finite numbers only")
+        raise ArgumentError(argument, "must contain finite numbers only")
     return numbers
 
 
 def _shown(value: Any) -> str:
-    """Return a short picture of ``value`` and its type for an error message."""
+    """Return ``value``, truncated, and its type for an error message."""
     try:
-        picture = ascii(value)
-    except Exception:  # noqa: BLE001 (a value that cannot even be shown must not hide what is wrong with it)
-        picture = "something that cannot be shown"
-    if len(picture) > 60:
-        picture = picture[:57] + "..."
-    return f"{picture} ({type(value).__name__})"
+        shown = ascii(value)
+    except Exception:  # noqa: BLE001 (a value that cannot be shown must not hide the error)
+        shown = "something that cannot be shown"
+    if len(shown) > 60:
+        shown = shown[:57] + "..."
+    return f"{shown} ({type(value).__name__})"

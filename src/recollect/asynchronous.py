@@ -1,24 +1,18 @@
-"""The async twin of a memory: the same methods, each run in a thread, so that a service's loop goes on."""
+"""The async version of a memory: the same methods, each run in a thread."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from recollect.memory import Key, Memory, MemoryStats
-from recollect.model import Note
+from recollect.memory import Memory
 from recollect.opening import open as open_memory
-from recollect.retrieval import PresetSpec, SearchResult
+from recollect.retrieval import SearchResult
 from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_search_options
 from recollect.secrets import SecretsMode
-from recollect.stores.base import Finding, Neighbour, Page
-
-if TYPE_CHECKING:
-    from recollect.ingest import IngestReport
-
-__all__ = ["AsyncMemory", "open_async"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +34,19 @@ async def open_async(target: str | PathLike[str] = "recollect.db", **options: An
     return AsyncMemory(await asyncio.to_thread(open_memory, target, **options))
 
 
+def _in_thread(
+    method: Callable[Concatenate[Memory, P], R],
+) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, R]]:
+    """Return the async version of a method of ``Memory``, with its signature and docstring."""
+
+    @wraps(method)
+    async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = await asyncio.to_thread(getattr(self.memory, method.__name__), *args, **kwargs)
+        return result
+
+    return call
+
+
 class AsyncMemory:
     """A :class:`Memory` whose methods are awaited; their arguments and results are the same."""
 
@@ -55,109 +62,35 @@ class AsyncMemory:
         """Close it."""
         await self.close()
 
-    async def add(self, content: str | None = None, **fields: Any) -> Note:
-        """Store a note; see :meth:`Memory.add`."""
-        return await _in_thread(self.memory.add, content, **fields)
-
     def with_secrets(self, secrets: SecretsMode | None) -> AsyncMemory:
-        """Return a memory over the same store with another rule for secrets; see :meth:`Memory.with_secrets`."""
+        """Return a memory over the same store with another value of ``secrets``; see :meth:`Memory.with_secrets`."""
         return AsyncMemory(self.memory.with_secrets(secrets))
-
-    async def add_many(self, notes: Iterable[Note | str | Mapping[str, Any]], **options: Any) -> list[Note]:
-        """Store many notes; see :meth:`Memory.add_many`."""
-        return await _in_thread(self.memory.add_many, notes, **options)
-
-    async def update(self, key: Key, **changes: Any) -> Note:
-        """Change a note; see :meth:`Memory.update`."""
-        return await _in_thread(self.memory.update, key, **changes)
-
-    async def get(self, key: Key, **options: Any) -> Note | None:
-        """Return a note; see :meth:`Memory.get`."""
-        return await _in_thread(self.memory.get, key, **options)
-
-    async def has(self, key: Key, **options: Any) -> bool:
-        """Return whether there is such a note; see :meth:`Memory.has`."""
-        return await _in_thread(self.memory.has, key, **options)
-
-    async def count(self, **options: Any) -> int:
-        """Return how many notes a namespace has; see :meth:`Memory.count`."""
-        return await _in_thread(self.memory.count, **options)
-
-    async def page(self, limit: int = 100, **options: Any) -> Page:
-        """Return the next notes of a namespace; see :meth:`Memory.page`."""
-        return await _in_thread(self.memory.page, limit, **options)
-
-    async def delete(self, *keys: Key, **options: Any) -> int:
-        """Delete notes; see :meth:`Memory.delete`."""
-        return await _in_thread(self.memory.delete, *keys, **options)
-
-    @takes_search_options
-    async def search(
-        self, query: str, *, options: SearchOptions | None = None, **keywords: Unpack[SearchKeywords]
-    ) -> SearchResult:
-        """Search; see :meth:`Memory.search`."""
-        return await _in_thread(self.memory.search, query, options=options, **keywords)
 
     @takes_search_options
     async def search_many(
         self, queries: Sequence[str], *, options: SearchOptions | None = None, **keywords: Unpack[SearchKeywords]
     ) -> list[SearchResult]:
-        """Search for each of several queries, at the same time."""
+        """Run :meth:`search` for several queries concurrently."""
         searches = (self.search(query, options=options, **keywords) for query in queries)
         return list(await asyncio.gather(*searches))
 
-    @takes_search_options
-    async def compare(
-        self,
-        query: str,
-        presets: Iterable[PresetSpec] | None = None,
-        *,
-        options: SearchOptions | None = None,
-        **keywords: Unpack[SearchKeywords],
-    ) -> dict[str, SearchResult]:
-        """Search for the same query under several presets; see :meth:`Memory.compare`."""
-        return await _in_thread(self.memory.compare, query, presets, options=options, **keywords)
-
-    async def link(self, source: Key, target: Key, **options: Any) -> bool:
-        """Link two notes; see :meth:`Memory.link`."""
-        return await _in_thread(self.memory.link, source, target, **options)
-
-    async def unlink(self, source: Key, target: Key, **options: Any) -> bool:
-        """Take a link away; see :meth:`Memory.unlink`."""
-        return await _in_thread(self.memory.unlink, source, target, **options)
-
-    async def neighbours(self, key: Key, **options: Any) -> list[Neighbour]:
-        """Return what lies one step away; see :meth:`Memory.neighbours`."""
-        return await _in_thread(self.memory.neighbours, key, **options)
-
-    async def ingest(self, source: str | PathLike[str], **options: Any) -> IngestReport:
-        """Take in files; see :meth:`Memory.ingest`."""
-        return await _in_thread(self.memory.ingest, source, **options)
-
-    async def ingest_texts(self, texts: Mapping[str, str], **options: Any) -> IngestReport:
-        """Take in the texts of files; see :meth:`Memory.ingest_texts`."""
-        return await _in_thread(self.memory.ingest_texts, texts, **options)
-
-    async def reindex(self, **options: Any) -> int:
-        """Embed what has no vector; see :meth:`Memory.reindex`."""
-        return await _in_thread(self.memory.reindex, **options)
-
-    async def stats(self) -> MemoryStats:
-        """Return what the memory holds; see :meth:`Memory.stats`."""
-        return await _in_thread(self.memory.stats)
-
-    async def doctor(self, **options: Any) -> list[Finding]:
-        """Look at every part; see :meth:`Memory.doctor`."""
-        return await _in_thread(self.memory.doctor, **options)
-
-    async def backup(self, target: str | PathLike[str], **options: Any) -> None:
-        """Write a copy; see :meth:`Memory.backup`."""
-        return await _in_thread(self.memory.backup, target, **options)
-
-    async def close(self) -> None:
-        """Let go of the store."""
-        await _in_thread(self.memory.close)
-
-
-async def _in_thread(method: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    return await asyncio.to_thread(method, *args, **kwargs)
+    add = _in_thread(Memory.add)
+    add_many = _in_thread(Memory.add_many)
+    update = _in_thread(Memory.update)
+    get = _in_thread(Memory.get)
+    has = _in_thread(Memory.has)
+    count = _in_thread(Memory.count)
+    page = _in_thread(Memory.page)
+    delete = _in_thread(Memory.delete)
+    search = _in_thread(Memory.search)
+    compare = _in_thread(Memory.compare)
+    link = _in_thread(Memory.link)
+    unlink = _in_thread(Memory.unlink)
+    neighbours = _in_thread(Memory.neighbours)
+    ingest = _in_thread(Memory.ingest)
+    ingest_texts = _in_thread(Memory.ingest_texts)
+    reindex = _in_thread(Memory.reindex)
+    stats = _in_thread(Memory.stats)
+    doctor = _in_thread(Memory.doctor)
+    backup = _in_thread(Memory.backup)
+    close = _in_thread(Memory.close)

@@ -1,65 +1,42 @@
-"""Every error that Recollect raises on purpose.
+"""The exceptions of Recollect.
 
 The tree::
 
     RecollectError
-    ├── ArgumentError              a value that cannot be used (also a ValueError)
+    ├── ArgumentError              an invalid value (also a ValueError)
     │   ├── ArgumentTypeError      a value of the wrong type (also a TypeError)
-    │   └── SecretFoundError       a text that holds a password or key, where none may be stored
+    │   └── SecretFoundError       a text with a password or key, where none may be stored
     ├── NoteNotFoundError          no note has this id or path (also a LookupError)
-    ├── StoreError                 the file or server that holds the notes
-    │   ├── StoreBusyError         others kept it to themselves for too long
-    │   ├── StoreDamagedError      it is no store, or a damaged one
-    │   ├── StoreFullError         there is no room for what should be written
+    ├── StoreError                 a problem of the file or server with the notes
+    │   ├── StoreBusyError         other processes locked it for too long
+    │   ├── StoreDamagedError      it is damaged, or not a store
+    │   ├── StoreFullError         there is no space to write
     │   ├── StoreReadOnlyError     it cannot be written to
-    │   ├── StoreUnavailableError  its server cannot be reached, or went away
+    │   ├── StoreUnavailableError  its server cannot be reached
     │   └── StoreVersionError      it was written by a newer version
-    ├── EmbedderError              a model that cannot be loaded or does not answer
-    ├── RerankerError              the same of the second stage: its model fails
-    ├── IngestError                a file or record that cannot be read
-    ├── ForbiddenError             a caller of a server may not do this there
-    ├── KeyFileError               a server's file of keys cannot be read or written
-    └── ServerError                a server of Recollect cannot be reached, or fails
+    ├── EmbedderError              an embedding model cannot be loaded, or fails
+    ├── RerankerError              a reranking model cannot be loaded, or fails
+    ├── IngestError                a file or record cannot be read
+    ├── ForbiddenError             the key of a request does not allow it
+    ├── KeyFileError               a server's key file cannot be read or written
+    └── ServerError                a Recollect server cannot be reached, or fails
 
-    RecollectWarning               something had to be done without
+    RecollectWarning               something is degraded, such as vector search
 
-Catch :class:`RecollectError` to catch them all. A message names what was wrong, with which value, and says
-what to do instead.
+Catch :class:`RecollectError` to catch them all. A message says what was wrong, with which value, and what to do.
 """
 
 from __future__ import annotations
 
-__all__ = [
-    "ArgumentError",
-    "ArgumentTypeError",
-    "EmbedderError",
-    "ForbiddenError",
-    "IngestError",
-    "KeyFileError",
-    "NoteNotFoundError",
-    "RecollectError",
-    "RecollectWarning",
-    "RerankerError",
-    "SecretFoundError",
-    "ServerError",
-    "StoreBusyError",
-    "StoreDamagedError",
-    "StoreError",
-    "StoreFullError",
-    "StoreReadOnlyError",
-    "StoreUnavailableError",
-    "StoreVersionError",
-]
-
 
 class RecollectError(Exception):
-    """The root of every error that Recollect raises on purpose."""
+    """The base class of all errors of Recollect."""
 
 
 class ArgumentError(RecollectError, ValueError):
-    """An argument holds a value that cannot be used.
+    """An argument has an invalid value.
 
-    ``argument`` is the name of the argument as the caller wrote it, ``problem`` the rest of the message.
+    ``argument`` is the name of the argument, ``problem`` the rest of the message.
 
     >>> error = ArgumentError("limit", "must not be negative, got -1")
     >>> print(error)
@@ -69,50 +46,50 @@ class ArgumentError(RecollectError, ValueError):
     """
 
     def __init__(self, argument: str, problem: str) -> None:
-        """Keep both parts, so that the error can be pickled and taken apart."""
+        """Store both parts; the error can be pickled."""
         super().__init__(argument, problem)
         self.argument = argument
         self.problem = problem
 
     def __str__(self) -> str:
-        """Return the message in one line, the argument's name first."""
+        """Return the message in one line."""
         return f"{self.argument}: {self.problem}"
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument is of a type that cannot be used."""
+    """An argument has the wrong type."""
 
 
 class SecretFoundError(ArgumentError):
-    """A text holds a secret, and the memory refuses those. The message says where and of which kind, never which."""
+    """A text contains a secret, and the memory refuses those. The message has its field and kind, never its value."""
 
 
 class NoteNotFoundError(RecollectError, LookupError):
-    """No note has the id or path that was asked for."""
+    """No note has this id or path."""
 
 
 class StoreError(RecollectError):
-    """The file or server that holds the notes cannot do what was asked."""
+    """The file or server with the notes failed."""
 
 
 class StoreBusyError(StoreError):
-    """Other processes kept the store to themselves for longer than one waits."""
+    """Other processes locked the store for longer than the timeout."""
 
 
 class StoreDamagedError(StoreError):
-    """A file that is no store, or one that is damaged."""
+    """The file is damaged, or not a store."""
 
 
 class StoreFullError(StoreError):
-    """There is no room for what should be written; nothing was."""
+    """There is no space to write; nothing was written."""
 
 
 class StoreReadOnlyError(StoreError):
-    """The store cannot be written to."""
+    """The store is read-only."""
 
 
 class StoreUnavailableError(StoreError):
-    """The server that holds the notes cannot be reached, or went away; it may be back soon."""
+    """The database server cannot be reached; a later attempt may succeed."""
 
 
 class StoreVersionError(StoreError):
@@ -120,28 +97,28 @@ class StoreVersionError(StoreError):
 
 
 class EmbedderError(RecollectError):
-    """A model that cannot be loaded, does not answer, or answers nonsense."""
+    """An embedding model cannot be loaded, does not respond, or returns invalid vectors."""
 
 
 class RerankerError(RecollectError):
-    """A second-stage model that cannot be loaded, does not answer, or answers nonsense."""
+    """A reranking model cannot be loaded, does not respond, or returns invalid scores."""
 
 
 class IngestError(RecollectError):
-    """A file or record that cannot be read."""
+    """A file or record cannot be read."""
 
 
 class ForbiddenError(RecollectError):
-    """A caller of a server asks for what their key does not grant."""
+    """The key of a request does not allow what it requests."""
 
 
 class KeyFileError(RecollectError):
-    """A server's file of keys cannot be read or written."""
+    """A server's key file cannot be read or written."""
 
 
 class ServerError(RecollectError):
-    """A server of Recollect that cannot be reached, is too busy, or fails."""
+    """A Recollect server cannot be reached, is too busy, or fails."""
 
 
 class RecollectWarning(UserWarning):
-    """Something had to be done without; the message says what, and what to do about it."""
+    """Something is degraded; the message says what, and what to do."""

@@ -1,4 +1,4 @@
-"""Memory: a store, an embedder and the search over both, behind one door."""
+"""Memory: a store, an embedder and the search pipeline behind one object."""
 
 from __future__ import annotations
 
@@ -12,47 +12,44 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from recollect import arguments, clock
+from recollect import arguments
 from recollect.access import AccessLog
 from recollect.embedders import EmbedderChoice
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectWarning, StoreError
-from recollect.exchange import line_of
-from recollect.figures import MemoryStats
+from recollect.health import MemoryStats, check_memory
+from recollect.jsonl import line_of
 from recollect.model import DEFAULT_NAMESPACE, Draft, Filters, Link, Note, draft_of
 from recollect.progress import Progress, shown_progress
 from recollect.rerankers import RerankerSpec
 from recollect.retrieval import Preset, PresetSpec, Retrieval, SearchResult, preset_from
-from recollect.retrieval import presets as known_presets
+from recollect.retrieval import presets as all_presets
 from recollect.retrieval.options import SearchKeywords, SearchOptions, takes_search_options
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import SecretsMode
 from recollect.stores.base import Finding, Neighbour, Page, Store
 from recollect.stores.supersession import SUPERSESSION_KINDS
-from recollect.superseding import cycle_message, superseding_links, supersession_cycles, supersession_problems
-from recollect.text import collapse_whitespace, well_formed
-from recollect.writing import EMBEDDED_NOTES, NoteWriter
+from recollect.text import well_formed
+from recollect.writer import EMBED_BATCH, NoteWriter, superseding_links, supersession_problems
 
 if TYPE_CHECKING:
     from recollect.embedders import Embedder
     from recollect.ingest import IngestReport
     from recollect.stores.base import Vector
 
-__all__ = ["Key", "Memory", "MemoryStats"]
-
 BATCH_NOTES = 2000
 """How many notes ``add_many`` writes in one transaction."""
 
-EXPIRED_AT_ONCE = 100
-"""How many notes that are due a single read removes: it takes some 30 ms, and the rest is kept back meanwhile."""
+MAX_EXPIRED_PER_READ = 100
+"""How many expired notes one read deletes, in about 30 ms; the store hides the rest."""
 
 Key = str | Note
-"""What names a note: its id, its path, or the note itself."""
+"""A note's id, its path, or the note itself."""
 
 
 class Memory:
-    """Notes that can be added, found, linked and forgotten. Threads may share one; so may processes, each its own.
+    """Stores, searches, links and deletes notes. Thread-safe; each process opens its own.
 
-    Wherever a ``namespace`` can be given, none means the namespace ``default``; namespaces never see each other.
+    Without a ``namespace``, methods use the namespace ``default``. Namespaces are isolated from each other.
     """
 
     def __init__(
@@ -86,8 +83,8 @@ class Memory:
         model = store.model
         if choice.embedder is not None and model is not None and choice.embedder.name != model.name:
             warnings.warn(
-                f"the vectors of this memory are of {model.name}, not of {choice.embedder.name}: until reindex() "
-                "re-embeds them, searches are by words alone",
+                f"vector search is off: the stored vectors are of {model.name}, the embedder is "
+                f"{choice.embedder.name}; call reindex(), or open the memory with the former",
                 RecollectWarning,
                 stacklevel=3,
             )
@@ -102,29 +99,26 @@ class Memory:
 
     @property
     def embedder(self) -> Embedder | None:
-        """What turns text into vectors here."""
+        """The embedder, if there is one."""
         return self._choice.embedder
 
     @property
     def described_embedder(self) -> str:
-        """What embeds here, and why it was chosen, in words."""
+        """The embedder and why it was chosen, in one line."""
         return self._choice.describe()
 
     @property
     def embedder_warning(self) -> str:
-        """Why vector search is off and what to install; empty if it is on, or if no embedder was asked for."""
+        """Why vector search is off and what to install; empty if it is on, or if no embedder was requested."""
         return self._choice.warning
 
     @property
     def preset(self) -> Preset:
-        """How it searches where nothing else is asked for."""
+        """The preset of searches that name no other."""
         return self._retrieval.preset
 
     def with_secrets(self, secrets: SecretsMode | None) -> Memory:
-        """Return a memory over the same store with another rule for secrets; closing either closes the store.
-
-        ``secrets`` is as for :func:`recollect.open`.
-        """
+        """Return a memory over the same store with another value of ``secrets``; closing either closes the store."""
         memory = copy(self)
         memory._secrets = secrets
         memory._writer = NoteWriter(self._store, self._choice, secrets=secrets)
@@ -152,13 +146,12 @@ class Memory:
         vector: Sequence[float] | Vector | None = None,
         supersedes: Key | Sequence[Key] | None = None,
     ) -> Note:
-        """Store a note and return it. One with this ``id`` or ``path`` is updated: what is not given stays.
+        """Store a note and return it. If a note has this ``id`` or ``path``, update it: fields not passed stay.
 
-        When this returns, the note is on the disk and can be found by words and by meaning. An unchanged text is not
-        embedded again. ``vector`` is the note's vector, for those who embed by themselves. From ``expires_at`` on the
-        note is gone; ``"never"`` keeps one for good that would have expired. ``supersedes`` names notes that this one
-        replaces: it gets a link of that kind to each, and takes their place in searches. ``importance``, from 0 to 1,
-        is used by the presets memini and weighted-graph; the default preset does not use it.
+        When this returns, the note is on disk and searchable. An unchanged text is not embedded again; with ``vector``
+        the text is not embedded at all. The note is deleted at ``expires_at``; ``"never"`` removes an expiry time.
+        ``supersedes`` names notes that this one replaces: it gets a link of that kind to each, and searches return it
+        instead of them. ``importance``, from 0 to 1, counts in the presets memini and weighted-graph only.
         """
         fields = {name: value for name, value in locals().items() if name not in ("self", "supersedes")}
         draft = draft_of(fields)
@@ -166,10 +159,10 @@ class Memory:
             keys = [supersedes] if isinstance(supersedes, (str, Note)) else arguments.sequence("supersedes", supersedes)
             names = [_key(key) for key in keys]
             for field, name in (("namespace", draft.get("namespace", "")), *(("supersedes", name) for name in names)):
-                self._writer.screening().name(field, name)  # an error would repeat it
+                self._writer.secret_filter().name(field, name)  # an error message would repeat it
             draft["links"] = superseding_links(self._store, draft, names)
-        with self._writer.screening() as screen:
-            note = self._writer.write(screen.drafts([draft]))[0]
+        with self._writer.secret_filter() as secrets:
+            note = self._writer.write(secrets.drafts([draft]))[0]
         self._warn_of_supersessions([note])
         return note
 
@@ -183,41 +176,41 @@ class Memory:
     ) -> list[Note]:
         """Store many notes, mappings with a note's fields, or texts, and return them as notes.
 
-        They are written in batches, each as a whole or not at all; with ``whole``, all of them are one batch. A
-        :class:`Note` replaces all fields of the one that it updates, a mapping only those that it holds.
+        Each batch is one transaction; with ``whole``, all notes are one batch. A :class:`Note` replaces all fields of
+        the note that it updates, a mapping only those that it contains.
         """
         total = len(notes) if isinstance(notes, Sequence) else 0
         stored: list[Note] = []
-        home = {} if namespace is None else {"namespace": arguments.name("namespace", namespace)}
-        drafts = ({**draft_of(note, argument=f"notes[{place}]"), **home} for place, note in enumerate(notes))
-        with self._writer.screening() as screen:
+        common = {} if namespace is None else {"namespace": arguments.name("namespace", namespace)}
+        drafts = ({**draft_of(note, argument=f"notes[{index}]"), **common} for index, note in enumerate(notes))
+        with self._writer.secret_filter() as secrets:
             for batch in self._batches(drafts, whole=whole):
-                stored += self._writer.write(screen.drafts(batch, first=len(stored)), first=len(stored))
+                stored += self._writer.write(secrets.drafts(batch, first=len(stored)), first=len(stored))
                 if progress:
                     progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         self._warn_of_supersessions(stored)
         return stored
 
     def _batches(self, drafts: Iterable[Draft], *, whole: bool) -> Iterator[list[Draft]]:
-        """Yield drafts some at a time: fewer where vectors have to be made, for that takes longest."""
+        """Yield drafts in batches: smaller ones if they need vectors, because embedding takes longest."""
         batch: list[Draft] = []
-        waiting = 0
+        to_embed = 0
         for draft in drafts:
             batch.append(draft)
-            waiting += self.embedder is not None and "vector" not in draft
-            if not whole and (len(batch) == BATCH_NOTES or waiting == EMBEDDED_NOTES):
+            to_embed += self.embedder is not None and "vector" not in draft
+            if not whole and (len(batch) == BATCH_NOTES or to_embed == EMBED_BATCH):
                 yield batch
-                batch, waiting = [], 0
+                batch, to_embed = [], 0
         if batch:
             yield batch
 
-    def update(self, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
-        """Change fields of a note that exists, named by id or path, and return it as it is now."""
-        note = self._known(key, namespace)
-        with self._writer.screening() as screen:
-            changed = screen.drafts([draft_of(changes)])[0] | {"namespace": note.namespace}
+    def update(self, /, key: Key, *, namespace: str | None = None, **changes: Any) -> Note:
+        """Change fields of an existing note and return it."""
+        note = self._get_existing(key, namespace)
+        with self._writer.secret_filter() as secrets:
+            changed = secrets.drafts([draft_of(changes)])[0] | {"namespace": note.namespace}
             if changed.setdefault("id", note.id) != note.id:
-                raise ArgumentError("id", "of a note cannot be changed; delete the note and add it anew")
+                raise ArgumentError("id", "of a note cannot be changed; delete the note and add a new one")
             stored = self._writer.write([changed], create=False)[0]
         if "links" in changes:
             self._warn_of_supersessions([stored])
@@ -225,36 +218,36 @@ class Memory:
 
     def get(self, key: Key, *, namespace: str | None = None) -> Note | None:
         """Return the note with this id, or else with this path; ``None`` if there is none."""
-        home = _home(namespace, key)
+        namespace = _namespace(namespace, key)
         self._expire()
-        (note,) = self._store.get([_key(key)], namespace=home)
+        (note,) = self._store.get([_key(key)], namespace=namespace)
         if note is not None and self._log is not None:
-            self._log.note([note.id], home)
+            self._log.record([note.id], namespace)
         return note
 
     def delete(self, *keys: Key, namespace: str | None = None) -> int:
-        """Delete notes by id or path, with their words, vectors and links, and return how many there were."""
-        by_home: dict[str, list[str]] = {}
+        """Delete notes with their vectors and links, and return how many existed."""
+        by_namespace: dict[str, list[str]] = {}
         for key in keys:
-            by_home.setdefault(_home(namespace, key), []).append(_key(key))
-        return sum(self._store.delete(names, namespace=home) for home, names in by_home.items())
+            by_namespace.setdefault(_namespace(namespace, key), []).append(_key(key))
+        return sum(self._store.delete(keys, namespace=name) for name, keys in by_namespace.items())
 
     def notes(
         self, *, namespace: str | None = None, filters: Filters | Mapping[str, Any] | None = None
     ) -> Iterator[Note]:
-        """Walk over the notes of a namespace in the order in which they came."""
+        """Iterate over the notes of a namespace in the order in which they were added."""
         self._expire()
-        return self._store.notes(namespace=_home(namespace), filters=Filters.of(filters))
+        return self._store.notes(namespace=_namespace(namespace), filters=Filters.of(filters))
 
     def has(self, key: Key, *, namespace: str | None = None) -> bool:
-        """Return whether there is a note with this id or path; unlike :meth:`get`, that does not count as reading."""
+        """Return whether a note has this id or path; unlike :meth:`get`, this does not count as an access."""
         self._expire()
-        return self._store.get([_key(key)], namespace=_home(namespace, key)) != [None]
+        return self._store.get([_key(key)], namespace=_namespace(namespace, key)) != [None]
 
     def count(self, *, namespace: str | None = None) -> int:
-        """Return how many notes a namespace has, without a look at any other."""
+        """Return how many notes a namespace has."""
         self._expire()
-        return self._store.note_counts([], namespace=_home(namespace))[0]
+        return self._store.note_counts([], namespace=_namespace(namespace))[0]
 
     def page(
         self,
@@ -264,13 +257,13 @@ class Memory:
         namespace: str | None = None,
         filters: Filters | Mapping[str, Any] | None = None,
     ) -> Page:
-        """Return the next notes of a namespace in the order in which they came, from behind the place ``after`` on.
+        """Return the next notes of a namespace in the order in which they were added, after the cursor ``after``.
 
-        The page's ``next`` is where to go on, ``None`` at the end; it stays valid when notes are deleted meanwhile.
+        The page's ``next`` is the cursor of the next page, ``None`` at the end; it stays valid when notes are deleted.
         """
-        least, place = arguments.at_least_one("limit", limit), arguments.count("after", after)
+        limit, after = arguments.at_least_one("limit", limit), arguments.count("after", after)
         self._expire()
-        return self._store.page(least, namespace=_home(namespace), filters=Filters.of(filters), after=place)
+        return self._store.page(limit, namespace=_namespace(namespace), filters=Filters.of(filters), after=after)
 
     @takes_search_options
     def search(
@@ -285,8 +278,9 @@ class Memory:
         self._expire()
         result = self._retrieval.search(query, options=options)
         self._warn_if_lexical_only(result, options)
-        if options.now is None and options.question_date is None:  # a search as of another time is no access now
-            self._accessed(result, options.namespace)
+        is_current = options.now is None and options.question_date is None
+        if self._log is not None and is_current:  # a search as of another time is no access now
+            self._log.record((hit.id for hit in result), _namespace(options.namespace))
         return result
 
     @takes_search_options
@@ -298,13 +292,13 @@ class Memory:
         options: SearchOptions | None = None,
         **keywords: Unpack[SearchKeywords],
     ) -> dict[str, SearchResult]:
-        """Search for the same query under several presets, by default all there are, and return the results by name."""
-        specs = known_presets() if presets is None else arguments.sequence("presets", presets)
+        """Search with several presets, by default all, and return the results by the presets' names."""
+        specs = all_presets() if presets is None else arguments.sequence("presets", presets)
         chosen: dict[str, Preset] = {}
         for spec in specs:
             preset = preset_from(spec)
             if preset.name in chosen:
-                raise ArgumentError("presets", f"two of them are called {preset.name!r}; give one another name")
+                raise ArgumentError("presets", f"contains two presets called {preset.name!r}; rename one")
             chosen[preset.name] = preset
         options = SearchOptions.of(options, keywords)
         self._expire()
@@ -324,24 +318,24 @@ class Memory:
         return [self.search(query, options=options) for query in arguments.sequence("queries", queries)]
 
     def link(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
-        """Link a note to another by id, path or name, and return whether the link is new; the target may come later."""
-        made = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
-        for field, name in made.to_dict().items():
-            self._writer.screening().name(field, name)
-        created = self._store.link(_key(source), made, namespace=_home(namespace, source))
-        if made.kind in SUPERSESSION_KINDS:
-            self._warn_of_supersessions([self._known(source, namespace)])
+        """Link a note to another by id, path or name; return whether the link is new. The target need not exist yet."""
+        link = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
+        for field, name in link.to_dict().items():
+            self._writer.secret_filter().name(field, name)
+        created = self._store.link(_key(source), link, namespace=_namespace(namespace, source))
+        if link.kind in SUPERSESSION_KINDS:
+            self._warn_of_supersessions([self._get_existing(source, namespace)])
         return created
 
     def unlink(self, source: Key, target: Key, *, kind: str = "related", namespace: str | None = None) -> bool:
-        """Take a link away and return whether it was there."""
-        made = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
-        return self._store.unlink(_key(source), made, namespace=_home(namespace, source))
+        """Remove a link and return whether it existed."""
+        link = Link(arguments.name("kind", kind), arguments.name("target", _key(target)))
+        return self._store.unlink(_key(source), link, namespace=_namespace(namespace, source))
 
     def neighbours(self, key: Key, *, namespace: str | None = None) -> list[Neighbour]:
-        """Return the notes beside it, linked with it, that name it or are named by it, or share an entity with it."""
+        """Return the notes connected to a note: by position, links, mentions or a shared entity."""
         self._expire()
-        return self._store.neighbours(_key(key), namespace=_home(namespace, key))
+        return self._store.neighbours(_key(key), namespace=_namespace(namespace, key))
 
     def ingest(
         self,
@@ -352,21 +346,19 @@ class Memory:
         namespace: str | None = None,
         progress: Progress | None = None,
     ) -> IngestReport:
-        """Take in a file, or a folder of Markdown, text and JSONL; what did not change is not read again.
+        """Ingest a file, or a folder of Markdown, text and JSONL; unchanged files are skipped.
 
-        Notes of files that are gone are removed. A file that cannot be read is named in the report, and the rest goes
-        on. So is one whose path is that of a note from elsewhere that says something else; with ``adopt``, for example
-        after a folder was moved, such notes become the file's. Without ``progress``, a bar is drawn if standard error
-        is a terminal.
+        Notes of deleted files are deleted. The report lists files that cannot be read, and files whose path is that of
+        a different note from another source; with ``adopt``, for example after a folder was moved, such notes become
+        the file's. Without ``progress``, a bar is drawn if standard error is a terminal.
         """
         from recollect.ingest import ingest  # noqa: PLC0415 (brings Markdown and YAML)
 
-        with _progress(progress, "Reading") as told:
-            library = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
-            home = _home(namespace)
-            with library.screen as screen:
-                screen.name("namespace", home)
-                return ingest(Path(source), library, prefix=prefix, namespace=home, progress=told, screen=screen.file)
+        writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
+        name = _namespace(namespace)
+        with _progress(progress, "Reading") as report, writer.document_filter as secrets:
+            secrets.name("namespace", name)
+            return ingest(Path(source), writer, prefix=prefix, namespace=name, progress=report, screen=secrets.file)
 
     def ingest_texts(
         self,
@@ -376,35 +368,35 @@ class Memory:
         adopt: bool = False,
         namespace: str | None = None,
     ) -> IngestReport:
-        """Take in the texts of files by their names, as :meth:`ingest` takes in files; what did not change is left.
+        """Ingest the texts of files by their names, as :meth:`ingest` does with files.
 
-        For who has the texts but not the files. A name says how its text is read, and a text replaces all notes of the
-        one that came before under its name; notes of texts that are not among these stay.
+        A name's suffix is its format. A text replaces all notes of the earlier text with its name; notes of other texts
+        stay.
         """
         from recollect.ingest import ingest_texts  # noqa: PLC0415 (brings Markdown and YAML)
 
-        library = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
-        home = _home(namespace)
-        with library.screen as screen:
-            screen.name("namespace", home)
-            return ingest_texts(texts, library, prefix=prefix, namespace=home, screen=screen.file)
+        writer = NoteWriter(self._store, self._choice, adopt=adopt, secrets=self._secrets)
+        name = _namespace(namespace)
+        with writer.document_filter as secrets:
+            secrets.name("namespace", name)
+            return ingest_texts(texts, writer, prefix=prefix, namespace=name, screen=secrets.file)
 
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Embed the notes that have no vector of the embedder's model, and return how many.
 
-        It can be interrupted and called again: what is embedded stays. Until every note has its vector, searches use
-        those of the model before.
+        It can be interrupted and called again: finished vectors stay. Until every note has one, searches use those of
+        the previous model.
         """
-        with _progress(progress, "Embedding") as told:
-            return self._writer.reindex(told)
+        with _progress(progress, "Embedding") as report:
+            return self._writer.reindex(report)
 
     def export(self, *, namespace: str | None = None, vectors: bool = True) -> Iterator[str]:
-        """Yield each note as a line of JSON, with its vector unless told otherwise, for all namespaces or one."""
+        """Yield each note of all namespaces, or of one, as a line of JSON, by default with its vector."""
         self._expire()
-        walk = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
-        while batch := list(islice(walk, EMBEDDED_NOTES)):
-            model, found = self._store.vectors_of(batch) if vectors else (None, [None] * len(batch))
-            for note, vector in zip(batch, found, strict=True):
+        notes = self._store.notes(namespace=None if namespace is None else arguments.name("namespace", namespace))
+        while batch := list(islice(notes, EMBED_BATCH)):
+            model, stored = self._store.vectors_of(batch) if vectors else (None, [None] * len(batch))
+            for note, vector in zip(batch, stored, strict=True):
                 yield line_of(note, model.name if model else "", vector)
 
     def load(
@@ -414,63 +406,32 @@ class Memory:
         namespace: str | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Store notes from the lines that :meth:`export` makes, and return how many; an error names its line.
+        """Store notes from the lines of :meth:`export` and return how many; an error names its line.
 
-        Vectors are taken over where they are of the model in use here; other notes are embedded. What expired since
-        it was exported is left out, and a :class:`~recollect.RecollectWarning` says how many that were.
+        Vectors of the model in use here are stored; notes without one are embedded. Notes that have expired are
+        skipped, with a :class:`~recollect.RecollectWarning`.
         """
         return self._writer.load(lines, namespace, progress or (lambda *_: None))
 
     def stats(self) -> MemoryStats:
-        """Return what the memory holds, and what it embeds with."""
+        """Return what the memory holds, and its embedder."""
         self._expire()
         return MemoryStats(self._store.stats(), self._choice.describe(), self._writer.unembedded())
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
-        """Look at every part and return what was found; with ``repair``, first rebuild what derives from the notes.
+        """Check every part and return the findings; with ``repair``, first rebuild what is derived from the notes.
 
-        The embedder is loaded and embeds one word. Notes that supersede each other in a circle are a warning.
+        The embedder is loaded and embeds one word. Notes that supersede each other are a warning.
         """
-        found = self._store.repair() if repair else self._store.check()
-        circles = Finding("supersessions", "", repairable=False, warning="; ".join(self._supersession_cycles()))
-        failure = self._embedder_failure()
-        if failure:
-            return [*found, circles, Finding("embedder", failure, repairable=False)]
-        lacking, model = self._writer.unembedded(), self._writer.model_name()
-        notes = "note has" if lacking == 1 else "notes have"
-        problem = f"{lacking} {notes} no vector of {model}; reindex makes them" if lacking else ""
-        off = "vector search is off: to use it, open the memory with an embedder"
-        warning = "" if self.embedder is not None else self._choice.warning or off
-        return [*found, circles, Finding("embedder", problem, repairable=False, warning=warning)]
-
-    def _supersession_cycles(self) -> Iterator[str]:
-        """Yield a message for each cycle of supersessions, in all namespaces."""
-        if not self._store.stats().links:
-            return
-        by_namespace: dict[str, list[str]] = {}
-        for note in self._store.notes(namespace=None):
-            if any(link.kind in SUPERSESSION_KINDS for link in note.links):
-                by_namespace.setdefault(note.namespace, []).append(note.id)
-        for namespace, ids in by_namespace.items():
-            yield from map(cycle_message, supersession_cycles(self._store, ids, namespace))
-
-    def _embedder_failure(self) -> str:
-        """Return in one line why the embedder cannot embed a word; empty if it can, or if there is none."""
-        if self.embedder is None:
-            return ""
-        try:
-            self.embedder.embed_query("word")
-        except Exception as error:  # noqa: BLE001 (an embedder may be the caller's own and raise anything)
-            return f"cannot embed: {collapse_whitespace(str(error)) or type(error).__name__}"
-        return ""
+        return check_memory(self._store, self._writer, self._choice, repair=repair)
 
     def backup(self, target: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a compact, consistent copy while others go on reading and writing."""
+        """Write a compact, consistent copy; others may read and write meanwhile."""
         self._expire()
         self._store.backup(Path(fspath(target)).expanduser(), overwrite=overwrite)
 
     def close(self) -> None:
-        """Let go of the store; whatever was returned before is safe already."""
+        """Write pending access times and close the store."""
         try:
             if self._log is not None:
                 self._log.close()
@@ -478,29 +439,25 @@ class Memory:
             self._store.close()
 
     def _expire(self) -> None:
-        """Remove what is due before something is read. If that cannot be, no harm is done: the store keeps it back."""
+        """Delete expired notes before a read. If that fails, no harm is done: the store hides them."""
         with suppress(StoreError):
-            self._store.expire(clock.now(), most=EXPIRED_AT_ONCE)
+            self._store.expire(arguments.now(), most=MAX_EXPIRED_PER_READ)
 
     def _warn_of_supersessions(self, notes: Sequence[Note]) -> None:
-        """Warn of notes that supersede each other in a circle, or themselves."""
+        """Warn of notes that supersede each other, or themselves."""
         for problem in supersession_problems(self._store, notes):
             warnings.warn(problem, RecollectWarning, stacklevel=3)
 
     def _warn_if_lexical_only(self, result: SearchResult, options: SearchOptions) -> None:
-        """Add a warning to the trace if there was no vector search because no model is installed."""
+        """Add a warning to the trace if vector search is off because no model is installed."""
         if self._choice.missing and options.vector is None and options.mode != "bm25":
             result.trace.warnings.append(self._choice.warning)
 
-    def _accessed(self, result: SearchResult, namespace: str | None) -> None:
-        """Remember that the notes of a result were read just now."""
-        if self._log is not None:
-            self._log.note((hit.id for hit in result), _home(namespace))
-
-    def _known(self, key: Key, namespace: str | None) -> Note:
-        (note,) = self._store.get([_key(key)], namespace=_home(namespace, key))
+    def _get_existing(self, key: Key, namespace: str | None) -> Note:
+        name = _namespace(namespace, key)
+        (note,) = self._store.get([_key(key)], namespace=name)
         if note is None:
-            raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {_home(namespace, key)!r}")
+            raise NoteNotFoundError(f"there is no note {_key(key)!r} in namespace {name!r}")
         return note
 
 
@@ -508,7 +465,7 @@ def _key(key: Key) -> str:
     return key.id if isinstance(key, Note) else well_formed(arguments.text("key", key))
 
 
-def _home(namespace: str | None, key: Key = "") -> str:
+def _namespace(namespace: str | None, key: Key = "") -> str:
     if namespace is not None:
         return arguments.name("namespace", namespace)
     return key.namespace if isinstance(key, Note) else DEFAULT_NAMESPACE

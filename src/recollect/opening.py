@@ -1,24 +1,27 @@
-"""The front door: a file, an embedder and all that searching needs become a memory."""
+"""Open a memory, and copy one to another store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
 
 from recollect import arguments
-from recollect.embedders import EmbedderChoice, EmbedderSpec, choose_embedder
-from recollect.errors import EmbedderError
+from recollect.embedders import EMBEDDERS, EmbedderChoice, EmbedderSpec, choose_embedder
+from recollect.errors import ArgumentError, EmbedderError
 from recollect.memory import Memory
+from recollect.progress import Progress, shown_progress
 from recollect.query import AliasTable
 from recollect.rerankers import RerankerSpec, reranker_from
 from recollect.retrieval import PresetSpec, preset_from
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import MODES, SecretsMode
 from recollect.stores import open_store
-from recollect.stores.base import Model
-
-__all__ = ["open"]
+from recollect.stores.base import Model, Store
+from recollect.stores.copying import BATCH_NOTES, Copied, Others, copy_store
+from recollect.stores.verifying import SAMPLE, Comparison, compare_stores
 
 
 def open(  # noqa: A001 (recollect.open is the name that users know)
@@ -34,16 +37,15 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     embedder_timeout: float = EMBEDDER_SECONDS,
     reranker_timeout: float = RERANKER_SECONDS,
 ) -> Memory:
-    """Open the memory in the file ``target``, which is created where it is missing.
+    """Open the memory at ``target``, a file or the address of a database; a missing file is created.
 
-    ``embedder`` is ``"auto"`` (the model of the vectors that are there, else the best that is installed), ``None``, or
-    whatever :func:`recollect.embedders.embedder_from` knows; ``reranker`` is what
-    :func:`recollect.rerankers.reranker_from` knows. No model is loaded before it is needed. ``preset`` is the name of a
-    preset, the path of a TOML file, or a :class:`~recollect.Preset`. With ``record_access``, notes know when they were
-    last found or got, a minute later at most or when the memory is closed. With ``secrets="refuse"``, what holds a
-    password, key or card number is not stored but raises :class:`~recollect.SecretFoundError`; with ``"redact"`` it is
-    stored without. A search does without an embedder or
-    reranker that does not answer within ``embedder_timeout`` or ``reranker_timeout`` seconds.
+    ``embedder`` is ``"auto"`` (the model of the stored vectors, else the best installed one), ``None``, or any spec of
+    :func:`recollect.embedders.embedder_from`; ``reranker`` is one of :func:`recollect.rerankers.reranker_from`. Models
+    are loaded on first use. ``preset`` is the name of a preset, the path of a TOML file, or a
+    :class:`~recollect.Preset`. ``record_access`` stores when notes were last returned, within a minute or when the
+    memory is closed. ``secrets="refuse"`` raises :class:`~recollect.SecretFoundError` for a text with a password, key
+    or card number; ``"redact"`` stores it without. A search skips an embedder or reranker that does not respond within
+    ``embedder_timeout`` or ``reranker_timeout`` seconds.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open(f"{folder}/memory.db", embedder=None) as memory:
@@ -51,7 +53,7 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     ...     [hit.path for hit in memory.search("which tea?")]
     ['memory/tea.md']
     """
-    # What can be wrong with the arguments is found before a file is made.
+    # Arguments are checked before a file is created.
     choice = choose_embedder(embedder)
     parts: dict[str, Any] = {
         "reranker": reranker_from(reranker),
@@ -63,17 +65,81 @@ def open(  # noqa: A001 (recollect.open is the name that users know)
     }
     store = open_store(target, read_only=read_only)
     if embedder == "auto":
-        choice = _at_home(choice, store.model)
+        choice = _embedder_of_vectors(choice, store.model)
     return Memory(store, choice, record_access=record_access, **parts)
 
 
-def _at_home(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
-    """Return the installed embedder that made the vectors of a store, rather than a better one that did not."""
-    for spec in ("minilm", "static") if model and choice.embedder and choice.embedder.name != model.name else ():
+def _embedder_of_vectors(choice: EmbedderChoice, model: Model | None) -> EmbedderChoice:
+    """Return the installed embedder of the stored vectors rather than the best one."""
+    if model is None or choice.embedder is None or choice.embedder.name == model.name:
+        return choice
+    for spec in (name for name, entry in EMBEDDERS.items() if entry.unavailable_reason):
         try:
             embedder = choose_embedder(spec).embedder
         except EmbedderError:
             continue
-        if embedder and model and embedder.name == model.name:
-            return EmbedderChoice(embedder, "the vectors of this memory are of it")
+        if embedder and embedder.name == model.name:
+            return EmbedderChoice(embedder, "the model of the stored vectors")
     return choice
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What was copied, and how the copy compares with the source."""
+
+    copied: Copied
+    verified: Comparison | None
+    """``None`` without ``verify``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data."""
+        return {"copied": asdict(self.copied), "verified": self.verified and self.verified.to_dict()}
+
+
+def copy(
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    *,
+    namespaces: Sequence[str] | None = None,
+    others: Others = "refuse",
+    batch: int = BATCH_NOTES,
+    verify: bool = True,
+    sample: int = SAMPLE,
+    progress: Progress | None = None,
+) -> CopyReport:
+    """Copy the memory at ``source`` to ``target``, which is created if it is missing, and compare the two.
+
+    Notes keep every field, links, vectors, documents and their order; nothing is embedded. ``source`` is only read.
+    Notes that ``target`` already has are skipped: after an interruption the same call continues, and later it copies
+    what changed. If ``target`` has notes that ``source`` lacks, ``others`` is ``"refuse"`` to raise an error,
+    ``"merge"`` to keep them, or ``"mirror"`` to delete them. ``namespaces`` are those to copy, by default all.
+    ``verify`` reads and compares everything at the end, and searches for ``sample`` notes on both sides;
+    ``verified.same`` of the report is the result. Without ``progress``, a bar is drawn if standard error is a terminal.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import recollect
+    >>> with TemporaryDirectory() as folder:
+    ...     with recollect.open(f"{folder}/memory.db", embedder=None) as memory:
+    ...         _ = memory.add("Prefers green tea.", path="memory/tea.md")
+    ...     report = copy(f"{folder}/memory.db", f"{folder}/other.db")
+    >>> report.copied.added, report.verified.same
+    (1, True)
+    """
+    names = None if namespaces is None else arguments.names("namespaces", namespaces)
+    batch, sample = arguments.at_least_one("batch", batch), arguments.count("sample", sample)
+    shown = shown_progress("Copying") if progress is None else nullcontext(progress)
+    with closing(_open_source(source)) as old, closing(open_store(target)) as new, shown as report:
+        copied = copy_store(old, new, namespaces=names, others=others, batch=batch, report=report)
+        verified = None
+        if verify:
+            merged = others == "merge"
+            verified = compare_stores(old, new, namespaces=names, merged=merged, sample=sample, report=report)
+    return CopyReport(copied, verified)
+
+
+def _open_source(source: str | PathLike[str]) -> Store:
+    """Open a store read-only; an error names the argument ``source``."""
+    try:
+        return open_store(source, read_only=True)
+    except ArgumentError as error:
+        raise type(error)("source", error.problem) from None

@@ -1,4 +1,4 @@
-"""How far long work has come, shown on a terminal and nowhere else."""
+"""Progress of long work, shown as a bar on a terminal."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-__all__ = ["Progress", "shown_progress"]
-
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with what is done, what there is to do, and what is being done."""
+"""Called with the number of finished items, their total, and the name of the current one."""
 
 
 @contextmanager
 def shown_progress(label: str) -> Iterator[Progress]:
-    """Give a progress that draws a bar on standard error if that is a terminal, and does nothing if not.
+    """Yield a callback that draws a bar on standard error if that is a terminal, and else does nothing.
 
     >>> with shown_progress("Embedding") as progress:
     ...     progress(1, 2, "first")
@@ -23,9 +21,9 @@ def shown_progress(label: str) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
-    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415 (heavy: only who sees a bar pays for it)
-    from rich.progress import Progress as Bars  # noqa: PLC0415 (heavy: only who sees a bar pays for it)
+    from rich.console import Console  # noqa: PLC0415 (heavy: imported for a terminal only)
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415 (as above)
+    from rich.progress import Progress as Bars  # noqa: PLC0415 (as above)
 
     columns = (
         TextColumn("{task.description}"),

@@ -11,17 +11,6 @@ import unicodedata
 
 import regex
 
-__all__ = [
-    "WHITESPACE",
-    "collapse_whitespace",
-    "compose",
-    "fold_accents",
-    "has_new_capitals",
-    "javascript_pattern",
-    "split_words",
-    "well_formed",
-]
-
 WHITESPACE = (
     "\t\n\x0b\x0c\r \xa0\u1680"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

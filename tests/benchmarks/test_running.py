@@ -44,7 +44,7 @@ def test_engines_are_measured_in_processes_of_their_own(corpus: Corpus, tmp_path
     assert (ours["words_recall_10"], ours["vectors_recall_60"]) == (1, 1)
     assert ours["target_found_default"] > 0.8
     assert ours["build_rss_peak"] > 10e6
-    assert set(ours["packages"]) == {"recollect", "numpy", "apsw"}
+    assert set(ours["packages"]) == {"recollectdb", "numpy", "apsw"}
     assert not list(tmp_path.glob("index-*"))
 
 

@@ -52,9 +52,9 @@ def test_exact_terms_are_looked_up_in_any_source(tmp_path: Path, capsys: pytest.
 
 def test_shares_of_exact_terms() -> None:
     ranks = [1, 1, 2, None]
-    found = [exact_terms.Found("tea", "word", "n1", rank) for rank in ranks]
-    assert exact_terms.shares(found) == (0.5, 0.75)
-    assert exact_terms.shares([]) == (0.0, 0.0)
+    found = [exact_terms.TokenRank("tea", "word", "n1", rank) for rank in ranks]
+    assert exact_terms.hit_rates(found) == (0.5, 0.75)
+    assert exact_terms.hit_rates([]) == (0.0, 0.0)
 
 
 def test_tables_tell_differences_with_their_verdicts() -> None:

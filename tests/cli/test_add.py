@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from recollect import clock
+from recollect import arguments
 from tests.cli.conftest import Run, error_of
 
 
@@ -49,10 +49,10 @@ def test_every_field_can_be_given(run: Run) -> None:
 
 @pytest.mark.parametrize(("told", "span"), [("12h", 12), ("30d", 720), ("2W", 336)])
 def test_when_it_expires_counts_from_now(run: Run, told: str, span: int) -> None:
-    before = clock.now()
+    before = arguments.now()
     note = json.loads(run("add", "Tea.", "--id", "n1", "--expires", told, "--json").stdout)
     expires = datetime.fromisoformat(note["expires_at"])
-    assert before + timedelta(hours=span) <= expires <= clock.now() + timedelta(hours=span)
+    assert before + timedelta(hours=span) <= expires <= arguments.now() + timedelta(hours=span)
     assert f"expires    {expires:%Y-%m-%d %H:%M} UTC\n" in run("get", "n1").stdout
     assert "notes      1\n           1 with an expiry\nlinks" in run("stats").stdout
     assert json.loads(run("add", "--id", "n1", "--expires", "never", "--json").stdout)["expires_at"] is None

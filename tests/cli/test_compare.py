@@ -98,7 +98,7 @@ def test_compare_json_with_own_preset(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_compare_rejects_duplicate_and_unknown_presets(run: Run) -> None:
     said = error_of(run("compare", "tea", "--preset", "memini", "--preset", "memini"), 2)
-    assert said == "presets: two of them are called 'memini'; give one another name"
+    assert said == "presets: contains two presets called 'memini'; rename one"
     assert "preset: must be one of default, " in error_of(run("compare", "tea", "--preset", "best"), 2)
 
 

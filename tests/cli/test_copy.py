@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect import copying as library
+from recollect import opening as library
 from recollect.errors import ArgumentError
 from recollect.stores import copying, open_store
 from recollect.stores.sqlite.store import SQLiteStore

@@ -48,7 +48,7 @@ def test_the_answer_threshold_is_the_presets_unless_told_otherwise(run: Run) -> 
     asked = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
     usual = json.loads(run(*asked).stdout)[0]["trust"]
     strict = json.loads(run(*asked, "--answer-threshold", "1").stdout)[0]["trust"]
-    assert (usual["threshold"], strict["threshold"]) == (System("default").answer_threshold, 1.0)
+    assert (usual["threshold"], strict["threshold"]) == (System("default").rules.answer_threshold, 1.0)
     assert (strict["right_first"], strict["unanswerable_queries"]) == (1.0, 2)
     assert strict["unanswerable_recognised"] == 1.0
     assert sum(each["count"] for each in strict["reliability"]) == 4
@@ -139,8 +139,8 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
         ([str(KITCHEN), "--preset", "best"], 2, "preset: must be one of default, "),
         ([str(KITCHEN), "--preset", "memini", "--preset", "memini"], 2, "systems: two of them are called 'memini'"),
         ([str(KITCHEN), "--depth", "5"], 2, "Invalid value for '--depth': 5 is not in the range 10<=x<=1000"),
-        ([str(KITCHEN), "--level", "turn"], 2, "level: is for conversations"),
-        ([str(TALKS), "--split", "dev"], 2, "split: is for BEIR folders"),
+        ([str(KITCHEN), "--level", "turn"], 2, "level: is for locomo and longmemeval; leave it out for beir"),
+        ([str(TALKS), "--split", "dev"], 2, "split: is for beir; leave it out for locomo"),
         ([str(KITCHEN), "--mode", "semantic"], 2, "embedder: must not be none for default semantic"),
         ([str(KITCHEN), "--sweep", "alpha"], 2, "--sweep: alpha needs an embedder"),
         ([str(KITCHEN), "--measure", "best"], 2, "measure: must be one of any@1, "),

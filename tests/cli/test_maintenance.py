@@ -43,7 +43,7 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
     assert "not searched" not in shown
     other = run("stats", "--embedder", "openai:m@http://localhost:1/v1")
     assert "           2 notes without a vector of it; run recollect reindex\n" in other.stdout
-    assert other.stderr.startswith("warning: the vectors of this memory are of ")
+    assert other.stderr.startswith("warning: vector search is off: the stored vectors are of ")
 
 
 @pytest.mark.usefixtures("filled")
@@ -176,7 +176,7 @@ def test_vectors_that_are_not_searched_yet(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_nothing_to_embed_with(run: Run) -> None:
-    assert error_of(run("reindex"), 1).startswith("there is nothing to embed with")
+    assert error_of(run("reindex"), 1).startswith("this memory has no embedder")
 
 
 def test_a_memory_that_cannot_be_written_can_be_read(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ class TestStandardInput:
 
     @pytest.mark.parametrize(
         ("options", "stored"),
-        [([], "content: holds a secret"), (["--secrets", "none"], KEY), (["--secrets", "redact"], "«redacted: ")],
+        [([], "content: contains a secret"), (["--secrets", "none"], KEY), (["--secrets", "redact"], "«redacted: ")],
     )
     def test_secrets_are_refused_unless_allowed(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], stored: str

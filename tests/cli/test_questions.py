@@ -22,21 +22,20 @@ def test_a_folder_of_questions(run: Run) -> None:
     result = run("questions", "asked", "--each", "5")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert [line.split()[:2] for line in lines[:6]] == [
+    assert [line.split()[:2] for line in lines[:5]] == [
         ["exact", "5"],
-        ["paraphrase", "5"],
         ["multi-hop", "5"],
         ["typo", "5"],
         ["temporal", "5"],
         ["stale", "5"],
     ]
-    assert lines[6].split() == ["unanswerable", "0"]  # the sample cannot be foreign to itself
+    assert lines[5].split() == ["unanswerable", "0"]  # the sample cannot be foreign to itself
     made = load_dataset("asked")
     assert made.synthetic
     assert f"  {made.questions[0].text} · " in lines[0]
-    assert lines[7].startswith("synthetic: made by rule from ")
-    assert lines[8].startswith("unanswerable: 0 of 5 made; ")
-    assert lines[9:] == ["written to asked; use them with:", "  recollect eval asked", "  recollect tune asked"]
+    assert lines[6].startswith("synthetic: made by rule from ")
+    assert lines[7].startswith("unanswerable: 0 of 5 made; ")
+    assert lines[8:] == ["written to asked; use them with:", "  recollect eval asked", "  recollect tune asked"]
 
 
 @pytest.mark.usefixtures("filled")
@@ -55,7 +54,7 @@ def test_as_json(run: Run) -> None:
     assert told["synthetic"] is True
     assert told["strata"]["exact"] == 3
     assert told["strata"]["unanswerable"] == 100  # about the sample's notes
-    assert len(told["remarks"]) == 7
+    assert len(told["remarks"]) == 6
 
 
 @pytest.mark.usefixtures("sample")

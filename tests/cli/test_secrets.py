@@ -12,14 +12,12 @@ from tests.secrets.samples import thrown
 
 TOKEN = "gh" + "p_" + thrown(36)
 MARK = "«redacted: GitHub token»"
-WARNING = "warning: a secret was redacted before anything was stored: 1 × GitHub token\n"
+WARNING = "warning: one secret was redacted before the notes were stored: 1 × GitHub token\n"
 
 
 def test_a_note(run: Run) -> None:
     told = error_of(run("add", f"Use {TOKEN}.", "--secrets", "refuse"), 2)
-    assert (
-        told == 'content: holds a secret (GitHub token); take it out, or have the memory opened with secrets="redact"'
-    )
+    assert told == 'content: contains a secret (GitHub token); remove it, or open the memory with secrets="redact"'
     added = run("add", f"Use {TOKEN}.", "--secrets", "redact", "--id", "n1")
     assert (added.stdout, added.stderr) == ("stored n1\n", WARNING)
     assert run("get", "n1", "-q").stdout == f"Use {MARK}.\n"
@@ -27,7 +25,7 @@ def test_a_note(run: Run) -> None:
 
 def test_the_environment_says_it_for_all_commands(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_SECRETS", "refuse")
-    assert error_of(run("add", TOKEN), 2).startswith("content: holds a secret")
+    assert error_of(run("add", TOKEN), 2).startswith("content: contains a secret")
     assert run("add", TOKEN, "--secrets", "none").exit_code == 0
 
 
@@ -37,7 +35,7 @@ def test_files(run: Run) -> None:
     Path("vault/tea.md").write_text("Tea.")
     refused = run("ingest", "vault", "--secrets", "refuse")
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("error: token.md: note 1: content: holds a secret (GitHub token)")
+    assert refused.stderr.startswith("error: token.md: note 1: content: contains a secret (GitHub token)")
     redacted = run("ingest", "vault", "--secrets", "redact")
     assert redacted.stderr == WARNING
     assert run("get", "token.md", "-q").stdout == f"{MARK}\n"
@@ -46,7 +44,7 @@ def test_files(run: Run) -> None:
 def test_lines(run: Run) -> None:
     Path("notes.jsonl").write_text(json.dumps({"id": "n1", "content": TOKEN}))
     assert error_of(run("import", "notes.jsonl", "--secrets", "refuse"), 2).startswith(
-        "line 1: content: holds a secret"
+        "line 1: content: contains a secret"
     )
     assert run("import", "notes.jsonl", "--secrets", "redact").stderr == WARNING
     assert run("get", "n1", "-q").stdout == f"{MARK}\n"

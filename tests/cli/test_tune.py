@@ -135,7 +135,7 @@ def test_searches_that_had_to_do_without_something_say_so(run: Run) -> None:
 def test_wrong_use(run: Run) -> None:
     asked(19)
     told = error_of(run("tune", "asked"), 2)
-    assert told.startswith("questions: there must be at least 20 to tell a gain from luck, got 19")
+    assert told.startswith("questions: there must be at least 20 to tell a gain from chance, got 19")
     assert error_of(run("tune", "asked", "--out", "tuned"), 2).startswith("--out must end in .toml")
     Path("tuned.toml").write_text("mine")
     assert error_of(run("tune", "asked"), 2).startswith("tuned.toml exists; choose another name")

@@ -52,13 +52,13 @@ def test_all_commands_share_one_session(tmp_path: Path) -> None:
         ("```console\n$ echo tea\ncoffee\n```", "echo tea\ntea"),
         ("```console\n$ echo tea\n```", "echo tea\ntea"),
         ("```console\n$ true\ntea\n```", "true"),
-        ("```console\n$ echo tea; false\ntea\n```", "ended otherwise"),
-        ("```console\n$ no-such-command\n...\n```", "ended otherwise"),
-        ("```console\n$ echo 'error: none'\nerror: none\n```", "ended otherwise"),
-        ("```console\n$ false | cat\n```", "ended otherwise"),
-        ("```bash\nfalse\ntrue\n```", "did not come to an end"),
-        ("```console\n$ exit 0\n$ true\n```", "did not come to an end"),
-        ("```console\n$ sleep 60\n```", "did not come to an end"),
+        ("```console\n$ echo tea; false\ntea\n```", "ended differently"),
+        ("```console\n$ no-such-command\n...\n```", "ended differently"),
+        ("```console\n$ echo 'error: none'\nerror: none\n```", "ended differently"),
+        ("```console\n$ false | cat\n```", "ended differently"),
+        ("```bash\nfalse\ntrue\n```", "did not end"),
+        ("```console\n$ exit 0\n$ true\n```", "did not end"),
+        ("```console\n$ sleep 60\n```", "did not end"),
     ],
 )
 def test_what_does_not_do_what_the_page_shows_is_told(block: str, told: str, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_does_not_do_what_the_page_shows_is_told(block: str, told: str, tmp
 
 
 def test_nothing_is_run_after_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="ended otherwise"):
+    with pytest.raises(AssertionError, match="ended differently"):
         walk(page("```console\n$ false\n$ touch after\n```"), tmp_path)
     assert not (tmp_path / "place" / "after").exists()
 
@@ -79,7 +79,7 @@ def test_a_command_may_fail_where_the_page_shows_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("then", ["", "\n$ false"])
 def test_what_is_left_running_is_told_and_ended(then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.docs.session._GRACE", 0.2)
-    with pytest.raises(AssertionError, match="ended otherwise" if then else "is not stopped"):
+    with pytest.raises(AssertionError, match="ended differently" if then else "does not stop"):
         walk(page(f"```console\n$ sleep 60 & echo $! > pid{then}\n```"), tmp_path)
     process = Path("/proc", (tmp_path / "place" / "pid").read_text().strip())
     for _ in range(100):

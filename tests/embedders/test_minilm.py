@@ -13,9 +13,10 @@ import pytest
 
 from recollect.embedders import MiniLMEmbedder
 from recollect.embedders.minilm import _graph_file
-from recollect.embedders.onnx import OnnxEncoder, read_encoder_settings
+from recollect.embedders.onnx import OnnxEncoder
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.inference import runtime
+from recollect.inference.onnx import open_model_folder
 from tests.embedders.reference import ReferenceBert
 
 TEXTS = [
@@ -59,7 +60,7 @@ def test_the_float_model_equals_the_reference(expected: Any) -> None:
 
 def test_the_graph_does_not_see_padding(expected: Any) -> None:
     graph = _graph_file(weights_folder(), "float32")
-    model = OnnxEncoder(read_encoder_settings(weights_folder()), str(graph), lambda: graph, threads=None)
+    model = OnnxEncoder(open_model_folder(weights_folder(), EmbedderError), str(graph), lambda: graph, threads=None)
     rows = model.vectors(TEXTS)
     assert rows / np.linalg.norm(rows, axis=1, keepdims=True) == pytest.approx(expected, abs=1e-4)
 

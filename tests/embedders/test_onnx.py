@@ -11,9 +11,9 @@ import pytest
 from onnx import TensorProto
 
 from recollect.embedders import OnnxEmbedder
-from recollect.embedders.onnx import read_encoder_settings
+from recollect.embedders.onnx import OnnxEncoder
 from recollect.errors import ArgumentError, EmbedderError
-from recollect.inference.onnx import OnnxSession
+from recollect.inference.onnx import OnnxSession, open_model_folder
 from tests.embedders.tiny import write_graph, write_json, write_model, write_tokenizer
 
 ROOT2, ROOT3 = 2**-0.5, 3**-0.5
@@ -141,9 +141,9 @@ def test_embedders_of_one_process_share_a_model(folder: Path, monkeypatch: pytes
     loaded: list[Path] = []
     load = OnnxSession.__init__
 
-    def counted(self: OnnxSession, settings: Any, graph: Path) -> None:
+    def counted(self: OnnxSession, folder: Any, graph: Path, **options: Any) -> None:
         loaded.append(graph)
-        load(self, settings, graph)
+        load(self, folder, graph, **options)
 
     monkeypatch.setattr(OnnxSession, "__init__", counted)
     embedders = [OnnxEmbedder(folder, query_cache=0) for _ in range(8)]
@@ -171,6 +171,10 @@ def test_a_forked_child_embeds_with_a_model_of_its_own(folder: Path) -> None:
     assert (found.stdout.strip(), found.stderr) == ("0", "")
 
 
+def encoder_of(path: Path) -> OnnxEncoder:
+    return OnnxEncoder(open_model_folder(path, EmbedderError), "test", lambda: path, None)
+
+
 @pytest.fixture
 def tokenizer_folder(tmp_path: Path) -> Path:
     write_tokenizer(tmp_path)
@@ -178,7 +182,7 @@ def tokenizer_folder(tmp_path: Path) -> Path:
 
 
 def test_a_bare_folder_has_the_usual_settings(tokenizer_folder: Path) -> None:
-    found = read_encoder_settings(tokenizer_folder)
+    found = encoder_of(tokenizer_folder)
     assert (found.max_tokens, found.pooling, found.dimension) == (512, "mean", None)
     assert (found.query_prefix, found.document_prefix) == ("", "")
 
@@ -192,12 +196,12 @@ def test_the_pooling_is_where_the_list_of_modules_says(tokenizer_folder: Path) -
     write_json(
         tokenizer_folder / "pooling" / "config.json", {"pooling_mode_cls_token": True, "word_embedding_dimension": 12}
     )
-    found = read_encoder_settings(tokenizer_folder)
+    found = encoder_of(tokenizer_folder)
     assert (found.pooling, found.dimension) == ("cls", 12)
     write_json(
         tokenizer_folder / "modules.json", [*modules, {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]
     )
-    assert read_encoder_settings(tokenizer_folder).dimension is None
+    assert encoder_of(tokenizer_folder).dimension is None
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,7 @@ def test_the_pooling_is_where_the_list_of_modules_says(tokenizer_folder: Path) -
 )
 def test_pooling_is_written_in_two_ways(tokenizer_folder: Path, config: dict[str, Any], pooling: str) -> None:
     write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
-    assert read_encoder_settings(tokenizer_folder).pooling == pooling
+    assert encoder_of(tokenizer_folder).pooling == pooling
 
 
 @pytest.mark.parametrize(
@@ -226,17 +230,17 @@ def test_pooling_is_written_in_two_ways(tokenizer_folder: Path, config: dict[str
 def test_other_pooling_is_refused(tokenizer_folder: Path, config: dict[str, Any], problem: str) -> None:
     write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
     with pytest.raises(EmbedderError, match=problem):
-        read_encoder_settings(tokenizer_folder)
+        encoder_of(tokenizer_folder)
 
 
 def test_config_tells_the_dimension(tokenizer_folder: Path) -> None:
     write_json(tokenizer_folder / "config.json", {"hidden_size": 768})
-    assert read_encoder_settings(tokenizer_folder).dimension == 768
+    assert encoder_of(tokenizer_folder).dimension == 768
 
 
 def test_a_text_is_cut_where_the_folder_says(tokenizer_folder: Path) -> None:
     write_json(tokenizer_folder / "sentence_bert_config.json", {"max_seq_length": 128})
-    assert read_encoder_settings(tokenizer_folder).max_tokens == 128
+    assert encoder_of(tokenizer_folder).max_tokens == 128
 
 
 @pytest.mark.parametrize(
@@ -251,17 +255,17 @@ def test_a_text_is_cut_where_the_folder_says(tokenizer_folder: Path) -> None:
 )
 def test_prompts(tokenizer_folder: Path, config: dict[str, Any], query: str, document: str) -> None:
     write_json(tokenizer_folder / "config_sentence_transformers.json", config)
-    found = read_encoder_settings(tokenizer_folder)
+    found = encoder_of(tokenizer_folder)
     assert (found.query_prefix, found.document_prefix) == (query, document)
 
 
 def test_a_file_that_cannot_be_understood_is_named(tokenizer_folder: Path) -> None:
     (tokenizer_folder / "config.json").write_text("{")
     with pytest.raises(EmbedderError, match="config.json cannot be read: "):
-        read_encoder_settings(tokenizer_folder)
+        encoder_of(tokenizer_folder)
     write_json(tokenizer_folder / "config.json", [1])
     with pytest.raises(EmbedderError, match="config.json does not hold a JSON object"):
-        read_encoder_settings(tokenizer_folder)
+        encoder_of(tokenizer_folder)
     write_json(tokenizer_folder / "modules.json", [{"path": "1_Pooling"}])
     with pytest.raises(EmbedderError, match="modules.json does not list modules with a type and a path"):
-        read_encoder_settings(tokenizer_folder)
+        encoder_of(tokenizer_folder)

@@ -131,7 +131,8 @@ def test_an_embedder_is_itself() -> None:
 @pytest.mark.parametrize("spec", ["", "word2vec", "MiniLM", "open-ai:model", "x" * 500])
 def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
     with pytest.raises(
-        ArgumentError, match="embedder: must be 'auto', 'none', .*a function or an Embedder, got '"
+        ArgumentError,
+        match="embedder: must be 'auto', 'none', .*a function or an object with embed_documents and embed_query, got '",
     ) as caught:
         embedder_from(spec)
     assert "\n" not in str(caught.value)

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from recollect import Note
-from recollect.evaluation import Collection, Dataset, Outcome, Question, Ranking
-from recollect.evaluation.sweep import Sweep
+from recollect.evaluation import Collection, Dataset, Outcome, Question, Ranking, Sweep
 
 MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@10", "mrr")
 

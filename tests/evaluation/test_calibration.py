@@ -24,7 +24,7 @@ CONFIDENCES = [0.9, 0.1, 0.8, 0.2, 0.5]
 RELEVANT = [True, False, False, False, True]
 
 
-def test_reliability_bins_hold_equally_many_queries_in_order_of_confidence() -> None:
+def test_reliability_bins() -> None:
     # Sorted: 0.1 no, 0.2 no | 0.5 yes, 0.8 no, 0.9 yes
     assert reliability_bins(CONFIDENCES, RELEVANT, bins=2) == (
         ReliabilityBin(2, 0.15, 0.0),
@@ -32,11 +32,11 @@ def test_reliability_bins_hold_equally_many_queries_in_order_of_confidence() -> 
     )
 
 
-def test_there_are_no_more_bins_than_queries() -> None:
+def test_reliability_bins_of_few_queries() -> None:
     assert [each.count for each in reliability_bins(CONFIDENCES, RELEVANT)] == [1, 1, 1, 1, 1]
 
 
-def test_expected_calibration_error_is_the_weighted_gap_of_the_bins() -> None:
+def test_expected_calibration_error() -> None:
     # (2 · |0 − 0.15| + 3 · |0.6667 − 0.7333|) / 5 = (0.3 + 0.2) / 5
     assert expected_calibration_error(CONFIDENCES, RELEVANT, bins=2) == pytest.approx(0.1)
     # One bin: mean confidence 0.5, accuracy 0.4
@@ -45,7 +45,7 @@ def test_expected_calibration_error_is_the_weighted_gap_of_the_bins() -> None:
     assert expected_calibration_error([0.0, 1.0], [True, False]) == 1.0
 
 
-def test_queries_of_equal_confidence_share_their_labels() -> None:
+def test_equal_confidences_share_labels() -> None:
     # Without this, one bin of two would hold the relevant one, and the error would depend on the order.
     assert reliability_bins([0.5] * 4, [True, False, False, False], bins=2) == (ReliabilityBin(2, 0.5, 0.25),) * 2
     assert expected_calibration_error([0.5] * 4, [True, False, False, False], bins=2) == 0.25
@@ -54,16 +54,14 @@ def test_queries_of_equal_confidence_share_their_labels() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.3, 0.7, 1.0]), st.booleans()), min_size=1, max_size=40), st.data()
 )
-def test_the_error_does_not_depend_on_the_order_of_queries(
-    pairs: list[tuple[float, bool]], data: st.DataObject
-) -> None:
+def test_calibration_error_ignores_order(pairs: list[tuple[float, bool]], data: st.DataObject) -> None:
     other = data.draw(st.permutations(pairs))
     errors = [expected_calibration_error(*zip(*each, strict=True), bins=4) for each in (pairs, other)]
     assert errors[0] == pytest.approx(errors[1])
     assert 0 <= errors[0] <= 1
 
 
-def test_the_interval_of_the_error_is_that_of_resampled_queries() -> None:
+def test_calibration_error_interval() -> None:
     found = calibration_error_interval([0.6] * 50, [True] * 30 + [False] * 20, bins=1)
     # With one bin, the error is |share of relevant queries − 0.6|; the share has a standard error
     # of √(0.24 / 50) = 0.069, so that 97.5 % of the resampled errors are below 2.24 · 0.069 = 0.155.
@@ -79,12 +77,10 @@ def test_the_interval_of_the_error_is_that_of_resampled_queries() -> None:
         ([], [], "confidences: must be a list with one value for each query"),
         ([0.5, 1.5], [True, False], "confidences: must be from 0 to 1"),
         ([0.5, float("nan")], [True, False], "confidences: must be from 0 to 1"),
-        ([0.5, 0.5], [True], "relevant: must hold a label for each of the 2 queries"),
+        ([0.5, 0.5], [True], "relevant: must have a label for each of the 2 queries"),
     ],
 )
-def test_calibration_needs_a_confidence_and_a_label_of_each_query(
-    confidences: Any, relevant: Any, message: str
-) -> None:
+def test_calibration_argument_errors(confidences: Any, relevant: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=re.escape(message)):
         reliability_bins(confidences, relevant)
 
@@ -116,7 +112,7 @@ RANKINGS = {
 }
 
 
-def test_trust_counts_right_answers_withheld_and_unanswerable_queries_recognised() -> None:
+def test_trust_metrics() -> None:
     trust = trust_metrics(QUESTIONS, RANKINGS, 0.5, bins=2)
     assert trust is not None
     assert (trust.queries, trust.unanswerable_queries, trust.threshold) == (4, 2, 0.5)
@@ -129,14 +125,14 @@ def test_trust_counts_right_answers_withheld_and_unanswerable_queries_recognised
     assert trust.ece.low <= trust.ece.mean <= trust.ece.high
 
 
-def test_the_threshold_itself_counts_as_an_answer() -> None:
+def test_trust_metrics_at_the_threshold() -> None:
     trust = trust_metrics(QUESTIONS, RANKINGS, 0.3)
     assert trust is not None
     assert trust.answered_right_first_below_threshold == 0.0
     assert trust.unanswerable_recognised == 0.5
 
 
-def test_trust_says_nothing_of_what_was_not_asked() -> None:
+def test_trust_metrics_without_such_queries() -> None:
     only = trust_metrics([question("c", "x")], RANKINGS)
     assert only is not None
     assert (only.right_first, only.answered_right_first_below_threshold, only.unanswerable_recognised) == (
@@ -147,13 +143,13 @@ def test_trust_says_nothing_of_what_was_not_asked() -> None:
     assert trust_metrics([], {}) is None
 
 
-def test_without_confidences_there_is_no_trust_to_measure() -> None:
+def test_trust_metrics_without_confidences() -> None:
     unknown = RANKINGS | {"b": replace(RANKINGS["b"], confidences=None)}
     assert unknown["b"].best_confidence is None
     assert trust_metrics(QUESTIONS, unknown) is None
 
 
-def test_trust_as_json() -> None:
+def test_trust_metrics_to_dict() -> None:
     trust = trust_metrics(QUESTIONS, RANKINGS, 0.5, bins=1)
     assert trust is not None
     assert trust.to_dict() == {
@@ -170,10 +166,10 @@ def test_trust_as_json() -> None:
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1])
-def test_a_threshold_is_a_confidence(threshold: float) -> None:
+def test_answer_threshold_range(threshold: float) -> None:
     with pytest.raises(ArgumentError, match="answer_threshold: must be"):
         trust_metrics(QUESTIONS, RANKINGS, threshold)
 
 
-def test_labels_may_be_arrays() -> None:
+def test_calibration_accepts_arrays() -> None:
     assert expected_calibration_error(np.array([0.5]), np.array([1.0])) == 0.5

@@ -1,13 +1,13 @@
-"""Several systems against one, by numbers that can be worked out by hand."""
+"""Comparisons with a baseline, with numbers computed by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from recollect import ArgumentError
-from recollect.evaluation.comparison import ALL, ComparisonResult, compare_outcomes
+from recollect.errors import ArgumentError
+from recollect.evaluation.comparison import ALL, ComparisonResult, compare_outcomes, win_loss
 from recollect.evaluation.significance import Difference, holm, paired_difference
-from tests.evaluation.outcomes import outcome, ranked
+from tests.evaluation.outcomes import dataset, outcome, ranked
 
 STRATA = {"early": [0, 1, 2], "late": [3, 4], "none": []}
 OLD = outcome("old", {"any@5": [0.0] * 10, "mrr": [0.1] * 10}, strata=STRATA)
@@ -15,20 +15,20 @@ NEW = outcome("new", {"any@5": [1.0] * 8 + [0.0] * 2, "mrr": [0.1] * 10}, strata
 BAD = outcome("bad", {"any@5": [0.0] * 10, "mrr": [0.0] * 10}, strata=STRATA)
 
 
-def test_every_system_measure_and_stratum_has_its_place() -> None:
+def test_compare_outcomes() -> None:
     found = compare_outcomes([OLD, NEW, BAD])
     assert (found.baseline, found.systems, found.compared_systems) == ("old", ("old", "new", "bad"), ("new", "bad"))
     assert found.measures == ("any@5", "mrr")
     assert found.strata == (ALL, "early", "late")
-    assert len(found.standings) == 3 * 2 * 3
-    assert found.of("old", "any@5") == ComparisonResult(10, 0.0)
-    early = found.of("new", "any@5", "early")
+    assert len(found.results) == 3 * 2 * 3
+    assert found.result("old", "any@5") == ComparisonResult(10, 0.0)
+    early = found.result("new", "any@5", "early")
     # One, one and one against zero: all heads or all tails, 2 of 8; of the two systems the other has p = 1.
-    assert (early.questions, early.value, early.difference) == (3, 1.0, Difference(1.0, 1.0, 1.0, p=0.25))
-    assert early.adjusted == 0.5
+    assert (early.questions, early.mean, early.difference) == (3, 1.0, Difference(1.0, 1.0, 1.0, p=0.25))
+    assert early.adjusted_p == 0.5
 
 
-def test_p_values_are_corrected_over_systems_within_a_measure_and_stratum() -> None:
+def test_compare_outcomes_corrects_p_values() -> None:
     outcomes = [
         ranked("a", 4, 60),
         ranked("b", 3, 60, seed=1),
@@ -41,40 +41,40 @@ def test_p_values_are_corrected_over_systems_within_a_measure_and_stratum() -> N
     differences = [
         paired_difference(each.values["mrr"][places], outcomes[0].values["mrr"][places]) for each in outcomes[1:]
     ]
-    standings = [found.of(name, "mrr", "multi-hop") for name in "bcd"]
+    standings = [found.result(name, "mrr", "multi-hop") for name in "bcd"]
     assert [standing.difference for standing in standings] == differences
-    assert tuple(standing.adjusted for standing in standings) == holm([difference.p for difference in differences])
+    assert tuple(standing.adjusted_p for standing in standings) == holm([difference.p for difference in differences])
 
 
-def test_another_baseline() -> None:
+def test_compare_outcomes_baseline() -> None:
     found = compare_outcomes([OLD, NEW], baseline="new")
     assert found.compared_systems == ("old",)
-    difference = found.of("old", "any@5").difference
+    difference = found.result("old", "any@5").difference
     assert difference is not None
     assert (difference.mean, difference.verdict) == (-0.8, "worse")
-    assert found.of("new", "any@5").difference is None
+    assert found.result("new", "any@5").difference is None
 
 
 @pytest.mark.parametrize(
     ("standing", "significant"),
     [
         (ComparisonResult(9, 0.5), False),
-        (ComparisonResult(9, 0.5, Difference(0.1, -0.1, 0.3, p=0.01), adjusted=0.01), False),
-        (ComparisonResult(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.05), False),
-        (ComparisonResult(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted=0.049), True),
+        (ComparisonResult(9, 0.5, Difference(0.1, -0.1, 0.3, p=0.01), adjusted_p=0.01), False),
+        (ComparisonResult(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted_p=0.05), False),
+        (ComparisonResult(9, 0.5, Difference(0.1, 0.05, 0.3, p=0.01), adjusted_p=0.049), True),
     ],
 )
-def test_significant_is_off_zero_and_holds_after_correction(standing: ComparisonResult, significant: bool) -> None:
+def test_comparison_result_significant(standing: ComparisonResult, significant: bool) -> None:
     assert standing.significant is significant
 
 
-def test_one_system_stands_alone() -> None:
+def test_compare_one_system() -> None:
     found = compare_outcomes([OLD])
     assert found.compared_systems == ()
-    assert found.of("old", "mrr").value == pytest.approx(0.1)
+    assert found.result("old", "mrr").mean == pytest.approx(0.1)
 
 
-def test_counts_and_what_not_all_measured_are_left_out() -> None:
+def test_compare_outcomes_leaves_out_counts() -> None:
     one = outcome("one", {"any@5": [0.0, 1.0], "found": [3.0, 4.0], "own": [1.0, 1.0]})
     other = outcome("other", {"any@5": [1.0, 1.0], "found": [1.0, 1.0]})
     assert compare_outcomes([one, other]).measures == ("any@5",)
@@ -84,18 +84,20 @@ def test_counts_and_what_not_all_measured_are_left_out() -> None:
         compare_outcomes([outcome("one", {"found": [3.0]})])
 
 
-def test_a_stratum_called_all_is_all() -> None:
-    assert compare_outcomes([outcome("one", {"mrr": [0.5, 1.0]}, strata={"all": [0]})]).of("one", "mrr").questions == 2
+def test_compare_outcomes_stratum_named_all() -> None:
+    assert (
+        compare_outcomes([outcome("one", {"mrr": [0.5, 1.0]}, strata={"all": [0]})]).result("one", "mrr").questions == 2
+    )
 
 
 def test_what_cannot_be_compared() -> None:
-    with pytest.raises(ArgumentError, match="outcomes: must hold at least one outcome of at least one question"):
+    with pytest.raises(ArgumentError, match="outcomes: must have at least one outcome of at least one question"):
         compare_outcomes([])
-    with pytest.raises(ArgumentError, match="outcomes: must hold at least one outcome of at least one question"):
+    with pytest.raises(ArgumentError, match="outcomes: must have at least one outcome of at least one question"):
         compare_outcomes([outcome("empty", {"mrr": []})])
-    with pytest.raises(ArgumentError, match="must each be of a system with a name of its own, got 'old' twice"):
+    with pytest.raises(ArgumentError, match="must be of systems with different names, got 'old' twice"):
         compare_outcomes([OLD, OLD])
-    with pytest.raises(ArgumentError, match="must be of the same questions, but 'few' was not asked those of 'old'"):
+    with pytest.raises(ArgumentError, match="must be of the same questions, but those of 'few' and 'old' differ"):
         compare_outcomes([OLD, outcome("few", {"mrr": [0.5]})])
     with pytest.raises(ArgumentError, match="must be of the same questions"):
         compare_outcomes([OLD, outcome("far", {"mrr": [0.5] * 10}, dataset="other")])
@@ -103,3 +105,27 @@ def test_what_cannot_be_compared() -> None:
         compare_outcomes([OLD, NEW], baseline="odl")
     with pytest.raises(ArgumentError, match="strata: must be some of all, early, late, got 'none'"):
         compare_outcomes([OLD, NEW], strata=["none"])
+
+
+BEFORE = outcome("old", {"mrr": [0.5, 0.5, 1.0, 0.0, 0.3]}, ranks=[2, 2, 1, None, 3])
+AFTER = outcome("new", {"mrr": [1.0, 0.25, 0.0, 1.0, 0.1 + 0.2]}, ranks=[1, 4, None, 1, 3])
+
+
+def test_win_loss_orders_by_difference() -> None:
+    found = win_loss(AFTER, BEFORE, dataset(5).questions, "mrr")
+    assert (found.system, found.baseline, found.measure) == ("new", "old", "mrr")
+    assert [(each.question.id, each.gain) for each in found.wins] == [("q3", 1.0), ("q0", 0.5)]
+    assert [(each.question.id, each.gain) for each in found.losses] == [("q2", -1.0), ("q1", -0.25)]
+    assert [each.question.id for each in found.ties] == ["q4"]
+    assert [(each.baseline_rank, each.rank) for each in found.wins] == [(None, 1), (2, 1)]
+    assert [(each.baseline, each.value) for each in found.losses] == [(1.0, 0.0), (0.5, 0.25)]
+
+
+def test_win_loss_errors() -> None:
+    questions = dataset(5).questions
+    with pytest.raises(ArgumentError, match="baseline: must have the questions of 'new', got 'few'"):
+        win_loss(AFTER, outcome("few", {"mrr": [1.0]}), questions, "mrr")
+    with pytest.raises(ArgumentError, match="measure: must be one of mrr, got 'any@5'"):
+        win_loss(AFTER, BEFORE, questions, "any@5")
+    with pytest.raises(ArgumentError, match="questions: must be those of the outcomes, but 'q4' is missing"):
+        win_loss(AFTER, BEFORE, questions[:4], "mrr")

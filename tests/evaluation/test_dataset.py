@@ -7,7 +7,7 @@ from recollect.evaluation import Dataset, Question, load_dataset
 from tests.evaluation.samples import TALKS
 
 
-def test_a_sample_is_spread_evenly() -> None:
+def test_sample_is_spread_evenly() -> None:
     asked = tuple(Question(id=f"q{number}", text="?", collection="", relevant={"n": 1}) for number in range(10))
     dataset = Dataset(name="ten", collections={}, questions=asked)
     assert [question.id for question in dataset.sample(3).questions] == ["q0", "q3", "q6"]
@@ -17,6 +17,6 @@ def test_a_sample_is_spread_evenly() -> None:
         dataset.sample(0)
 
 
-def test_all_conversations_are_in_a_sample() -> None:
+def test_sample_covers_collections() -> None:
     assert {question.collection for question in load_dataset(TALKS).sample(2).questions} == {"talk-1"}
     assert {question.collection for question in load_dataset(TALKS).sample(4).questions} == {"talk-1", "conversation-2"}

@@ -1,4 +1,4 @@
-"""The committed evaluation set in benchmarks/datasets/everyday keeps the promises of its README."""
+"""The committed evaluation set in benchmarks/datasets/everyday has the properties that its README lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.evaluation.formats.beir import load_beir
+from recollect.evaluation import load_dataset
 from recollect.query import parse_question_date
 from recollect.query.terms import DUTCH, ENGLISH, LADDER
 
@@ -108,21 +108,21 @@ def superseded_notes(note: str) -> set[str]:
     return {link["target"] for link in links if link["kind"] == "supersedes"}
 
 
-def test_the_set_has_enough_notes_and_queries() -> None:
+def test_set_size() -> None:
     assert len(NOTES) >= 160
     assert len(QUERIES) >= 320
     assert len(ANSWERABLE) >= 220
     assert len(QUERIES) - len(ANSWERABLE) >= 100
 
 
-def test_ids_and_queries_are_distinct() -> None:
+def test_distinct_ids_and_queries() -> None:
     assert len(rows("corpus.jsonl")) == len(NOTES)
     assert len(rows("queries.jsonl")) == len(QUERIES)
     assert len({query["text"].casefold() for query in QUERIES.values()}) == len(QUERIES)
     assert len({note["text"] for note in NOTES.values()}) == len(NOTES)
 
 
-def test_notes_are_short_and_long() -> None:
+def test_note_lengths() -> None:
     lengths = [len(note["text"].split()) for note in NOTES.values()]
     assert sum(300 <= length <= 800 for length in lengths) >= 12
     assert sum(length <= 20 for length in lengths) >= 30
@@ -140,48 +140,48 @@ def test_notes_are_short_and_long() -> None:
         *((name, 30) for name in SUB_STRATA["unanswerable"]),
     ],
 )
-def test_each_stratum_is_large_enough(stratum: str, least: int) -> None:
+def test_stratum_sizes(stratum: str, least: int) -> None:
     assert len(in_stratum(stratum)) >= least
 
 
 @pytest.mark.parametrize("stratum", SUB_STRATA)
-def test_each_query_of_a_divided_stratum_has_one_sub_stratum(stratum: str) -> None:
+def test_sub_strata(stratum: str) -> None:
     for query in in_stratum(stratum):
         assert sum(name in strata(query) for name in SUB_STRATA[stratum]) == 1, query
 
 
-def test_judgements_name_queries_and_notes_of_the_set() -> None:
+def test_judgements_name_existing_ids() -> None:
     assert set(RELEVANT) <= set(QUERIES)
     assert set().union(*RELEVANT.values()) <= set(NOTES)
 
 
-def test_exactly_the_unanswerable_queries_have_no_relevant_note() -> None:
+def test_only_unanswerable_queries_lack_relevant_notes() -> None:
     assert set(in_stratum("unanswerable")) == set(QUERIES) - set(ANSWERABLE)
 
 
-def test_two_fifths_of_the_answerable_queries_share_no_content_word_with_their_notes() -> None:
+def test_share_of_queries_without_common_words() -> None:
     without = [query for query in ANSWERABLE if "typo" not in strata(query) and not common_words(query)]
     assert len(without) >= 0.4 * len(ANSWERABLE)
 
 
-def test_paraphrases_share_no_content_word_with_their_notes() -> None:
+def test_paraphrases_share_no_content_word() -> None:
     assert {query: common for query in in_stratum("paraphrase") if (common := common_words(query))} == {}
 
 
-def test_an_exact_query_has_a_token_that_stands_in_its_note_alone() -> None:
+def test_exact_queries_have_a_token_of_one_note() -> None:
     for query in in_stratum("exact"):
         found = [notes_with(token) for token in QUERIES[query]["text"].split()]
         assert len(RELEVANT[query]) == 1, query
         assert RELEVANT[query] in found, query
 
 
-def test_a_typo_query_has_a_word_that_no_note_holds() -> None:
+def test_typo_queries_have_an_unknown_word() -> None:
     known = set().union(*(re.findall(r"\w+", searchable_text(note)) for note in NOTES))
     for query in in_stratum("typo"):
         assert 1 <= len(content_words(QUERIES[query]["text"]) - known) <= 2, query
 
 
-def test_a_stale_query_is_answered_by_the_note_that_supersedes_another() -> None:
+def test_stale_queries_are_answered_by_successors() -> None:
     for query in in_stratum("stale"):
         (note,) = RELEVANT[query]
         assert superseded_notes(note), query
@@ -194,32 +194,32 @@ def test_superseded_notes_exist_and_are_older() -> None:
         assert created(target) < created(note)
 
 
-def test_links_lead_to_notes_of_the_set() -> None:
+def test_link_targets_exist() -> None:
     links = [link for note in NOTES.values() for link in note["metadata"].get("links", ())]
     assert {link["target"] for link in links} <= set(NOTES)
     assert {link["kind"] for link in links} == {"supersedes", "related"}
 
 
-def test_notes_were_created_in_the_seventeen_months_that_the_set_spans() -> None:
+def test_note_dates() -> None:
     for note in NOTES:
         assert datetime(2025, 6, 1, tzinfo=UTC) <= created(note) < datetime(2026, 11, 1, tzinfo=UTC), note
 
 
-def test_temporal_queries_were_asked_after_their_notes_were_written() -> None:
+def test_temporal_query_dates() -> None:
     for query in in_stratum("temporal"):
         asked = parse_question_date(QUERIES[query]["metadata"]["asked"])
         assert asked is not None
         assert all(created(note) < asked for note in RELEVANT[query]), query
 
 
-def test_metadata_says_nothing_but_fields_of_notes_and_of_queries() -> None:
+def test_metadata_fields() -> None:
     fields = {"path", "tags", "session", "position", "links", "created_at"}
     assert set().union(*(note["metadata"] for note in NOTES.values())) == fields
     assert set().union(*(query["metadata"] for query in QUERIES.values())) == {"strata", "asked"}
 
 
-def test_the_loader_reads_the_set() -> None:
-    dataset = load_beir(FOLDER)
+def test_load_dataset() -> None:
+    dataset = load_dataset(FOLDER)
     (collection,) = dataset.collections.values()
     assert [note.id for note in collection.notes] == list(NOTES)
     answerable = {question.id: set(question.relevant) for question in dataset.questions if question.relevant}
@@ -227,7 +227,7 @@ def test_the_loader_reads_the_set() -> None:
     assert not any("cannot be read" in remark or "not in the corpus" in remark for remark in dataset.remarks)
 
 
-def test_the_readme_counts_the_strata() -> None:
+def test_readme_counts() -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     written = {name: int(count) for name, count in re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", text, flags=re.MULTILINE)}
     assert written == Counter(name for query in QUERIES for name in strata(query))

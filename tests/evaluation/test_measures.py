@@ -23,7 +23,7 @@ def value(question: Question, found: Ranking, measure: str) -> float:
     return float(compute_measures([question], {question.id: found}, [measure])[measure][0])
 
 
-def test_by_hand() -> None:
+def test_measures_by_hand() -> None:
     # Relevant: a (grade 2) at 3, b (grade 1) at 7, c (grade 1) nowhere.
     question = asked("q", a=2, b=1, c=1)
     found = ranking("x1", "x2", "a", "x3", "x4", "x5", "b", "x6")
@@ -45,31 +45,31 @@ def test_by_hand() -> None:
     )
 
 
-def test_all_is_1_where_the_last_of_them_is_within() -> None:
+def test_all_at_k() -> None:
     question = asked("q", a=1, b=3, c=1)
     assert value(question, ranking("a", "b", "x", "y", "c"), "all@5") == 1
     assert value(question, ranking("a", "b", "x", "y", "z", "c"), "all@5") == 0
     assert value(question, ranking("a", "b", "c"), "all@3") == 1
 
 
-def test_mrr_looks_at_the_whole_ranking() -> None:
+def test_mrr_uses_the_whole_ranking() -> None:
     found = ranking(*(f"x{place}" for place in range(16)), "a")
     assert value(asked("q", a=1), found, "mrr") == pytest.approx(1 / 17)
 
 
-def test_our_order_holds_where_scores_are_equal() -> None:
+def test_equal_scores_keep_their_order() -> None:
     assert value(asked("q", a=1), ranking("z", "a", "b"), "mrr") == 0.5
     assert value(asked("q", z=1), ranking("z", "a", "b"), "mrr") == 1
 
 
-def test_questions_keep_their_order_and_those_without_hits_are_worth_nothing() -> None:
+def test_questions_without_hits_have_value_zero() -> None:
     questions = [asked("q2", a=1), asked("q10", b=1), asked("q1", c=1)]
     found = {"q1": ranking("c"), "q2": ranking(), "q10": ranking("x", "b")}
     assert compute_measures(questions, found, ["mrr"])["mrr"].tolist() == [0, 0.5, 1]
     assert compute_measures(questions[:1], found, ["mrr"])["mrr"].tolist() == [0]
 
 
-def test_other_measures_go_by_their_usual_names() -> None:
+def test_ir_measures_names() -> None:
     question, found = asked("q", a=1, b=1), ranking("a", "x", "b")
     values = compute_measures([question], {"q": found}, ["AP", "P@2", "nDCG@20", "ndcg@20", "any@2", "Success@2"])
     assert values["AP"][0] == pytest.approx((1 + 2 / 3) / 2)
@@ -79,17 +79,17 @@ def test_other_measures_go_by_their_usual_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["best", "ndcg@", "any@0", "P@", "P(", ""])
-def test_a_measure_that_is_none(name: str) -> None:
+def test_unknown_measure(name: str) -> None:
     with pytest.raises(ArgumentError, match="measure: must be one of any@1, .* or a name that ir_measures knows, got "):
         value(asked("q", a=1), ranking("a"), name)
 
 
-def test_what_no_provider_computes() -> None:
+def test_measure_without_provider() -> None:
     with pytest.raises(RecollectError, match="AP, alpha_nDCG@10 cannot be computed: "):
         compute_measures([asked("q", a=1)], {"q": ranking("a")}, ["AP", "alpha_nDCG@10"])
 
 
-def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ir_measures_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(RecollectError, match=r"ir_measures cannot be imported .*: pip install 'recollectdb\[eval\]'"):
         value(asked("q", a=1), ranking("a"), "mrr")
@@ -99,7 +99,7 @@ def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.Monk
     st.permutations([f"n{place}" for place in range(12)]),
     st.dictionaries(st.sampled_from([f"n{place}" for place in range(14)]), st.integers(1, 3), min_size=1),
 )
-def test_laws(order: list[str], relevant: dict[str, int]) -> None:
+def test_measure_laws(order: list[str], relevant: dict[str, int]) -> None:
     values = compute_measures([asked("q", **relevant)], {"q": ranking(*order)})
     of = {name: float(each[0]) for name, each in values.items()}
     assert all(0 <= each <= 1 + 1e-9 for each in of.values())

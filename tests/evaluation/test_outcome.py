@@ -1,14 +1,20 @@
+"""Systems and outcomes."""
+
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from recollect.evaluation import MEASURES, Outcome, Ranking
+from recollect.errors import ArgumentError
+from recollect.evaluation import MEASURES, Outcome, Ranking, System
+from recollect.retrieval import presets
 
 
-def test_what_is_told_of_an_outcome() -> None:
+def test_outcome_to_dict() -> None:
     outcome = Outcome(
         dataset="tiny",
         system="default bm25",
@@ -37,3 +43,27 @@ def test_what_is_told_of_an_outcome() -> None:
         "latency_ms": {"p50": 2.5, "p95": pytest.approx(3.85)},
     }
     assert outcome.warnings == ("no vectors", "no graph")
+
+
+def test_system_loads_its_preset_once(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[fusion]\nk = 7\n")
+    system = System(path, "bm25")
+    path.unlink()
+    assert (system.name, system.rules.fusion.k) == ("mine bm25", 7)
+
+
+def test_system_digest() -> None:
+    default = presets()["default"]
+    assert System(default).digest() == System(replace(default, name="other", about="the same"), name="x").digest()
+    others = [System("memini"), System("default", "bm25"), System(replace(default, min_confidence=0.1))]
+    assert len({system.digest() for system in [System(default), *others]}) == 4
+
+
+def test_system_errors() -> None:
+    with pytest.raises(ArgumentError, match="mode: must be one of auto, hybrid, bm25, semantic"):
+        System("default", "fast")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="preset: must be one of default"):
+        System("best")
+    with pytest.raises(ArgumentError, match="name: must be one line"):
+        System("default", name="two\nlines")

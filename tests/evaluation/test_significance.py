@@ -29,11 +29,11 @@ pairs = st.lists(st.tuples(fractions, fractions), min_size=1, max_size=30)
         (0.0, 0.0, "inconclusive"),
     ],
 )
-def test_an_interval_that_crosses_or_touches_zero_is_inconclusive(low: float, high: float, verdict: str) -> None:
+def test_difference_verdict(low: float, high: float, verdict: str) -> None:
     assert Difference((low + high) / 2, low, high, p=0.5).verdict == verdict
 
 
-def test_no_difference_at_all() -> None:
+def test_equal_values() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         difference = paired_difference([0.3, 1.0, 0.0], [0.3, 1.0, 0.0])
@@ -41,42 +41,42 @@ def test_no_difference_at_all() -> None:
     assert difference.verdict == "inconclusive"
 
 
-def test_the_noise_of_last_digits_is_no_difference() -> None:
+def test_rounding_noise_is_no_difference() -> None:
     assert paired_difference([0.1 + 0.2] * 9, [0.3] * 9) == Difference(0.0, 0.0, 0.0, p=1.0)
 
 
-def test_one_question_says_nothing() -> None:
+def test_single_question() -> None:
     assert paired_difference([1.0], [0.0]) == Difference(1.0, -1.0, 1.0, p=1.0)
     assert paired_difference([1.0], [1.0]) == Difference(0.0, 0.0, 0.0, p=1.0)
     assert interval([0.25]) == Interval(0.25, 0.0, 1.0)
 
 
-def test_a_constant_difference() -> None:
+def test_constant_difference() -> None:
     # Every draw has the same mean; of 2 ** 7 ways to toss, all heads and all tails are as far from zero.
     assert paired_difference([0.7] * 7, [0.2] * 7) == Difference(0.5, 0.5, 0.5, p=2 / 128)
     assert interval([0.7] * 7) == Interval(0.7, 0.7, 0.7)
 
 
-def test_all_tosses_by_hand() -> None:
+def test_randomisation_enumerates_all_swaps() -> None:
     # 0.5, 0.25 and 0.25 sum to 1, 0.5, 0.5, 0 and the same below zero: 2 of 8 are as far from zero as 1.
     assert paired_difference([0.5, 0.25, 0.25], [0, 0, 0]).p == 2 / 8
     # 0.5, 0.25 and −0.25 sum to 0.5: all but 0.5 − 0.25 − 0.25 = 0 and its mirror are as far.
     assert paired_difference([0.5, 0.25, 0.0], [0, 0, 0.25]).p == 6 / 8
 
 
-def test_questions_without_a_difference_do_not_change_p() -> None:
+def test_equal_questions_do_not_change_p() -> None:
     few = paired_difference([1.0] * 6, [0.0] * 6)
     many = paired_difference([1.0] * 6 + [0.5] * 500, [0.0] * 6 + [0.5] * 500)
     assert few.p == many.p == 2 / 64
 
 
-def test_bootstrap_of_two_questions_by_hand() -> None:
+def test_bootstrap_of_two_questions() -> None:
     # Draws are (a, a), (a, b), (b, a), (b, b), a quarter each: both tails of 2.5 % lie in the outer two.
     assert paired_difference([1.0, 0.0], [0.0, 0.5]) == Difference(0.25, -0.5, 1.0, p=1.0)
     assert interval([0.0, 1.0]) == Interval(0.5, 0.0, 1.0)
 
 
-def test_the_smallest_p_is_that_of_the_answers_as_they_are() -> None:
+def test_smallest_p_is_not_zero() -> None:
     assert paired_difference([1.0] * 40, [0.0] * 40).p == 1 / 10_001
     assert paired_difference([1.0] * 40, [0.0] * 40, resamples=99).p == 1 / 100
 
@@ -90,7 +90,7 @@ def _example(kind: str, count: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("count", [8, 40, 500])
 @pytest.mark.parametrize("kind", ["hits", "grades"])
-def test_as_scipy_has_it(kind: str, count: int) -> None:
+def test_agrees_with_scipy(kind: str, count: int) -> None:
     values, baseline = _example(kind, count)
     found = paired_difference(values, baseline)
     differences = values - baseline
@@ -114,7 +114,7 @@ def test_as_scipy_has_it(kind: str, count: int) -> None:
 
 @settings(max_examples=50)
 @given(pairs | st.lists(st.sampled_from([(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)]), min_size=60, max_size=90))
-def test_the_other_way_round_is_the_mirror_image(values: list[tuple[float, float]]) -> None:
+def test_swapped_systems_give_the_mirror_image(values: list[tuple[float, float]]) -> None:
     ours, theirs = zip(*values, strict=True)
     one, other = paired_difference(ours, theirs, resamples=500), paired_difference(theirs, ours, resamples=500)
     assert one.p == other.p
@@ -123,7 +123,7 @@ def test_the_other_way_round_is_the_mirror_image(values: list[tuple[float, float
 
 @settings(max_examples=50)
 @given(pairs)
-def test_laws_of_a_difference(values: list[tuple[float, float]]) -> None:
+def test_difference_laws(values: list[tuple[float, float]]) -> None:
     ours, theirs = zip(*values, strict=True)
     found = paired_difference(ours, theirs, resamples=500)
     assert found == paired_difference(ours, theirs, resamples=500)
@@ -134,7 +134,7 @@ def test_laws_of_a_difference(values: list[tuple[float, float]]) -> None:
     assert mean == pytest.approx(sum(ours) / len(ours), abs=1e-11)
 
 
-def test_holm_by_hand() -> None:
+def test_holm() -> None:
     # In order 0.005 × 4, 0.01 × 3, 0.03 × 2, 0.04 × 1; the last is held at the one before it.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([0.5, 0.6]) == (1.0, 1.0)
@@ -143,7 +143,7 @@ def test_holm_by_hand() -> None:
 
 
 @given(st.lists(fractions, max_size=12))
-def test_laws_of_holm(p_values: list[float]) -> None:
+def test_holm_laws(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     assert len(adjusted) == len(p_values)
     for one, p in enumerate(p_values):
@@ -164,7 +164,7 @@ def test_laws_of_holm(p_values: list[float]) -> None:
         ([0.5, 1.5], [0.5, 0.5], "values: must be fractions of 1, got 1.5"),
         ([0.5], [-2], "baseline: must be fractions of 1, got -2"),
         ([0.5], [float("nan")], "baseline: must be fractions of 1, got nan"),
-        ([0.5, 0.5], [0.5], "baseline: must hold a value for each of the 2 questions, got 1"),
+        ([0.5, 0.5], [0.5], "baseline: must have a value for each of the 2 questions, got 1"),
     ],
 )
 def test_what_cannot_be_compared(values: Any, baseline: Any, message: str) -> None:
@@ -173,7 +173,7 @@ def test_what_cannot_be_compared(values: Any, baseline: Any, message: str) -> No
     assert str(caught.value) == message
 
 
-def test_resamples_are_some() -> None:
+def test_resamples_must_be_positive() -> None:
     with pytest.raises(ArgumentError, match="resamples: must be at least 1, got 0"):
         paired_difference([0.5], [0.5], resamples=0)
     with pytest.raises(ArgumentError, match="resamples: must be at least 1, got 0"):

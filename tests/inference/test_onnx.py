@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from recollect.errors import ArgumentError, RerankerError
-from recollect.inference.onnx import ModelFolder, OnnxSession, SessionSettings, open_model_folder, shared_session
+from recollect.inference.onnx import ModelFolder, OnnxSession, open_model_folder, shared_session
+from recollect.inference.runtime import PerProcess
 from tests.embedders.tiny import VECTORS, write_graph, write_json, write_model, write_tokenizer
 
 
 def session_of(folder: Path, max_tokens: int = 16) -> OnnxSession:
-    settings = SessionSettings(open_model_folder(folder, RerankerError), max_tokens, "last_hidden_state")
-    return OnnxSession(settings, folder / "model.onnx")
+    model = open_model_folder(folder, RerankerError)
+    return OnnxSession(model, folder / "model.onnx", max_tokens=max_tokens, output="last_hidden_state")
 
 
 def test_texts_and_pairs_go_in(tmp_path: Path) -> None:
@@ -49,17 +50,23 @@ def test_failures_are_those_that_were_asked_for(tmp_path: Path) -> None:
 
 def test_sessions_of_one_graph_and_equal_settings_are_one(tmp_path: Path) -> None:
     folder = write_model(tmp_path)
-    settings = SessionSettings(open_model_folder(folder, RerankerError), 16, "last_hidden_state")
-    places = [shared_session(each, "tiny", lambda: folder / "model.onnx") for each in (settings, settings)]
-    assert places[0] is places[1]
-    assert places[0].get() is places[1].get()
-    assert shared_session(settings._replace(max_tokens=8), "tiny", lambda: folder / "model.onnx") is not places[0]
+    model = open_model_folder(folder, RerankerError)
+
+    def shared(max_tokens: int) -> PerProcess[OnnxSession]:
+        graph = folder / "model.onnx"
+        return shared_session(
+            model, "tiny", lambda: graph, max_tokens=max_tokens, output="last_hidden_state", threads=None
+        )
+
+    assert shared(16) is shared(16)
+    assert shared(16).get() is shared(16).get()
+    assert shared(8) is not shared(16)
 
 
 def test_the_number_of_threads_is_checked(tmp_path: Path) -> None:
-    settings = SessionSettings(open_model_folder(write_model(tmp_path), RerankerError), 16, "logits", threads=0)
+    model = open_model_folder(write_model(tmp_path), RerankerError)
     with pytest.raises(ArgumentError, match="threads: must be at least 1, got 0"):
-        shared_session(settings, "tiny", lambda: tmp_path / "model.onnx")
+        shared_session(model, "tiny", lambda: tmp_path / "model.onnx", max_tokens=16, output="logits", threads=0)
 
 
 @pytest.fixture

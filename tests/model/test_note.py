@@ -121,12 +121,12 @@ def test_draft_has_only_given_fields() -> None:
     ("vector", "problem"),
     [
         ("abc", "must be a list of numbers"),
-        ([[[1, 2]]], r"must be a list of numbers, or one for each piece, got an array of shape \(1, 1, 2\)"),
-        (1.5, r"must be a list of numbers, or one for each piece, got an array of shape \(\)"),
-        ([], "must be a list of numbers, or one for each piece"),
-        ([[], []], "must be a list of numbers, or one for each piece"),
+        ([[[1, 2]]], r"must be a list of numbers, or one for each chunk, got an array of shape \(1, 1, 2\)"),
+        (1.5, r"must be a list of numbers, or one for each chunk, got an array of shape \(\)"),
+        ([], "must be a list of numbers, or one for each chunk"),
+        ([[], []], "must be a list of numbers, or one for each chunk"),
         ([[1, 2], [3]], "must be a list of numbers"),
-        ([1, float("nan")], "must hold finite numbers only"),
+        ([1, float("nan")], "must contain finite numbers only"),
         ([object()], "must be a list of numbers"),
     ],
 )

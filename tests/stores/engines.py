@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from recollect.stores.base import Store
-from recollect.stores.postgres.definitions import TABLES
+from recollect.stores.postgres.schema import TABLES
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
 from tests.stores.postgres.server import Server

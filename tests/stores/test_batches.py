@@ -10,7 +10,8 @@ import pytest
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import Document, Draft, Link, WriteCounts, embedding_text
-from recollect.stores.base import Model, digest
+from recollect.model.chunks import text_digest
+from recollect.stores.base import Model
 from recollect.stores.batches import Batch, Plan, Tables
 from recollect.stores.rows import NoteRow
 
@@ -73,7 +74,7 @@ def write(held: Held, *drafts: Draft, model: Model | None = None, create: bool =
     batch = Batch(tables, create=create)
     batch.add(drafts)
     texts = [embedding_text("", "", draft.get("content", "")) for draft in drafts]
-    plan = batch.plan(model, {digest(text): VECTOR for text in texts})
+    plan = batch.plan(model, {text_digest(text): VECTOR for text in texts})
     held.take(plan)
     assert [note.id for note in batch.notes()] == [
         draft.get("id", note.id) for draft, note in zip(drafts, batch.notes(), strict=True)
@@ -129,7 +130,7 @@ def test_links_are_written_where_they_are_others() -> None:
 def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
     held = Held()
     plan = write(held, {"id": "a", "content": "tea"}, model=TINY)
-    assert [(each.note, each.digest) for each in plan.vectors] == [(1, digest(embedding_text("", "", "tea")))]
+    assert [(each.note, each.digest) for each in plan.vectors] == [(1, text_digest(embedding_text("", "", "tea")))]
     assert write(held, {"id": "a", "importance": 1.0, "content": "tea"}, model=TINY).vectors == []
     plan = write(held, {"id": "a", "title": "Tea"}, model=TINY)
     assert [(note.key, note.text) for note in plan.pending] == [(1, embedding_text("Tea", "", "tea"))]

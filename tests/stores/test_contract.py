@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
+from recollect.model.chunks import text_digest
 from recollect.query import parse
 from recollect.query.expressions import Semantics
 from recollect.retrieval.terms import TermFrequencies, positive_terms
 from recollect.retrieval.word_forms import substitute
-from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store, digest
+from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store
 
 HOME = "default"
 EVERYTHING = Filters()
@@ -877,7 +878,7 @@ class TestEmbedding:
         texts = store.texts_to_embed(drafts, model=TINY)
         assert texts == ["Tea\ngreen", "oolong"]
         assert list(store.notes()) == []
-        vectors = {digest(text): np.ones(3, np.float32) for text in texts}
+        vectors = {text_digest(text): np.ones(3, np.float32) for text in texts}
         assert store.write(drafts, model=TINY, vectors=vectors).pending == []
         assert store.model == TINY
         assert store.stats().vectors == {"tiny": 3}
@@ -1256,7 +1257,7 @@ class TestSuccessors:
         put(store, {"id": "c", "content": "x", "links": [("supersedes", "a")], "expires_at": "2999-01-01"})
         assert store.successors(["a"], namespace=HOME) == {"a": ("c",)}
         assert store.successors(["a"], namespace="other") == store.successors(["a"], namespace="nowhere") == {}
-        monkeypatch.setattr("recollect.clock.now", lambda: datetime(3000, 1, 1, tzinfo=UTC))
+        monkeypatch.setattr("recollect.arguments.now", lambda: datetime(3000, 1, 1, tzinfo=UTC))
         assert store.successors(["a"], namespace=HOME) == {}
 
     @given(

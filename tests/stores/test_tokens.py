@@ -15,7 +15,7 @@ from tests.strategies import any_text
 
 @given(st.lists(any_text | st.sampled_from([BREAK, f"a{BREAK}b", "Cafés running"]), min_size=1, max_size=4))
 def test_texts_read_at_once_are_read_as_each_alone(texts: list[str]) -> None:
-    for read in (tokens.words, tokens.stems):
+    for read in (tokens.word_stream, tokens.stem_stream):
         apart = [word for text in texts for word in read([text]) if set(word) != {BREAK}]
         assert [word for word in read(texts) if set(word) != {BREAK}] == apart
 
@@ -26,13 +26,15 @@ def test_the_index_holds_the_stems_of_a_text(text: str) -> None:
     connection.execute("CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = 'porter unicode61')")
     connection.execute("CREATE VIRTUAL TABLE stems USING fts5vocab (words, row)")
     connection.execute("INSERT INTO words VALUES (?)", (tokens.indexed(text),))
-    assert {stem for (stem,) in connection.execute("SELECT term FROM stems")} == set(tokens.stems([text]))
+    assert {stem for (stem,) in connection.execute("SELECT term FROM stems")} == set(tokens.stem_stream([text]))
     connection.close()
 
 
 def test_threads_read_alike() -> None:
     read: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: read.append(tokens.stems(["Running cafés"] * 200))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: read.append(tokens.stem_stream(["Running cafés"] * 200))) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

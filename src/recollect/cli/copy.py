@@ -81,7 +81,7 @@ def copy(
     changed since. A TARGET with other notes is refused without --merge or --mirror. The exit code is 1 if the two
     memories differ at the end.
     """
-    from recollect.copying import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
+    from recollect.opening import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
     from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
 
     if merge and mirror:

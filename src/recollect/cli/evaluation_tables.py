@@ -114,9 +114,9 @@ def _differences_table(outcomes: Sequence[Outcome]) -> Table:
     table.columns[1].justify = table.columns[5].justify = "left"
     for system in comparison.compared_systems:
         for measure in comparison.measures:
-            standing = comparison.of(system, measure)
-            difference, interval, _, p = difference_fields(standing)
-            verdict = verdict_text(standing)
+            result = comparison.result(system, measure)
+            difference, interval, _, p = difference_fields(result)
+            verdict = verdict_text(result)
             name = Text(terminal.sanitise_line(system) if measure == comparison.measures[0] else "")
             table.add_row(name, measure, difference, interval, p, Text(verdict, _VERDICT_STYLES.get(verdict, "dim")))
     return table

@@ -11,7 +11,7 @@ from recollect.cli import memories, options, terminal
 from recollect.cli.group import INTERRUPTED
 
 if TYPE_CHECKING:
-    from recollect.memory import MemoryStats
+    from recollect.health import MemoryStats
     from recollect.stores.base import Finding
 
 __all__ = ["backup", "doctor", "reindex", "stats"]

@@ -179,7 +179,7 @@ def parse_date(_: click.Context | None, param: click.Parameter, value: str | Non
 
 def parse_expiry(context: click.Context, param: click.Parameter, value: str | None) -> datetime | str | None:
     """Parse when a note expires: a day or a time, a number of hours, days or weeks from now, or "never"."""
-    from recollect import clock  # noqa: PLC0415 (part of the library)
+    from recollect import arguments  # noqa: PLC0415 (part of the library)
 
     text = value.strip().lower() if value else ""
     if text == "never":
@@ -188,7 +188,7 @@ def parse_expiry(context: click.Context, param: click.Parameter, value: str | No
     if unit is None or not number.isdecimal():
         return parse_date(context, param, value)
     try:
-        return clock.now() + int(number) * unit
+        return arguments.now() + int(number) * unit
     except (OverflowError, ValueError):
         raise click.BadParameter(f"is too far in the future: {value}", param=param) from None
 

@@ -92,15 +92,15 @@ def tune(
 
 def _tune(dataset: Dataset, start: Preset, params: dict[str, Any]) -> TuningResult:
     """Tune on the dataset; one without notes of its own is for the memory of ``--db``."""
-    from recollect.evaluation import tuning  # noqa: PLC0415 (imports numpy)
+    from recollect import evaluation  # noqa: PLC0415 (imports numpy)
 
     memory_context = nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
     bar = nullcontext(memories.no_progress) if terminal.is_quiet() else shown_progress("Tuning")
     with memory_context as memory, bar as progress:
         arguments = {name: params[name] for name in ("measure", "embedder", "namespace", "cache")}
-        with tuning.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer:
+        with evaluation.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer:
             groups = [question.collection for question in dataset.answerable]
-            result = tuning.tune(
+            result = evaluation.tune(
                 scorer, start, groups=groups, folds=params["folds"], seed=params["seed"], progress=progress
             )
     for warning in scorer.warnings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
 
 from recollect import arguments
 from recollect.errors import EmbedderError
@@ -15,8 +15,6 @@ from recollect.text import well_formed
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
-
-__all__ = ["QUERY_CACHE", "Embedder", "ModelEmbedder", "SupportsDescription", "SupportsQueryCache", "unit_rows"]
 
 QUERY_CACHE = 1024
 """How many query vectors an embedder caches by default."""
@@ -63,6 +61,17 @@ class SupportsQueryCache(Protocol):
     def clear_query_cache(self) -> None:
         """Drop the cached vectors, so that the next search embeds its query; for measurements."""
         ...
+
+
+class EmbedderOptions(TypedDict, total=False):
+    """The options of every embedder of this package."""
+
+    query_prefix: str
+    """Put before each query."""
+    document_prefix: str
+    """Put before each document; it becomes part of the name."""
+    query_cache: int
+    """How many query vectors are cached."""
 
 
 class ModelEmbedder(ABC):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
-from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.base import EmbedderOptions, ModelEmbedder
 from recollect.errors import ArgumentTypeError, EmbedderError
-
-__all__ = ["FunctionEmbedder"]
 
 
 class FunctionEmbedder(ModelEmbedder):
@@ -31,9 +29,7 @@ class FunctionEmbedder(ModelEmbedder):
         name: str | None = None,
         dimension: int | None = None,
         batch_size: int = 64,
-        query_prefix: str = "",
-        document_prefix: str = "",
-        query_cache: int = QUERY_CACHE,
+        **options: Unpack[EmbedderOptions],
     ) -> None:
         """Store the function; it is not called yet."""
         if not callable(function):
@@ -43,9 +39,7 @@ class FunctionEmbedder(ModelEmbedder):
             "a Python function",
             dimension=dimension,
             batch_size=batch_size,
-            query_prefix=query_prefix,
-            document_prefix=document_prefix,
-            query_cache=query_cache,
+            **options,
         )
         self._function = function
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from recollect import arguments
-from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.base import EmbedderOptions, ModelEmbedder
 from recollect.errors import EmbedderError
 from recollect.inference.http_api import OPENAI_URL, ApiKey, JsonApi
-
-__all__ = ["HttpEmbedder"]
 
 
 class HttpEmbedder(ModelEmbedder):
@@ -38,9 +36,7 @@ class HttpEmbedder(ModelEmbedder):
         backoff: float = 0.5,
         batch_size: int = 128,
         batch_characters: int = 200_000,
-        query_prefix: str = "",
-        document_prefix: str = "",
-        query_cache: int = QUERY_CACHE,
+        **options: Unpack[EmbedderOptions],
     ) -> None:
         """Check the arguments; nothing is sent yet."""
         self._api = JsonApi(
@@ -60,9 +56,7 @@ class HttpEmbedder(ModelEmbedder):
             dimension=dimensions,
             batch_size=batch_size,
             batch_characters=arguments.count("batch_characters", batch_characters),
-            query_prefix=query_prefix,
-            document_prefix=document_prefix,
-            query_cache=query_cache,
+            **options,
         )
         self._request: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if dimensions is not None:

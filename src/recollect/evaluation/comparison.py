@@ -1,18 +1,28 @@
-"""Several systems against one of them, on every measure and every kind of question."""
+"""Comparisons of systems with a baseline: by measure and stratum, and question by question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.outcome import Outcome, rounded_mean
+from recollect.evaluation.dataset import Question
+from recollect.evaluation.outcome import Outcome, Ranking, rounded_mean
 from recollect.evaluation.significance import RESAMPLES, SIGNIFICANT, Difference, holm, paired_difference
 
-__all__ = ["ALL", "Comparison", "ComparisonResult", "compare_outcomes"]
+__all__ = [
+    "ALL",
+    "Comparison",
+    "ComparisonResult",
+    "QuestionDifference",
+    "WinLoss",
+    "compare_outcomes",
+    "first_relevant_rank",
+    "win_loss",
+]
 
 ALL = "all"
 """The stratum of all questions."""
@@ -20,49 +30,49 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """How a system did on one measure over the questions of one stratum, and how that compares to the baseline.
+    """The mean of a system on one measure and stratum, and its difference to the baseline.
 
-    >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06).difference.verdict
+    >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted_p=0.06).difference.verdict
     'better'
     """
 
     questions: int
-    value: float
+    mean: float
     difference: Difference | None = None
     """To the baseline; ``None`` for the baseline itself."""
-    adjusted: float = 1.0
-    """The p-value of the difference after Holm's correction for the number of systems that were compared."""
+    adjusted_p: float = 1.0
+    """The p-value of the difference after Holm's correction for the number of compared systems."""
 
     @property
     def significant(self) -> bool:
-        """Whether the difference holds after the correction, too: its interval is off zero and ``adjusted`` below 0.05.
+        """Whether the interval of the difference excludes zero and ``adjusted_p`` is below 0.05.
 
-        >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06).significant
+        >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted_p=0.06).significant
         False
         """
         if self.difference is None or self.difference.verdict == "inconclusive":
             return False
-        return self.adjusted < SIGNIFICANT
+        return self.adjusted_p < SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Where every system stands on each measure and stratum, ``all`` first among the strata."""
+    """The results of all systems on each measure and stratum; the first stratum is ``all``."""
 
     baseline: str
     systems: tuple[str, ...]
     measures: tuple[str, ...]
     strata: tuple[str, ...]
-    standings: Mapping[tuple[str, str, str], ComparisonResult]
+    results: Mapping[tuple[str, str, str], ComparisonResult]
     """By system, measure and stratum."""
 
-    def of(self, system: str, measure: str, stratum: str = ALL) -> ComparisonResult:
-        """Return where ``system`` stands on ``measure`` in ``stratum``."""
-        return self.standings[system, measure, stratum]
+    def result(self, system: str, measure: str, stratum: str = ALL) -> ComparisonResult:
+        """Return the result of ``system`` on ``measure`` in ``stratum``."""
+        return self.results[system, measure, stratum]
 
     @property
     def compared_systems(self) -> tuple[str, ...]:
-        """The systems that are held against the baseline, in order."""
+        """The systems other than the baseline, in order."""
         return tuple(system for system in self.systems if system != self.baseline)
 
 
@@ -74,86 +84,170 @@ def compare_outcomes(
     strata: Sequence[str] | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
-    """Compare each system with ``baseline``, the first if it is not named, by their values for the same questions.
+    """Compare each system with ``baseline``, by default the first, on the same questions.
 
-    ``measures`` and ``strata`` are all that the outcomes have, where they are not named; measures whose values are no
-    fractions of 1, such as counts, and strata without a question are left out. For each measure and stratum the
-    p-values of all systems are corrected together, after Holm.
+    ``measures`` and ``strata`` are by default all that the outcomes have, without measures whose values are not
+    fractions of 1, such as counts, and without empty strata. For each measure and stratum the p-values of all systems
+    are corrected together, after Holm.
 
     >>> import numpy as np
     >>> def outcome(system: str, *values: float) -> Outcome:
     ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
     ...         rankings=dict.fromkeys("abcdef"[: len(values)]), values={"any@5": np.array(values)})
-    >>> found = compare_outcomes([outcome("old", 0, 0, 0, 1, 0, 0), outcome("new", 1, 1, 1, 1, 1, 1)])
-    >>> found.of("new", "any@5").value, found.of("new", "any@5").difference.verdict, found.of("new", "any@5").adjusted
+    >>> comparison = compare_outcomes([outcome("old", 0, 0, 0, 1, 0, 0), outcome("new", 1, 1, 1, 1, 1, 1)])
+    >>> result = comparison.result("new", "any@5")
+    >>> result.mean, result.difference.verdict, result.adjusted_p
     (1.0, 'better', 0.0625)
     """
-    systems = _comparable(outcomes)
-    first = baseline if baseline is not None else outcomes[0].system
-    if first not in systems:
-        raise ArgumentError("baseline", f"must be one of {', '.join(systems)}, got {first!r}")
-    shared = _chosen("measures", measures, [name for name in outcomes[0].values if _comparable_by(name, outcomes)])
+    systems = _by_system(outcomes)
+    baseline_name = baseline if baseline is not None else outcomes[0].system
+    if baseline_name not in systems:
+        raise ArgumentError("baseline", f"must be one of {', '.join(systems)}, got {baseline_name!r}")
+    comparable = [measure for measure in outcomes[0].values if _is_comparable(measure, outcomes)]
+    shared = _select("measures", measures, comparable)
     if not shared:
         raise ArgumentError("outcomes", "must share a measure whose values are fractions of 1, got none")
-    groups = _groups(outcomes[0], strata)
-    standings = {}
+    groups = {ALL: np.arange(len(outcomes[0].rankings))}
+    groups |= {name: indexes for name, indexes in outcomes[0].strata.items() if len(indexes) and name != ALL}
+    selected_strata = _select("strata", strata, list(groups))
+    results = {}
     for measure in shared:
-        for stratum, places in groups.items():
-            family = _family(
-                {name: outcome.values[measure][places] for name, outcome in systems.items()}, first, resamples
-            )
-            standings.update({(system, measure, stratum): standing for system, standing in family.items()})
+        for stratum in selected_strata:
+            values = {name: outcome.values[measure][groups[stratum]] for name, outcome in systems.items()}
+            for system, result in _compare_systems(values, baseline_name, resamples).items():
+                results[system, measure, stratum] = result
     return Comparison(
-        baseline=first, systems=tuple(systems), measures=shared, strata=tuple(groups), standings=standings
+        baseline=baseline_name, systems=tuple(systems), measures=shared, strata=selected_strata, results=results
     )
 
 
-def _family(values: Mapping[str, NDArray[np.float64]], baseline: str, resamples: int) -> dict[str, ComparisonResult]:
-    """Return the standings of all systems on one measure in one stratum, their p-values corrected together."""
+def _compare_systems(
+    values: Mapping[str, NDArray[np.float64]], baseline: str, resamples: int
+) -> dict[str, ComparisonResult]:
+    """Return the results of all systems on one measure and stratum, their p-values corrected together."""
     differences = {
-        system: paired_difference(found, values[baseline], resamples=resamples)
-        for system, found in values.items()
+        system: paired_difference(of_system, values[baseline], resamples=resamples)
+        for system, of_system in values.items()
         if system != baseline
     }
     adjusted = dict(zip(differences, holm([difference.p for difference in differences.values()]), strict=True))
     return {
-        system: ComparisonResult(len(found), rounded_mean(found), differences.get(system), adjusted.get(system, 1.0))
-        for system, found in values.items()
+        system: ComparisonResult(
+            len(of_system), rounded_mean(of_system), differences.get(system), adjusted.get(system, 1.0)
+        )
+        for system, of_system in values.items()
     }
 
 
-def _comparable_by(measure: str, outcomes: Sequence[Outcome]) -> bool:
-    found = [outcome.values[measure] for outcome in outcomes if measure in outcome.values]
-    return len(found) == len(outcomes) and all(bool(((values >= 0) & (values <= 1)).all()) for values in found)
+def _is_comparable(measure: str, outcomes: Sequence[Outcome]) -> bool:
+    columns = [outcome.values[measure] for outcome in outcomes if measure in outcome.values]
+    return len(columns) == len(outcomes) and all(bool(((values >= 0) & (values <= 1)).all()) for values in columns)
 
 
-def _comparable(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
-    """Return the outcomes by system if they are of the same questions and have names of their own."""
+def _by_system(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
+    """Return the outcomes by system; raise ``ArgumentError`` unless names differ and questions are the same."""
     if not outcomes or not outcomes[0].rankings:
-        raise ArgumentError("outcomes", "must hold at least one outcome of at least one question")
+        raise ArgumentError("outcomes", "must have at least one outcome of at least one question")
     systems: dict[str, Outcome] = {}
     for outcome in outcomes:
         if outcome.system in systems:
-            raise ArgumentError(
-                "outcomes", f"must each be of a system with a name of its own, got {outcome.system!r} twice"
-            )
+            raise ArgumentError("outcomes", f"must be of systems with different names, got {outcome.system!r} twice")
         if outcome.dataset != outcomes[0].dataset or list(outcome.rankings) != list(outcomes[0].rankings):
             raise ArgumentError(
                 "outcomes",
-                f"must be of the same questions, but {outcome.system!r} was not asked those of {outcomes[0].system!r}",
+                f"must be of the same questions, but those of {outcome.system!r} and {outcomes[0].system!r} differ",
             )
         systems[outcome.system] = outcome
     return systems
 
 
-def _groups(outcome: Outcome, strata: Sequence[str] | None) -> dict[str, NDArray[np.intp]]:
-    groups = {ALL: np.arange(len(outcome.rankings))}
-    groups |= {name: places for name, places in outcome.strata.items() if len(places) and name != ALL}
-    return {name: groups[name] for name in _chosen("strata", strata, list(groups))}
-
-
-def _chosen(argument: str, names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+def _select(argument: str, names: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
     for name in names or ():
-        if name not in known:
-            raise ArgumentError(argument, f"must be some of {', '.join(known)}, got {name!r}")
-    return tuple(known if names is None else dict.fromkeys(names))
+        if name not in available:
+            raise ArgumentError(argument, f"must be some of {', '.join(available)}, got {name!r}")
+    return tuple(available if names is None else dict.fromkeys(names))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDifference:
+    """The values of a system and the baseline for one question, and the rank of the first relevant note in each."""
+
+    question: Question
+    value: float
+    baseline: float
+    rank: int | None
+    """From 1; ``None`` if no relevant note was returned."""
+    baseline_rank: int | None
+
+    @property
+    def gain(self) -> float:
+        """The value minus that of the baseline."""
+        return round(self.value - self.baseline, 12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinLoss:
+    """The questions on which a system is better than the baseline, worse, or equal."""
+
+    system: str
+    baseline: str
+    measure: str
+    wins: tuple[QuestionDifference, ...]
+    """The largest gain first; equal gains in the order of the dataset."""
+    losses: tuple[QuestionDifference, ...]
+    """The largest loss first."""
+    ties: tuple[QuestionDifference, ...]
+
+
+def first_relevant_rank(question: Question, ranking: Ranking) -> int | None:
+    """Return the rank, from 1, of the first relevant note, or ``None`` if there is none.
+
+    >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
+    >>> first_relevant_rank(question, Ranking(ids=("n3", "n7"), scores=(0.9, 0.4), milliseconds=1.5))
+    2
+    """
+    return next((rank for rank, note in enumerate(ranking.ids, 1) if note in question.relevant), None)
+
+
+def win_loss(outcome: Outcome, baseline: Outcome, questions: Iterable[Question], measure: str) -> WinLoss:
+    """Compare two systems question by question, by their values on ``measure``.
+
+    >>> import numpy as np
+    >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
+    >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
+    ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
+    ...         rankings={"q": Ranking(ids, (1.0,) * len(ids), 1.0)}, values={"mrr": np.array([mrr])})
+    >>> result = win_loss(outcome("new", 1.0, "n7"), outcome("old", 0.5, "n3", "n7"), [question], "mrr")
+    >>> [(win.question.text, win.baseline_rank, win.rank, win.gain) for win in result.wins]
+    [('which tea?', 2, 1, 0.5)]
+    """
+    if list(outcome.rankings) != list(baseline.rankings):
+        raise ArgumentError("baseline", f"must have the questions of {outcome.system!r}, got {baseline.system!r}")
+    for system in (outcome, baseline):
+        if measure not in system.values:
+            raise ArgumentError("measure", f"must be one of {', '.join(system.values)}, got {measure!r}")
+    by_id = {question.id: question for question in questions}
+    differences = []
+    for index, (question_id, ranking) in enumerate(outcome.rankings.items()):
+        if question_id not in by_id:
+            raise ArgumentError("questions", f"must be those of the outcomes, but {question_id!r} is missing")
+        question = by_id[question_id]
+        differences.append(
+            QuestionDifference(
+                question,
+                value=float(outcome.values[measure][index]),
+                baseline=float(baseline.values[measure][index]),
+                rank=first_relevant_rank(question, ranking),
+                baseline_rank=first_relevant_rank(question, baseline.rankings[question_id]),
+            )
+        )
+    by_gain = sorted(differences, key=lambda difference: -difference.gain)
+    by_loss = sorted(differences, key=lambda difference: difference.gain)
+    return WinLoss(
+        system=outcome.system,
+        baseline=baseline.system,
+        measure=measure,
+        wins=tuple(difference for difference in by_gain if difference.gain > 0),
+        losses=tuple(difference for difference in by_loss if difference.gain < 0),
+        ties=tuple(difference for difference in differences if difference.gain == 0),
+    )

@@ -1,7 +1,7 @@
-"""Whether a difference between two systems is more than luck: paired bootstrap, randomisation test, Holm's correction.
+"""Significance of differences between systems: paired bootstrap, randomisation test, Holm's correction.
 
-Both tests are drawn by numpy alone. scipy.stats has them too, but its general machinery takes two seconds for one
-comparison over 2,000 questions, and a report asks for hundreds; this takes a tenth of that, and is tested against it.
+Written by hand with numpy: scipy.stats takes two seconds for one comparison over 2,000 questions, and a report needs
+hundreds. This takes a tenth of that, and is tested against scipy.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from recollect.errors import ArgumentError
 __all__ = ["RESAMPLES", "SIGNIFICANT", "Difference", "Interval", "Verdict", "holm", "interval", "paired_difference"]
 
 RESAMPLES = 10_000
-"""How often the questions are drawn again, and how often systems swap their answers."""
+"""The number of bootstrap resamples, and of random swaps."""
 
 SIGNIFICANT = 0.05
-"""A p-value from here on is no evidence of a difference; intervals hold the rest, 95 %."""
+"""The significance level; intervals are of 95 %."""
 
 Verdict: TypeAlias = Literal["better", "worse", "inconclusive"]
 
-_AT_ONCE = 200_000
-"""How many draws are held in memory together: few enough for a processor's cache."""
-_QUESTIONS_TO_A_VALUE = 20
-"""From so many questions on to each distinct value it is faster to draw values than questions."""
+_BATCH_SIZE = 200_000
+"""Draws in memory at once: few enough for a processor's cache."""
+_MIN_QUESTIONS_PER_VALUE = 20
+"""From this many questions for each distinct value it is faster to draw values than questions."""
 _ROUNDING = 1e-12
-"""Sums of the same numbers in another order differ by less; what is closer is equal."""
+"""Sums of the same numbers in another order differ by less."""
 
 
 class Interval(NamedTuple):
-    """A mean, and the 95 % interval that it lies in."""
+    """A mean and its 95 % interval."""
 
     mean: float
     low: float
@@ -44,7 +44,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """By how much one system's mean is above another's, with its 95 % interval and the p-value of no difference.
+    """The difference of two systems' means, its 95 % interval, and the p-value of the hypothesis of no difference.
 
     >>> Difference(mean=-0.03, low=-0.05, high=-0.01, p=0.004).verdict
     'worse'
@@ -57,7 +57,7 @@ class Difference:
 
     @property
     def verdict(self) -> Verdict:
-        """``better`` or ``worse`` where the whole interval is on one side of zero, ``inconclusive`` where not.
+        """``better`` or ``worse`` if the interval excludes zero, else ``inconclusive``.
 
         >>> Difference(0.03, 0.01, 0.05, p=0.004).verdict
         'better'
@@ -72,14 +72,13 @@ class Difference:
 def paired_difference(
     values: ArrayLike, baseline: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Difference:
-    """Return how far ``values`` are above those of ``baseline`` for the same questions, in the same order.
+    """Return the mean of ``values`` minus that of ``baseline``, for the same questions in the same order.
 
-    The interval is the percentile interval of the paired bootstrap: questions are drawn anew, with replacement, each
-    with both of its values (Efron and Tibshirani 1993, chapter 13). The p-value is that of the two-sided paired
-    randomisation test: how often a mean as far from zero comes up when each question swaps its two values by the toss
-    of a coin (Smucker, Allan and Carterette 2007); all tosses are tried where there are no more than ``resamples``.
-    Values are fractions of 1, so one question alone leaves everything from −1 to 1 possible. The same values give the
-    same answer.
+    The interval is the percentile interval of the paired bootstrap: questions are resampled with replacement, each with
+    both of its values (Efron and Tibshirani 1993, chapter 13). The p-value is that of the two-sided paired
+    randomisation test: the probability of a mean as far from zero if each question swaps its two values at random
+    (Smucker, Allan and Carterette 2007); all swaps are enumerated if there are at most ``resamples``. Values are
+    fractions of 1, so the interval of a single question is −1 to 1. The same values give the same result.
 
     >>> paired_difference([1, 1, 1, 0, 1, 1, 1, 1], [0, 0, 1, 0, 0, 0, 0, 0])
     Difference(mean=0.75, low=0.375, high=1.0, p=0.03125)
@@ -89,8 +88,8 @@ def paired_difference(
     resamples = arguments.at_least_one("resamples", resamples)
     ours, theirs = _fractions("values", values), _fractions("baseline", baseline)
     if len(ours) != len(theirs):
-        raise ArgumentError("baseline", f"must hold a value for each of the {len(ours)} questions, got {len(theirs)}")
-    differences = _settled(ours - theirs)
+        raise ArgumentError("baseline", f"must have a value for each of the {len(ours)} questions, got {len(theirs)}")
+    differences = _rounded(ours - theirs)
     if not differences.any():
         return Difference(0.0, 0.0, 0.0, p=1.0)
     mean, low, high = _bootstrap(differences, (-1.0, 1.0), resamples, seed)
@@ -98,9 +97,9 @@ def paired_difference(
 
 
 def interval(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
-    """Return the mean of ``values``, one of each question, and its percentile bootstrap interval.
+    """Return the mean of ``values``, one for each question, and its percentile bootstrap interval.
 
-    Two of these overlapping says nothing of whether two systems differ: that is what :func:`paired_difference` is for.
+    Overlap of two such intervals does not say whether two systems differ: use :func:`paired_difference`.
 
     >>> interval([0.5, 0.5, 0.5])
     Interval(mean=0.5, low=0.5, high=0.5)
@@ -112,9 +111,9 @@ def interval(values: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) ->
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return each p-value as it counts when all were looked at, in the same order (Holm 1979).
+    """Return the p-values corrected for their number, in the same order (Holm 1979).
 
-    The smallest of m is multiplied by m, the next by m − 1 and so on; none gets below the one before it or above 1.
+    The smallest of m is multiplied by m, the next by m − 1 and so on; none is below the one before it or above 1.
 
     >>> holm([0.01, 0.04, 0.03])
     (0.03, 0.06, 0.06)
@@ -123,10 +122,10 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         if not 0 <= p <= 1:
             raise ArgumentError("p_values", f"must be fractions of 1, got {p:g}")
     adjusted = [1.0] * len(p_values)
-    least = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(1.0, (len(p_values) - place) * p_values[index]))
-        adjusted[index] = least
+    lowest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        lowest = max(lowest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = lowest
     return tuple(adjusted)
 
 
@@ -140,58 +139,58 @@ def _fractions(argument: str, values: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def _settled(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers without the noise of their last digits, so that equal sums are equal and zero is zero."""
+def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers without rounding noise, so that equal sums are equal and zero is zero."""
     return np.asarray(np.round(numbers, 12) + 0.0)
 
 
-def _bootstrap(values: NDArray[np.float64], possible: tuple[float, float], resamples: int, seed: int) -> Interval:
+def _bootstrap(values: NDArray[np.float64], bounds: tuple[float, float], resamples: int, seed: int) -> Interval:
     if len(values) == 1:
-        return Interval(float(_settled(values)[0]), *possible)
+        return Interval(float(_rounded(values)[0]), *bounds)
     means = _resampled_means(values, resamples, np.random.default_rng(seed))
     tail = SIGNIFICANT / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(*(float(number) for number in _settled(np.array([values.mean(), low, high]))))
+    return Interval(*(float(number) for number in _rounded(np.array([values.mean(), low, high]))))
 
 
-def _resampled_means(values: NDArray[np.float64], resamples: int, draw: np.random.Generator) -> NDArray[np.float64]:
+def _resampled_means(values: NDArray[np.float64], resamples: int, rng: np.random.Generator) -> NDArray[np.float64]:
     count = len(values)
     distinct, first, counts = np.unique(values, return_index=True, return_counts=True)
-    if len(distinct) * _QUESTIONS_TO_A_VALUE <= count:
-        # Found or not found is the same for many questions: draw how many of each value, not each question.
-        order = np.argsort(first)  # so that turned signs give the mirror image of the same draws
-        return np.asarray(draw.multinomial(count, counts[order] / count, size=resamples) @ distinct[order] / count)
+    if len(distinct) * _MIN_QUESTIONS_PER_VALUE <= count:
+        # Most measures have few distinct values: draw how often each comes up, not each question.
+        order = np.argsort(first)  # so that negated values give the mirrored draws
+        return np.asarray(rng.multinomial(count, counts[order] / count, size=resamples) @ distinct[order] / count)
     return np.concatenate(
         [
-            values[draw.integers(count, size=(rows, count), dtype=np.uint32)].mean(axis=1)
+            values[rng.integers(count, size=(rows, count), dtype=np.uint32)].mean(axis=1)
             for rows in _batches(resamples, count)
         ]
     )
 
 
 def _randomisation(differences: NDArray[np.float64], resamples: int, seed: int) -> float:
-    """Return how often swaps give a sum as far from zero; a swap of equal values changes nothing: none are here."""
+    """Return the share of random swaps whose sum is as far from zero; differences of zero are left out before."""
     count = len(differences)
     observed = abs(differences.sum()) - _ROUNDING * count
     if 2**count <= resamples:
-        every_toss = np.arange(2**count)[:, None] >> np.arange(count) & 1
-        return float(np.mean(np.abs(_swapped(every_toss, differences)) >= observed))
-    draw = np.random.default_rng(seed)
+        all_swaps = np.arange(2**count)[:, None] >> np.arange(count) & 1
+        return float(np.mean(np.abs(_swapped_sums(all_swaps, differences)) >= observed))
+    rng = np.random.default_rng(seed)
     extreme = 0
     for rows in _batches(resamples, count):
-        coins = np.frombuffer(draw.bytes(rows * -(-count // 8)), dtype=np.uint8).reshape(rows, -1)
-        tosses = np.unpackbits(coins, axis=1, count=count)
-        extreme += int(np.count_nonzero(np.abs(_swapped(tosses, differences)) >= observed))
-    # The answers as they are were one way to toss, too: no p-value is 0.
+        random_bytes = np.frombuffer(rng.bytes(rows * -(-count // 8)), dtype=np.uint8).reshape(rows, -1)
+        swaps = np.unpackbits(random_bytes, axis=1, count=count)
+        extreme += int(np.count_nonzero(np.abs(_swapped_sums(swaps, differences)) >= observed))
+    # The observed assignment counts as one of the random ones: no p-value is 0.
     return (extreme + 1) / (resamples + 1)
 
 
-def _swapped(tosses: NDArray[np.integer], differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return, for each row of tosses, the sum of the differences of which those with a 1 are turned round."""
-    return np.asarray(differences.sum() - 2 * (tosses.astype(np.float64) @ differences))
+def _swapped_sums(swaps: NDArray[np.integer], differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, for each row of swaps, the sum of the differences with the sign changed where there is a 1."""
+    return np.asarray(differences.sum() - 2 * (swaps.astype(np.float64) @ differences))
 
 
 def _batches(resamples: int, width: int) -> Iterator[int]:
-    rows = max(1, _AT_ONCE // width)
+    rows = max(1, _BATCH_SIZE // width)
     for start in range(0, resamples, rows):
         yield min(rows, resamples - start)

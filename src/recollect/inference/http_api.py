@@ -14,8 +14,6 @@ from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError, RecollectError
 from recollect.inference.runtime import ErrorType, PerProcess, require_module
 
-__all__ = ["OPENAI_URL", "ApiKey", "JsonApi", "check_url", "retry_delay", "split_model_url", "without_password"]
-
 OPENAI_URL = "https://api.openai.com/v1"
 
 _MAX_BACKOFF = 8.0

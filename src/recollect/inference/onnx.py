@@ -7,16 +7,14 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from recollect import arguments
-from recollect.inference.runtime import ErrorType, PerProcess, require_module
+from recollect.inference.runtime import ErrorType, PerProcess, is_folder, require_module
 
 if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
-
-__all__ = ["ModelFolder", "OnnxSession", "SessionSettings", "is_folder", "open_model_folder", "shared_session"]
 
 _GRAPHS = ("model.onnx", "onnx/model.onnx")
 _OTHER_GRAPHS = ("*.onnx", "onnx/*.onnx")
@@ -109,58 +107,42 @@ def open_model_folder(directory: str | os.PathLike[str], error_type: ErrorType) 
     return ModelFolder(path, error_type)
 
 
-def is_folder(path: str | Path) -> bool:
-    """Return whether there is such a folder; an impossible name is none.
-
-    >>> is_folder("."), is_folder("a" * 5000), is_folder(chr(0))
-    (True, False, False)
-    """
-    return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
-
-
-class SessionSettings(NamedTuple):
-    """How a model is loaded; equal settings of the same graph share one session.
-
-    ``output`` is the name of the output to compute, or else the graph's first. ``threads`` is the number of threads for
-    one batch, by default that of the processors.
-    """
-
-    folder: ModelFolder
-    max_tokens: int
-    output: str
-    threads: int | None = None
-
-
 class OnnxSession:
-    """A session of onnxruntime with the model's tokenizer. Thread-safe."""
+    """A session of onnxruntime with the model's tokenizer. Thread-safe.
 
-    def __init__(self, settings: SessionSettings, graph: Path) -> None:
+    It computes the output called ``output``, or else the graph's first, with ``threads`` threads for one batch, by
+    default as many as there are processors.
+    """
+
+    def __init__(
+        self, folder: ModelFolder, graph: Path, *, max_tokens: int, output: str, threads: int | None = None
+    ) -> None:
         """Load both."""
-        self._error_type = settings.folder.error_type
-        self._max_tokens = settings.max_tokens
+        self._error_type = folder.error_type
+        self._max_tokens = max_tokens
         self.graph = graph
         onnxruntime = require_module("onnxruntime", self._error_type)
         tokenizers = require_module("tokenizers", self._error_type)
         onnxruntime.set_default_logger_severity(_LOG_NOTHING)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _LOG_NOTHING
-        options.intra_op_num_threads = settings.threads or getattr(os, "process_cpu_count", os.cpu_count)() or 1
+        options.intra_op_num_threads = threads or getattr(os, "process_cpu_count", os.cpu_count)() or 1
         options.inter_op_num_threads = 1
-        tokenizer = settings.folder.path / "tokenizer.json"
+        tokenizer = folder.path / "tokenizer.json"
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer))
         except Exception as error:  # the package raises bare Exceptions
             raise self._error_type(f"{tokenizer} cannot be read: {error}") from error
-        self._padding = (self._tokenizer.padding or {}).get("pad_id", settings.folder.padding_id())
+        self._padding = (self._tokenizer.padding or {}).get("pad_id", folder.padding_id())
         self._tokenizer.no_padding()  # _inputs_of pads the rows of a batch to the longest of them
-        self._tokenizer.enable_truncation(settings.max_tokens, strategy="longest_first")
+        self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
         try:
             self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the package's exceptions have no common base
             raise self._error_type(f"{graph} cannot be loaded: {error}") from error
         self._input_types = self._read_input_types()
         outputs = [output.name for output in self._session.get_outputs()]
-        self._output = settings.output if settings.output in outputs else outputs[0]
+        self._output = output if output in outputs else outputs[0]
 
     def run(self, texts: Sequence[tuple[str, ...]]) -> tuple[NDArray[Any], NDArray[int64]]:
         """Return the graph's output for a batch, and the attention mask: 1 for a token, 0 for padding.
@@ -204,8 +186,14 @@ _SESSIONS: dict[tuple[Any, ...], PerProcess[OnnxSession]] = {}
 """The sessions of this process, so that each model is in memory once."""
 
 
-def shared_session(settings: SessionSettings, key: str, graph: Callable[[], Path]) -> PerProcess[OnnxSession]:
-    """Return the shared session with this ``key``; ``graph`` returns its file when the session is loaded."""
-    if settings.threads is not None:
-        arguments.at_least_one("threads", settings.threads)
-    return _SESSIONS.setdefault((settings, key), PerProcess(lambda: OnnxSession(settings, graph())))
+def shared_session(
+    folder: ModelFolder, key: str, graph: Callable[[], Path], *, max_tokens: int, output: str, threads: int | None
+) -> PerProcess[OnnxSession]:
+    """Return the session that is shared by all with equal arguments; ``graph`` returns its file when it is loaded."""
+    if threads is not None:
+        arguments.at_least_one("threads", threads)
+
+    def load() -> OnnxSession:
+        return OnnxSession(folder, graph(), max_tokens=max_tokens, output=output, threads=threads)
+
+    return _SESSIONS.setdefault((folder, key, max_tokens, output, threads), PerProcess(load))

@@ -1,4 +1,4 @@
-"""What embedders and rerankers need to run a model: optional packages, one instance per process, batches, a cache."""
+"""What embedders and rerankers share: specs, optional packages, one instance per process, batches, a file cache."""
 
 from __future__ import annotations
 
@@ -11,28 +11,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from recollect.errors import EmbedderError, RecollectError
-
-__all__ = [
-    "ErrorType",
-    "PerProcess",
-    "batches",
-    "cache_folder",
-    "cached_file",
-    "file_fingerprint",
-    "missing_modules",
-    "package_folder",
-    "require_module",
-]
+from recollect.errors import ArgumentError, ArgumentTypeError, EmbedderError, RecollectError
 
 T = TypeVar("T")
 
 ErrorType = Callable[[str], RecollectError]
 """The error class that callers expect, such as ``EmbedderError``; it is called with the message."""
 
-_EXTRAS = {"httpx": "http", "ir_measures": "eval", "scipy": "eval"}
+_EXTRAS = {"httpx": "http", "ir_measures": "eval", "jinja2": "eval", "markupsafe": "eval", "scipy": "eval"}
 """The extra that installs a package; ``models`` installs all others."""
 
 
@@ -197,3 +185,65 @@ def file_fingerprint(path: Path) -> str:
             file.seek(size * sample // 16)
             digest.update(file.read(1 << 16))
     return digest.hexdigest()[:12]
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether there is such a folder; an impossible name is none.
+
+    >>> is_folder("."), is_folder("a" * 5000), is_folder(chr(0))
+    (True, False, False)
+    """
+    return os.path.isdir(path)  # noqa: PTH112 (that of pathlib raises an error for a name that is too long)
+
+
+class Entry(NamedTuple, Generic[T]):
+    """How the model of a spec ``name`` or ``name:argument`` is constructed."""
+
+    create: Callable[[str], T]
+    """Called with what follows the colon."""
+    argument: str = ""
+    """What follows the colon, for messages; empty if the spec is the name alone."""
+    unavailable_reason: Callable[[], str | None] | None = None
+    """For models that ``"auto"`` tries, in the order of the registry: what is not installed, or ``None``."""
+
+
+class SpecReader(NamedTuple, Generic[T]):
+    """Reads the specs of one kind of model."""
+
+    kind: str
+    """The name of the argument, such as ``embedder``."""
+    registry: Mapping[str, Entry[T]]
+    other_names: Sequence[str]
+    """Names that the caller handles, such as ``none``; for messages."""
+    methods: Sequence[str]
+    """What an object of this kind has."""
+    from_folder: Callable[[str | os.PathLike[str]], T]
+    from_function: Callable[[Any], T]
+
+    def read(self, spec: Any) -> tuple[T, str]:
+        """Return the model of a spec and why it was chosen; raise ``ArgumentError`` for any other value."""
+        if isinstance(spec, str):
+            return self._from_text(spec)
+        if isinstance(spec, os.PathLike):
+            return self.from_folder(spec), "folder given"
+        if isinstance(spec, type):
+            raise ArgumentTypeError(self.kind, f"must be {self._forms()}, got the class {spec.__name__}: construct it")
+        if all(hasattr(spec, method) for method in self.methods):
+            return spec, "object given"
+        if callable(spec):
+            return self.from_function(spec), "function given"
+        raise ArgumentTypeError(self.kind, f"must be {self._forms()}, got {type(spec).__name__}")
+
+    def _from_text(self, spec: str) -> tuple[T, str]:
+        name, colon, argument = spec.partition(":")
+        entry = self.registry.get(name)
+        if entry is not None and bool(colon) == bool(entry.argument):
+            return entry.create(argument), "requested"
+        if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
+            return self.from_folder(spec), "folder given"
+        raise ArgumentError(self.kind, f"must be {self._forms()}, got {spec[:60]!a}")
+
+    def _forms(self) -> str:
+        names = [f"{name}:{entry.argument}" if entry.argument else name for name, entry in self.registry.items()]
+        quoted = ", ".join(f"'{name}'" for name in (*self.other_names, *names))
+        return f"{quoted}, a folder with an ONNX model, a function or an object with {' and '.join(self.methods)}"

@@ -38,11 +38,7 @@ BlockKind = Literal["heading", "prose", "list", "table", "code"]
 
 
 class Block(NamedTuple):
-    """A part of a text that is split only if it has to be: a heading, paragraph, list, table or code block.
-
-    >>> Block(0, 6, "heading", 1, "Ines").label
-    'Ines'
-    """
+    """A part of a text that is split only if it has to be: a heading, paragraph, list, table or code block."""
 
     start: int
     """Its offset in the text; it ends where the next block starts."""

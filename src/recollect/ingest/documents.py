@@ -153,9 +153,5 @@ class DocumentBatchWriter:
 
 
 def keeps_earlier_version(problem: Problem) -> Problem:
-    """Return the problem of a file that failed, with a note that the version ingested before stays.
-
-    >>> keeps_earlier_version(Problem("tea.md", 2, "the front matter is not YAML", skipped=True)).message
-    'the front matter is not YAML; the earlier version stays'
-    """
+    """Return the problem of a file that failed, with a note that the version ingested before stays."""
     return problem._replace(message=f"{problem.message}; the earlier version stays")

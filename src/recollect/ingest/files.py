@@ -34,11 +34,7 @@ _EXTENSION = re.compile(r"(?<=.)\.[a-z0-9]{1,10}$", re.IGNORECASE)
 
 
 class FileEntry(NamedTuple):
-    """A file that can be read.
-
-    >>> FileEntry(Path("tea.md"), "tea.md", 20, 0).name
-    'tea.md'
-    """
+    """A file that can be read."""
 
     path: Path
     name: str
@@ -50,11 +46,7 @@ class FileEntry(NamedTuple):
 
 @dataclass(slots=True)
 class FileScan:
-    """The files below a root.
-
-    >>> FileScan(Path("notes"), complete=True).may_contain("tea.md")
-    False
-    """
+    """The files below a root."""
 
     root: Path
     """The folder that names are relative to, without symbolic links."""
@@ -82,11 +74,7 @@ class FileScan:
 
 
 class IgnoreRules:
-    """The ignore rules that apply in a folder: its own and those of the folders above it.
-
-    >>> IgnoreRules().ignores("people/ines.md")
-    False
-    """
+    """The ignore rules that apply in a folder: its own and those of the folders above it."""
 
     def __init__(self, parent: IgnoreRules | None = None, folder: str = "", spec: GitIgnoreSpec | None = None) -> None:
         """Take the rules of ``folder``, a path below the root that ends with a slash."""

@@ -60,11 +60,7 @@ _KEY = re.compile(r"""(?:[^\s:#\-\[{"'][^:\n]*|"[^"\n]*"|'[^'\n]*'):(?:\s|$)""")
 
 @dataclass(slots=True)
 class FrontMatter:
-    """The front matter of a file as fields of a note.
-
-    >>> FrontMatter(end=0).tags
-    ()
-    """
+    """The front matter of a file as fields of a note."""
 
     end: int
     """The offset of the text below the front matter; 0 if there is none."""
@@ -206,11 +202,7 @@ def _as_json(value: Any) -> Any:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Yield the texts in a value and its nested lists: YAML reads ``[[Ines]]`` as a list in a list.
-
-    >>> list(strings_in([["Ines"], 3, {"a": 1}]))
-    ['Ines', '3']
-    """
+    """Yield the texts in a value and its nested lists: YAML reads ``[[Ines]]`` as a list in a list."""
     if isinstance(value, list):
         for item in value:
             yield from strings_in(item)

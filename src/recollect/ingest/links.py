@@ -54,11 +54,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
 class Mention(NamedTuple):
-    """A tag or a link in a text.
-
-    >>> Mention(3, "tag", "tea").name
-    'tea'
-    """
+    """A tag or a link in a text."""
 
     start: int
     kind: str
@@ -256,11 +252,7 @@ class NameIndex:
 
 
 def has_links(drafts: Iterable[Draft], kinds: Collection[str]) -> bool:
-    """Return whether a draft has a link of one of these kinds.
-
-    >>> has_links([{"links": (Link("supersedes", "Coffee"),)}], SUPERSESSION_KINDS), has_links([{}], RESOLVED_KINDS)
-    (True, False)
-    """
+    """Return whether a draft has a link of one of these kinds."""
     return any(link.kind in kinds for draft in drafts for link in draft.get("links", ()))
 
 
@@ -308,11 +300,7 @@ def _problems(link: Link, index: NameIndex, file: str, own: str, *, is_resolved:
 
 
 def names_of(drafts: Iterable[Draft]) -> list[NoteName]:
-    """Return the names of the notes of drafts.
-
-    >>> names_of([{"path": "tea.md", "title": "Tea", "metadata": {"aliases": ["Cha"]}}])
-    [NoteName(id='', path='tea.md', title='Tea', aliases=('Cha',))]
-    """
+    """Return the names of the notes of drafts."""
     return [
         NoteName(
             draft.get("id", ""), draft.get("path", ""), draft.get("title", ""), aliases_of(draft.get("metadata", {}))

@@ -141,11 +141,7 @@ def _without_first(headings: tuple[str, ...], *titles: str) -> tuple[str, ...]:
 
 
 class Outline(NamedTuple):
-    """The blocks of a Markdown text, and the spans of it that are prose.
-
-    >>> outline("# Tea").prose
-    [(0, 5)]
-    """
+    """The blocks of a Markdown text, and the spans of it that are prose."""
 
     blocks: list[Block]
     """They cover the text without gaps."""

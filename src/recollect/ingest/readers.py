@@ -28,11 +28,7 @@ READERS: dict[str, Reader] = {
 
 
 def reader_for(name: str) -> Reader | None:
-    """Return the reader of a file by the suffix of its name; ``None`` if the format is not supported.
-
-    >>> reader_for("people/Ines.MD") is MARKDOWN_READER, reader_for("ines.png")
-    (True, None)
-    """
+    """Return the reader of a file by the suffix of its name; ``None`` if the format is not supported."""
     lowered = name.lower()
     return next((reader for suffix, reader in READERS.items() if lowered.endswith(suffix)), None)
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from math import fsum
 from typing import Any, NamedTuple
 
 from recollect import arguments
+from recollect.arguments import with_deep_stack
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.model.note import DEFAULT_IMPORTANCE
-from recollect.nesting import with_room
+from recollect.model.note import DEFAULT_IMPORTANCE, field_default
 
 __all__ = ["Candidate", "Contribution", "Step", "as_candidate", "as_candidates", "stored_metadata"]
 
@@ -98,7 +98,7 @@ class StoredMetadata(Mapping[str, Any]):
 
     def _decoded(self) -> dict[str, Any]:
         if self._values is None:
-            self._values = with_room(lambda: json.loads(self._json))
+            self._values = with_deep_stack(lambda: json.loads(self._json))
         return self._values
 
     def __getitem__(self, key: str) -> Any:
@@ -342,14 +342,8 @@ _CHECKS_BY_TYPE: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-def _default(definition: Field[Any]) -> Any:
-    if definition.default_factory is not MISSING:
-        return definition.default_factory()
-    return None if definition.default is MISSING else definition.default
-
-
 _CHECKS = {
-    definition.name: (_CHECKS_BY_TYPE[str(definition.type)], _default(definition))
+    definition.name: (_CHECKS_BY_TYPE[str(definition.type)], field_default(definition))
     for definition in fields(Candidate)
     if str(definition.type) in _CHECKS_BY_TYPE
 }

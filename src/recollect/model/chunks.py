@@ -9,8 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from hashlib import blake2b
 
-__all__ = ["CHUNK_CHARS", "MAX_CHUNKS", "MAX_UNSPLIT_CHARS", "EmbeddingText", "embedding_chunks", "embedding_text"]
+__all__ = [
+    "CHUNK_CHARS",
+    "MAX_CHUNKS",
+    "MAX_UNSPLIT_CHARS",
+    "EmbeddingText",
+    "embedding_chunks",
+    "embedding_text",
+    "text_digest",
+]
 
 CHUNK_CHARS = 300
 """The largest number of characters of a chunk, without its heading: a few sentences."""
@@ -39,6 +48,15 @@ def embedding_text(title: str, summary: str, content: str) -> EmbeddingText:
     text = EmbeddingText("\n".join(part for part in (title, summary, content) if part) if title or summary else content)
     text.heading = title if len(title) <= MAX_HEADING_CHARS else ""
     return text
+
+
+def text_digest(text: str) -> bytes:
+    """Return the digest of an embedded text, which is stored with its vector.
+
+    >>> text_digest("green tea").hex()
+    '04b9e0c3323cecc73eb217a3f0450aeb'
+    """
+    return blake2b(text.encode(), digest_size=16).digest()
 
 
 def embedding_chunks(text: str) -> list[str]:

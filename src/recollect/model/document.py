@@ -28,11 +28,7 @@ class Document(NamedTuple):
 
 
 class NoteName(NamedTuple):
-    """The names by which links refer to a note; names that it lacks are empty.
-
-    >>> NoteName("1", "people/shivani.md", "Shivani Rao", ("Shiv",)).aliases
-    ('Shiv',)
-    """
+    """The names by which links refer to a note; names that it lacks are empty."""
 
     id: str
     path: str
@@ -41,11 +37,7 @@ class NoteName(NamedTuple):
 
 
 class WriteCounts(NamedTuple):
-    """The numbers of notes that a write of documents added, updated, left unchanged and removed.
-
-    >>> WriteCounts(added=2).added
-    2
-    """
+    """The numbers of notes that a write of documents added, updated, left unchanged and removed."""
 
     added: int = 0
     updated: int = 0

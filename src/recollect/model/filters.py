@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,17 @@ from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["Filters"]
+
+
+def _tags(argument: str, value: Any) -> tuple[str, ...]:
+    return arguments.names(argument, [value] if isinstance(value, str) else value)
+
+
+def _session(argument: str, value: Any) -> str | None:
+    return None if value is None else arguments.line(argument, value)
+
+
+_DATE = {"check": arguments.optional_instant}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +36,14 @@ class Filters:
     ('tea',)
     """
 
-    path_prefix: str = ""
-    tags: tuple[str, ...] = ()
-    session: str | None = None
-    created_after: datetime | None = None
-    created_before: datetime | None = None
-    updated_after: datetime | None = None
-    updated_before: datetime | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    path_prefix: str = field(default="", metadata={"check": arguments.line})
+    tags: tuple[str, ...] = field(default=(), metadata={"check": _tags})
+    session: str | None = field(default=None, metadata={"check": _session})
+    created_after: datetime | None = field(default=None, metadata=_DATE)
+    created_before: datetime | None = field(default=None, metadata=_DATE)
+    updated_after: datetime | None = field(default=None, metadata=_DATE)
+    updated_before: datetime | None = field(default=None, metadata=_DATE)
+    metadata: Mapping[str, Any] = field(default_factory=dict, metadata={"check": arguments.json_object})
 
     def __post_init__(self) -> None:
         """Check each condition."""
@@ -58,24 +69,5 @@ class Filters:
         return cls(**{name: item for name, item in value.items() if item is not None})
 
 
-def _tags(argument: str, value: Any) -> tuple[str, ...]:
-    return arguments.names(argument, [value] if isinstance(value, str) else value)
-
-
-def _session(argument: str, value: Any) -> str | None:
-    return None if value is None else arguments.line(argument, value)
-
-
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "path_prefix": arguments.line,
-    "tags": _tags,
-    "session": _session,
-    "created_after": arguments.optional_instant,
-    "created_before": arguments.optional_instant,
-    "updated_after": arguments.optional_instant,
-    "updated_before": arguments.optional_instant,
-    "metadata": arguments.json_object,
-}
-assert list(_CHECKS) == [declared.name for declared in fields(Filters)]  # noqa: S101 (a condition without a check is a bug)
-
+_CHECKS = {declared.name: declared.metadata["check"] for declared in fields(Filters)}
 _NO_FILTERS = Filters()

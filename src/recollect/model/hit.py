@@ -6,16 +6,32 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, overload
+from typing import Any, Generic, TypeVar, overload
 
 from recollect.model.candidate import Candidate
+from recollect.model.note import to_json
 
 __all__ = ["Hit", "RankedHits"]
 
+T = TypeVar("T")
 _REPR_HITS = 3
 
 WEAK_SHARE = 0.1
 """A hit of a result with an answer is weak if its confidence is below this share of the best, and the threshold."""
+
+
+class _CandidateField(Generic[T]):
+    """A read-only attribute of a hit that is a field of its candidate."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, hit: Hit, _: type | None = None) -> T:
+        value: T = getattr(hit.candidate, self._name)
+        return value
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,121 +62,41 @@ class Hit:
         confidence = None if self.confidence is None else round(self.confidence, 3)
         return f"<Hit {self.rank} {(self.path or self.id)!r} score={self.score:.4g} confidence={confidence}>"
 
-    @property
-    def id(self) -> str:
-        """The note's id."""
-        return self.candidate.id
-
-    @property
-    def path(self) -> str:
-        """The note's path; empty if it has none."""
-        return self.candidate.path
-
-    @property
-    def title(self) -> str:
-        """The note's title."""
-        return self.candidate.title
-
-    @property
-    def summary(self) -> str:
-        """The note's summary."""
-        return self.candidate.summary
-
-    @property
-    def content(self) -> str:
-        """The note's whole text."""
-        return self.candidate.content
-
-    @property
-    def snippet(self) -> str:
-        """The passage of the text that matches the query best, on one line."""
-        return self.candidate.snippet
-
-    @property
-    def created_at(self) -> datetime | None:
-        """When the note was created."""
-        return self.candidate.created_at
-
-    @property
-    def importance(self) -> float:
-        """The note's importance, from 0 to 1."""
-        return self.candidate.importance
-
-    @property
-    def session(self) -> str:
-        """The conversation or document that the note belongs to; empty if there is none."""
-        return self.candidate.session
-
-    @property
-    def position(self) -> int | None:
-        """The note's index in its session, from 0."""
-        return self.candidate.position
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The note's tags."""
-        return self.candidate.tags
+    id = _CandidateField[str]("The note's id.")
+    path = _CandidateField[str]("The note's path; empty if it has none.")
+    title = _CandidateField[str]("The note's title.")
+    summary = _CandidateField[str]("The note's summary.")
+    content = _CandidateField[str]("The note's whole text.")
+    snippet = _CandidateField[str]("The passage of the text that matches the query best, on one line.")
+    created_at = _CandidateField[datetime | None]("When the note was created.")
+    importance = _CandidateField[float]("The note's importance, from 0 to 1.")
+    session = _CandidateField[str]("The conversation or document that the note belongs to; empty if there is none.")
+    position = _CandidateField[int | None]("The note's index in its session, from 0.")
+    tags = _CandidateField[tuple[str, ...]]("The note's tags.")
+    score = _CandidateField[float]("What the hits of one result are ordered by; not comparable between results.")
+    relevance = _CandidateField[float | None]("The fused score as a share of the highest possible one, from 0 to 1.")
+    confidence = _CandidateField[float | None](
+        "The probability, from 0 to 1, that the note answers the query; use it to accept or reject a hit."
+    )
+    rerank_score = _CandidateField[float | None]("The reranker's score; ``None`` if the hit was not reranked.")
+    superseded_by = _CandidateField[tuple[str, ...]]("The ids of the notes that supersede it.")
 
     @property
     def metadata(self) -> dict[str, Any]:
         """A copy of the note's metadata."""
         return dict(self.candidate.metadata)
 
-    @property
-    def score(self) -> float:
-        """What the hits of one result are ordered by; not comparable between results."""
-        return self.candidate.score
-
-    @property
-    def relevance(self) -> float | None:
-        """The fused score as a share of the highest possible one, from 0 to 1."""
-        return self.candidate.relevance
-
-    @property
-    def confidence(self) -> float | None:
-        """The probability, from 0 to 1, that the note answers the query; use it to accept or reject a hit."""
-        return self.candidate.confidence
-
-    @property
-    def rerank_score(self) -> float | None:
-        """The reranker's score; ``None`` if the hit was not reranked."""
-        return self.candidate.rerank_score
-
-    @property
-    def superseded_by(self) -> tuple[str, ...]:
-        """The ids of the notes that supersede it."""
-        return self.candidate.superseded_by
-
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
-        candidate = self.candidate
-        return {
-            "rank": self.rank,
-            "id": candidate.id,
-            "path": candidate.path,
-            "title": candidate.title,
-            "summary": candidate.summary,
-            "snippet": candidate.snippet,
-            "highlights": [list(span) for span in self.highlights],
-            "content": candidate.content,
-            "created_at": candidate.created_at.isoformat().replace("+00:00", "Z") if candidate.created_at else None,
-            "importance": candidate.importance,
-            "session": candidate.session,
-            "position": candidate.position,
-            "tags": list(candidate.tags),
-            "metadata": self.metadata,
-            "score": candidate.score,
-            "relevance": candidate.relevance,
-            "confidence": candidate.confidence,
-            "rerank_score": candidate.rerank_score,
-            "superseded_by": list(candidate.superseded_by),
-            "lexical_rank": candidate.lexical_rank,
-            "lexical_score": candidate.lexical_score,
-            "vector_rank": candidate.vector_rank,
-            "vector_similarity": candidate.vector_similarity,
-            "contributions": [part.to_dict() for part in candidate.contributions],
-            "steps": [step.to_dict() for step in candidate.steps],
-        }
+        own = {"rank": self.rank, "highlights": [list(span) for span in self.highlights]}
+        return {name: own[name] if name in own else to_json(getattr(self.candidate, name)) for name in _JSON_FIELDS}
+
+
+_JSON_FIELDS = (
+    *("rank", "id", "path", "title", "summary", "snippet", "highlights", "content", "created_at", "importance"),
+    *("session", "position", "tags", "metadata", "score", "relevance", "confidence", "rerank_score", "superseded_by"),
+    *("lexical_rank", "lexical_score", "vector_rank", "vector_similarity", "contributions", "steps"),
+)
 
 
 class RankedHits(Sequence[Hit]):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import datetime
 from string import punctuation
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from recollect import arguments, clock
+from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.text import well_formed
 
@@ -243,19 +243,20 @@ class Note:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the note as JSON-ready data, which ``Note(**data)`` reads back without loss."""
-        return {name: _to_json(getattr(self, name)) for name, _ in _CHECKS}
+        return {name: to_json(getattr(self, name)) for name, _ in _CHECKS}
 
 
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
+    """Return the value of a field as JSON-ready data."""
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, tuple):
-        return [item.to_dict() if isinstance(item, Link) else item for item in value]
+        return [item if isinstance(item, str) else item.to_dict() for item in value]
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _default(name: str) -> Any:
-    declared = Note.__dataclass_fields__[name]
+def field_default(declared: Field[Any]) -> Any:
+    """Return the default of a field of a dataclass; ``None`` if it is required."""
     if declared.default_factory is not MISSING:
         return declared.default_factory()
     return None if declared.default is MISSING else declared.default
@@ -263,7 +264,7 @@ def _default(name: str) -> Any:
 
 NOTE_FIELDS = {
     declared.name: NoteField(
-        name=declared.name, type=str(declared.type), default=_default(declared.name), **declared.metadata
+        name=declared.name, type=str(declared.type), default=field_default(declared), **declared.metadata
     )
     for declared in fields(Note)
 }
@@ -297,7 +298,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
     {'content': 'Prefers green tea.', 'importance': 1.0}
     """
     if isinstance(value, Note):
-        arguments.flat_enough("metadata", value.metadata)  # notes of older versions had no limit
+        arguments.check_depth("metadata", value.metadata)  # notes of older versions had no limit
         values = {name: getattr(value, name) for name in NOTE_FIELDS}
         return {name: item for name, item in values.items() if item or name not in UNCHANGED_IF_EMPTY}
     if isinstance(value, str):
@@ -352,4 +353,4 @@ def is_expired(draft: Draft) -> bool:
     (True, False)
     """
     expires_at = draft.get("expires_at")
-    return expires_at is not None and bool(expires_at <= clock.now())
+    return expires_at is not None and bool(expires_at <= arguments.now())

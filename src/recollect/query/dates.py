@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from recollect import arguments
-from recollect.errors import ArgumentTypeError
+from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.query.parser import Query, Token, require_query
 from recollect.text import collapse_whitespace, javascript_pattern
 
@@ -23,6 +23,7 @@ __all__ = [
     "QuestionDate",
     "TemporalExpansion",
     "augment_with_temporal",
+    "check_question_date",
     "date_search_tokens",
     "expand_temporal",
     "parse_question_date",
@@ -51,6 +52,9 @@ _RFC_2822 = javascript_pattern(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)(?:,\s*|\s+))?\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\s+\d{4}"
     r"\s+\d{2}:\d{2}(?::\d{2})?(?:\s+(?:[-+]\d{4}|UTC?|GMT|Z|[ECMP][SD]T))?(?:\s*\([^()]*\))?"
 )
+_DATE_FIELDS = re.compile(r"(\d{4})[-/](\d{2})[-/](\d{2})(?:[^:]*?(\d{2}):(\d{2})(?::(\d{2}))?)?", re.ASCII)
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})\s+({'|'.join(_MONTH_NAMES)})\s+(\d{{4}})", re.IGNORECASE)
 
 
 def parse_question_date(text: QuestionDate) -> datetime | None:
@@ -67,6 +71,48 @@ def parse_question_date(text: QuestionDate) -> datetime | None:
     True
     """
     return read_date("text", text)
+
+
+def check_question_date(value: QuestionDate) -> QuestionDate:
+    """Return ``value`` if it is a date that the query language can read, ``None`` for an empty text.
+
+    :func:`parse_question_date` is lenient: it ignores other texts, and fields roll over, so that 2026-13-40 is a day in
+    February 2027. This raises ``ArgumentError`` for both.
+
+    >>> check_question_date("2026/04/18 (Sat) 09:30"), check_question_date(" ")
+    ('2026/04/18 (Sat) 09:30', None)
+    >>> check_question_date("2026-13-40")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    recollect.errors.ArgumentError: question_date: must be a date such as 2026-04-18, ..., got '2026-13-40'
+    """
+    if isinstance(value, str) and not value.strip():
+        return None
+    if value is None or (read_date("question_date", value) is not None and _is_in_calendar(value)):
+        return value
+    raise ArgumentError(
+        "question_date",
+        "must be a date such as 2026-04-18, 2026/04/18 (Sat) 09:30, or a time in ISO 8601 or RFC 2822, "
+        f"got {str(value)[:60]!r}",
+    )
+
+
+def _is_in_calendar(value: QuestionDate) -> bool:
+    """Return whether no field of a readable date rolls over."""
+    if not isinstance(value, str):
+        return True
+    (fields,) = _DATE_FIELDS.findall(_DAY_FIRST.sub(_to_numeric, collapse_whitespace(value)))[:1]
+    year, month, day, hour, minute, second = (int(part or 0) for part in fields)
+    try:
+        datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 (only the fields are checked)
+    except ValueError:
+        return False
+    return True
+
+
+def _to_numeric(match: re.Match[str]) -> str:
+    """Return ``18 Apr 2026`` as ``2026-04-18``."""
+    return f"{match[3]}-{_MONTH_NAMES.index(match[2].lower()) + 1:02}-{int(match[1]):02}"
 
 
 def date_search_tokens(text: QuestionDate) -> list[str]:

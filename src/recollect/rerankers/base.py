@@ -12,8 +12,6 @@ from recollect import arguments
 from recollect.errors import RerankerError
 from recollect.text import well_formed
 
-__all__ = ["ModelReranker", "Reranker", "sorted_scores"]
-
 
 class Reranker(Protocol):
     """Scores how well each of a few documents matches a query.

@@ -8,8 +8,6 @@ from typing import Any
 from recollect.errors import ArgumentTypeError, RerankerError
 from recollect.rerankers.base import ModelReranker
 
-__all__ = ["FunctionReranker"]
-
 
 class FunctionReranker(ModelReranker):
     """Calls ``function`` with a query and a list of documents.

@@ -12,8 +12,6 @@ from recollect.inference.http_api import ApiKey, JsonApi, check_url
 from recollect.inference.runtime import batches
 from recollect.rerankers.base import ModelReranker, sorted_scores
 
-__all__ = ["AUTOMATIC_KEY", "DIALECTS", "HttpReranker", "api_key"]
-
 AUTOMATIC_KEY = "auto"
 """Choose the environment variable of the key by the address."""
 

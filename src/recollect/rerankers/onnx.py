@@ -11,11 +11,9 @@ from typing import Any
 
 from recollect import arguments
 from recollect.errors import RerankerError
-from recollect.inference.onnx import SessionSettings, open_model_folder, shared_session
+from recollect.inference.onnx import open_model_folder, shared_session
 from recollect.inference.runtime import batches
 from recollect.rerankers.base import ModelReranker
-
-__all__ = ["OnnxReranker"]
 
 
 class OnnxReranker(ModelReranker):
@@ -53,7 +51,7 @@ class OnnxReranker(ModelReranker):
         limit = folder.max_tokens() if max_tokens is None else arguments.at_least_one("max_tokens", max_tokens)
         self._batch_size = arguments.at_least_one("batch_size", batch_size)
         self._session = shared_session(
-            SessionSettings(folder, limit, "logits", threads), str(graph.resolve()), lambda: graph
+            folder, str(graph.resolve()), lambda: graph, max_tokens=limit, output="logits", threads=threads
         )
 
     def _scores(self, query: str, documents: list[str]) -> Any:

@@ -5,30 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any
 
-from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.inference.http_api import OPENAI_URL, split_model_url
-from recollect.inference.onnx import is_folder
+from recollect.inference.runtime import Entry, SpecReader
 from recollect.rerankers.base import Reranker
 from recollect.rerankers.chat import ChatReranker
 from recollect.rerankers.function import FunctionReranker
 from recollect.rerankers.http_api import HttpReranker
 from recollect.rerankers.onnx import OnnxReranker
 
-__all__ = ["RERANKERS", "RerankerEntry", "RerankerSpec", "reranker_from"]
-
 RerankerSpec = str | os.PathLike[str] | Reranker | Callable[[str, list[str]], Any] | None
 """What names a reranker; see :func:`reranker_from`."""
-
-
-class RerankerEntry(NamedTuple):
-    """How the reranker of a spec ``NAME:ARGUMENT`` is constructed."""
-
-    create: Callable[[str], Reranker]
-    """Called with what follows the colon."""
-    argument: str
-    """What follows the colon, for the help."""
 
 
 def _vendor(dialect: str, argument: str) -> Reranker:
@@ -41,11 +29,11 @@ def _chat(argument: str) -> Reranker:
     return ChatReranker(model, url or OPENAI_URL)
 
 
-RERANKERS: dict[str, RerankerEntry] = {
-    "cohere": RerankerEntry(partial(_vendor, "cohere"), "MODEL[@URL]"),
-    "voyage": RerankerEntry(partial(_vendor, "voyage"), "MODEL[@URL]"),
-    "openai": RerankerEntry(_chat, "MODEL[@URL]"),
-    "tei": RerankerEntry(lambda url: HttpReranker("tei", base_url=url), "http://host:port"),
+RERANKERS: dict[str, Entry[Reranker]] = {
+    "cohere": Entry(partial(_vendor, "cohere"), "MODEL[@URL]"),
+    "voyage": Entry(partial(_vendor, "voyage"), "MODEL[@URL]"),
+    "openai": Entry(_chat, "MODEL[@URL]"),
+    "tei": Entry(lambda url: HttpReranker("tei", base_url=url), "http://host:port"),
 }
 """The rerankers by the name that begins their spec. A new one is a module and an entry here."""
 
@@ -65,33 +53,9 @@ def reranker_from(spec: RerankerSpec) -> Reranker | None:
     >>> reranker_from("bm25")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    recollect.errors.ArgumentError: reranker: must be 'none', ... a function or a Reranker, got 'bm25'
+    recollect.errors.ArgumentError: reranker: must be 'none', ..., got 'bm25'
     """
-    if spec is None or spec == "none":
-        return None
-    if isinstance(spec, str):
-        return _from_text(spec)
-    if isinstance(spec, os.PathLike):
-        return OnnxReranker(spec)
-    if isinstance(spec, type):
-        raise ArgumentTypeError("reranker", f"must be {_forms()}, got the class {spec.__name__}: construct it")
-    if callable(getattr(spec, "rerank", None)) and hasattr(spec, "name"):
-        return cast("Reranker", spec)
-    if callable(spec):
-        return FunctionReranker(spec)
-    raise ArgumentTypeError("reranker", f"must be {_forms()}, got {type(spec).__name__}")
+    return None if spec is None or spec == "none" else _SPECS.read(spec)[0]
 
 
-def _from_text(spec: str) -> Reranker:
-    name, _, argument = spec.partition(":")
-    if name in RERANKERS and argument:
-        return RERANKERS[name].create(argument)
-    if spec.startswith((".", "~")) or "/" in spec or "\\" in spec or is_folder(spec):
-        return OnnxReranker(spec)
-    raise ArgumentError("reranker", f"must be {_forms()}, got {spec[:60]!a}")
-
-
-def _forms() -> str:
-    """Return the accepted forms, for messages."""
-    names = ", ".join(f"'{name}:{entry.argument}'" for name, entry in RERANKERS.items())
-    return f"'none', {names}, a folder with an ONNX cross-encoder, a function or a Reranker"
+_SPECS = SpecReader("reranker", RERANKERS, ("none",), ("name", "rerank"), OnnxReranker, FunctionReranker)

@@ -106,7 +106,7 @@ class SearchOptions:
         """Check every option but ``preset`` and ``vector``, which the pipeline checks when it uses them."""
         from recollect import arguments  # noqa: PLC0415 (listing the options does not need the checks)
         from recollect.model import Filters  # noqa: PLC0415 (as above)
-        from recollect.question_dates import check_question_date  # noqa: PLC0415 (as above)
+        from recollect.query.dates import check_question_date  # noqa: PLC0415 (as above)
 
         checked = {
             "top_k": arguments.count("top_k", self.top_k),

@@ -1,6 +1,6 @@
-"""Whether a value looks as if a machine had thrown dice for it, or as if a person had meant something.
+"""Tell random values from words, variable names, numbers and placeholders.
 
-A person's values are words, names of variables, numbers, and what stands for a value that somebody else fills in.
+By hand rather than by entropy alone: passwords are short, and camelCase names have as much entropy as keys.
 """
 
 from __future__ import annotations
@@ -8,25 +8,23 @@ from __future__ import annotations
 import re
 from operator import ne
 
-__all__ = ["is_digest", "is_placeholder", "looks_random"]
-
-SHORTEST = 8
-FEWEST_CHANGES = 3
-"""From a small letter to a digit, from there to a capital: so often at least."""
-LETTERS_A_CHANGE = 8
+MIN_LENGTH = 8
+MIN_CHANGES = 3
+"""How often the class of characters must change: lower case, upper case, digit, sign."""
+CHARACTERS_PER_CHANGE = 8
 """In a long value, one change for so many characters."""
-LETTERS_ALONE = 12
-"""How long a value must be that holds nothing but letters."""
-MOST_WORDS = 0.6
-"""How much of a value may consist of words."""
+MIN_LETTERS_ONLY = 12
+"""The shortest random value of letters only."""
+MAX_WORD_SHARE = 0.6
+"""The largest share of a random value that may consist of words."""
 
-_STANDS_FOR_ANOTHER = re.compile(
+_PLACEHOLDER = re.compile(
     r"[<\[{]|\$[A-Za-z_{(]|%[A-Z({]|\*\*|~|\.{1,2}+/|/[a-z_.-]{2,32}+/"
     r"|(?:your|my|the|some|test|none|null)[_-]|(?:example|sample|dummy|fake|change|insert|replace|placeholder)",
     re.IGNORECASE,
 )
-"""A variable, a path, or what examples say."""
-_FILLED_IN = re.compile(r"(.)\1{5}|EXAMPLE|12345678|abcdefgh|redacted", re.IGNORECASE | re.DOTALL)
+"""A variable, a path, or a word of examples."""
+_EXAMPLE_VALUE = re.compile(r"(.)\1{5}|EXAMPLE|12345678|abcdefgh|redacted", re.IGNORECASE | re.DOTALL)
 _LETTERS = re.compile(r"[A-Z]?[a-z]{3,64}+|[A-Z]{4,64}+")
 _CONSONANTS = re.compile(r"[b-df-hj-np-tv-xz]{4}", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
@@ -36,47 +34,46 @@ _DIGEST = re.compile(
 )
 
 
-class _Kinds(dict[int, str]):
-    """What kind of character each is: a small letter, a capital, a digit or a sign."""
+class _CharacterClasses(dict[int, str]):
+    """The class of each character: lower case, upper case, digit or sign."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        kind = "0" if character.isdigit() else "!"
         if character.isalpha():
-            kind = "A" if character.isupper() else "a"
-        return kind
+            return "A" if character.isupper() else "a"
+        return "0" if character.isdigit() else "!"
 
 
-_KINDS = _Kinds(dict.fromkeys(map(ord, "_-./+=:~"), ""))
-"""What only stands between is of no kind."""
+_CLASSES = _CharacterClasses(dict.fromkeys(map(ord, "_-./+=:~"), ""))
+"""Separators have no class."""
 
 
-def looks_random(value: str, *, shortest: int = SHORTEST) -> bool:
-    """Return whether a value looks like a password or key that is in use.
+def looks_random(value: str, *, min_length: int = MIN_LENGTH) -> bool:
+    """Return whether a value looks like a real password or key.
 
     >>> looks_random("k3J9x2m4Pq71"), looks_random("userPassword2"), looks_random("20260418")
     (True, False, False)
     """
-    if len(value) < shortest or is_placeholder(value):
+    if len(value) < min_length or is_placeholder(value):
         return False
-    kinds = value.translate(_KINDS)
-    held = set(kinds)
-    changes = sum(map(ne, kinds, kinds[1:]))
-    words = sum(len(run) for run in _LETTERS.findall(value) if _is_word(run)) / len(value)
-    if held == {"a", "A"}:  # the names of variables are like that, too, but consist of words
-        return len(value) >= LETTERS_ALONE and changes >= len(value) / 3 and words < MOST_WORDS / 2
-    if not held & {"a", "A"} or ("0" not in held and len(held) < 3):
+    classes = value.translate(_CLASSES)
+    used = set(classes)
+    changes = sum(map(ne, classes, classes[1:]))
+    word_share = sum(len(run) for run in _LETTERS.findall(value) if _is_word(run)) / len(value)
+    if used == {"a", "A"}:  # variable names are like that, too, but consist of words
+        return len(value) >= MIN_LETTERS_ONLY and changes >= len(value) / 3 and word_share < MAX_WORD_SHARE / 2
+    if not used & {"a", "A"} or ("0" not in used and len(used) < 3):
         return False
-    return changes >= max(FEWEST_CHANGES, len(value) / LETTERS_A_CHANGE) and words < MOST_WORDS
+    return changes >= max(MIN_CHANGES, len(value) / CHARACTERS_PER_CHANGE) and word_share < MAX_WORD_SHARE
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value stands for one that somebody else fills in.
+    """Return whether a value is a placeholder or an example.
 
     >>> is_placeholder("${API_KEY}"), is_placeholder("your_key_here"), is_placeholder("AKIAIOSFODNN7EXAMPLE")
     (True, True, True)
     """
-    return bool(_STANDS_FOR_ANOTHER.match(value) or _FILLED_IN.search(value))
+    return bool(_PLACEHOLDER.match(value) or _EXAMPLE_VALUE.search(value))
 
 
 def is_digest(value: str) -> bool:
@@ -89,5 +86,5 @@ def is_digest(value: str) -> bool:
 
 
 def _is_word(run: str) -> bool:
-    """Return whether letters in a row can be spoken."""
+    """Return whether a run of letters is pronounceable."""
     return not _CONSONANTS.search(run) and len(_VOWEL.findall(run)) * 6 >= len(run)

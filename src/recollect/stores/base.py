@@ -6,7 +6,7 @@ A namespace is a wall: notes, links, documents, vectors and word statistics of o
 method that writes is one transaction: it happens as a whole, or not at all.
 
 A note that expires is there until that instant. From then on no method returns, finds, follows or changes it, whether
-it was removed yet or not; the clock is :func:`recollect.clock.now`. Every write removes what is due, and ``expire``
+it was removed yet or not; the clock is :func:`recollect.arguments.now`. Every write removes what is due, and ``expire``
 does nothing else. Word statistics may count it until it is removed.
 """
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -54,7 +53,6 @@ __all__ = [
     "Store",
     "StoreStats",
     "WriteResult",
-    "digest",
 ]
 
 
@@ -165,15 +163,6 @@ class ModelChangedError(Exception):
         """Keep the model."""
         super().__init__(model.name)
         self.model = model
-
-
-def digest(text: str) -> bytes:
-    """Return what stands for ``text`` where one asks whether it changed.
-
-    >>> digest("green tea").hex()
-    '04b9e0c3323cecc73eb217a3f0450aeb'
-    """
-    return blake2b(text.encode(), digest_size=16).digest()
 
 
 class Store(

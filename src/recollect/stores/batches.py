@@ -24,9 +24,9 @@ from recollect.model import (
     WriteCounts,
     embedding_text,
 )
-from recollect.stores.base import Model, Pending, digest
-from recollect.stores.changes import WHOLE_NOTE, Change, blank_row, merged_row, new_id, text_of
-from recollect.stores.rows import NoteRow, note_of
+from recollect.model.chunks import text_digest
+from recollect.stores.base import Model, Pending
+from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, blank_row, merged_row, new_id, note_of
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -189,16 +189,16 @@ class Batch:
         embedded = self._tables.embedded(old, model) if model is not None and old else ()
         for change in self._by_key.values():
             vector = change.vector
-            text = text_of(change.new)
-            text_digest = digest(text)
+            text = change.new.embedding_text
+            digest = text_digest(text)
             if vector is None:
                 if model is None or (change.new.key in embedded and not change.text_changed):
                     continue
-                vector = vectors.get(text_digest)
+                vector = vectors.get(digest)
                 if vector is None:
                     pending.append(Pending(change.new.key, text))
                     continue
-            new.append(NewVector(change.new.key, change.new.namespace, text_digest, vector))
+            new.append(NewVector(change.new.key, change.new.namespace, digest, vector))
         return new, pending
 
     def _namespace(self, name: str) -> int:
@@ -251,7 +251,7 @@ class Batch:
         if change.old and "updated_at" not in draft and (merged != row or links != change.links):
             merged = merged._replace(updated_at=self._now)
         vector = draft.get("vector")
-        if vector is None and change.vector is not None and text_of(merged) == text_of(row):
+        if vector is None and change.vector is not None and merged.embedding_text == row.embedding_text:
             vector = change.vector
         if change.new.key in self._by_key:
             self._forget_names(change)

@@ -7,8 +7,8 @@ from hashlib import blake2b
 from json import JSONEncoder
 from typing import TYPE_CHECKING, Any
 
+from recollect.arguments import with_deep_stack
 from recollect.model import Note
-from recollect.nesting import with_room
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -54,7 +54,7 @@ def differing_fields(one: Note, other: Note) -> list[str]:
 
 def _canonical(value: Any) -> str:
     """Return JSON that is the same for the same value: Python takes True for 1, and keys may come in any order."""
-    return with_room(lambda: _ENCODER.encode(value))
+    return with_deep_stack(lambda: _ENCODER.encode(value))
 
 
 _ENCODER = JSONEncoder(sort_keys=True, separators=(",", ":"))

@@ -1,26 +1,54 @@
-"""A note as a row, and a row as a note or a candidate."""
+"""Notes and vectors as rows: how they are stored, changed by drafts, and read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from os import urandom
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect.model import Candidate, Link, Note
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.arguments import with_deep_stack
+from recollect.errors import ArgumentError, StoreDamagedError
+from recollect.model import (
+    NOTE_FIELDS,
+    UNCHANGED_IF_EMPTY,
+    Candidate,
+    Draft,
+    EmbeddingText,
+    Link,
+    Note,
+    embedding_text,
+)
 from recollect.model.candidate import stored_metadata
-from recollect.nesting import with_room
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Model, Vector
 
 __all__ = [
     "CANDIDATE_COLUMNS",
     "COLUMNS",
+    "WHOLE_NOTE",
+    "Change",
     "NoteRow",
+    "blank_row",
     "candidate_of",
+    "cosine_similarities",
+    "cosine_similarity",
     "folded_name",
     "from_microseconds",
+    "merged_row",
+    "new_id",
     "note_of",
+    "rows_of",
     "to_microseconds",
+    "unit_query",
+    "unit_rows",
 ]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,6 +77,16 @@ class NoteRow(NamedTuple):
     summary: str
     content: str
 
+    @property
+    def indexed_fields(self) -> tuple[str | None, ...]:
+        """The fields of the lexical index."""
+        return self.path, self.title, self.summary, self.tags, self.content
+
+    @property
+    def embedding_text(self) -> EmbeddingText:
+        """The text that is embedded."""
+        return embedding_text(self.title, self.summary, self.content)
+
 
 COLUMNS = ", ".join(NoteRow._fields)
 CANDIDATE_COLUMNS = (
@@ -72,7 +110,7 @@ def _moment(number: int | None) -> datetime | None:
 
 
 def folded_name(target: str) -> str:
-    """Return what a wikilink calls a note: the last part of its path without suffix, in one case.
+    """Return the name by which a wikilink finds a note: the last part of its path without suffix, case-folded.
 
     >>> folded_name("people/Ines Weber.md") == folded_name("ines weber")
     True
@@ -81,7 +119,7 @@ def folded_name(target: str) -> str:
 
 
 def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
-    """Return the note in a row that holds :data:`COLUMNS`."""
+    """Return the note in a row of :data:`COLUMNS`."""
     stored = row if isinstance(row, NoteRow) else NoteRow._make(row)
     return Note.from_checked(
         {
@@ -99,30 +137,176 @@ def note_of(row: Sequence[Any], namespace: str, links: Iterable[Link]) -> Note:
             "session": stored.session or "",
             "position": stored.position,
             "links": tuple(links),
-            "metadata": with_room(lambda: json.loads(stored.metadata)) if stored.metadata != "{}" else {},
+            "metadata": with_deep_stack(lambda: json.loads(stored.metadata)) if stored.metadata != "{}" else {},
             "namespace": namespace,
         }
     )
 
 
 def candidate_of(row: Sequence[Any]) -> Candidate:
-    """Return the candidate in a row that holds :data:`CANDIDATE_COLUMNS`; what was stored was checked before."""
+    """Return the candidate in a row of :data:`CANDIDATE_COLUMNS`, without checks: its values were stored."""
     note_id, path, title, summary, content, created_at, last_accessed_at, importance, session, position, *rest = row
     tags, metadata = rest
-    made = _BLANK.copy()
-    made.id = note_id
-    made.path = path or ""
-    made.title = title
-    made.summary = summary
-    made.content = content
-    made.created_at = from_microseconds(created_at)
-    made.last_accessed_at = _moment(last_accessed_at)
-    made.importance = importance
-    made.session = session or ""
-    made.position = position
-    made.tags = tuple(tags.split("\n")) if tags else ()
-    made.metadata = stored_metadata(metadata)
-    return made
+    candidate = _BLANK_CANDIDATE.copy()
+    candidate.id = note_id
+    candidate.path = path or ""
+    candidate.title = title
+    candidate.summary = summary
+    candidate.content = content
+    candidate.created_at = from_microseconds(created_at)
+    candidate.last_accessed_at = _moment(last_accessed_at)
+    candidate.importance = importance
+    candidate.session = session or ""
+    candidate.position = position
+    candidate.tags = tuple(tags.split("\n")) if tags else ()
+    candidate.metadata = stored_metadata(metadata)
+    return candidate
 
 
-_BLANK = Candidate("")
+_BLANK_CANDIDATE = Candidate("")
+
+
+@dataclass(slots=True, eq=False)
+class Change:
+    """What a batch does to one note."""
+
+    old: NoteRow | None
+    new: NoteRow
+    namespace: str
+    old_links: tuple[Link, ...]
+    links: tuple[Link, ...]
+    vector: Vector | None = None
+    """That of the draft, if it has one."""
+
+    @property
+    def matters(self) -> bool:
+        """Whether anything is different."""
+        return self.old != self.new or self.old_links != self.links
+
+    @property
+    def renamed(self) -> bool:
+        """Whether its id or path is another."""
+        return self.old is not None and (self.old.id, self.old.path) != (self.new.id, self.new.path)
+
+    @property
+    def reindexed(self) -> bool:
+        """Whether its terms may be others."""
+        return self.old is None or self.old.indexed_fields != self.new.indexed_fields
+
+    @property
+    def text_changed(self) -> bool:
+        """Whether it needs another vector."""
+        return self.old is None or self.old.embedding_text != self.new.embedding_text
+
+
+WHOLE_NOTE: Draft = {
+    name: field.default
+    for name, field in NOTE_FIELDS.items()
+    if name not in UNCHANGED_IF_EMPTY | {"content", "namespace"}
+}
+"""The fields that a document's draft sets where it does not name them: it is a whole note, not a change to one."""
+
+
+def merged_row(row: NoteRow, draft: Draft) -> NoteRow:
+    """Return ``row`` with the fields of ``draft``."""
+    changed: dict[str, Any] = {name: draft[name] for name in _PLAIN if name in draft}
+    for name in ("created_at", "updated_at", "last_accessed_at", "expires_at"):
+        if name in draft:
+            changed[name] = None if draft[name] is None else to_microseconds(draft[name])
+    if draft.get("id"):
+        changed["id"] = draft["id"]
+    if draft.get("path"):
+        changed["path"] = draft["path"]
+        changed["name"] = None if "#" in draft["path"] else folded_name(draft["path"])
+    if "session" in draft:
+        changed["session"] = draft["session"] or None
+    if "tags" in draft:
+        changed["tags"] = "\n".join(draft["tags"])
+    if draft.get("metadata"):
+        changed["metadata"] = json.dumps(draft["metadata"], ensure_ascii=False, separators=(",", ":"))
+    elif "metadata" in draft:
+        changed["metadata"] = "{}"
+    return row._replace(**changed)
+
+
+_PLAIN = ("title", "summary", "content", "importance", "position")
+
+
+def new_id(microseconds: int) -> str:
+    """Return a UUID of version 7: it starts with the time, so that new ids are neighbours in an index."""
+    number = (microseconds // 1000) << 80 | int.from_bytes(urandom(10), "big")
+    number = number & ~(0xF << 76) | 7 << 76
+    number = number & ~(0x3 << 62) | 2 << 62
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def blank_row(now: int) -> NoteRow:
+    """Return the row of a new note without content; ``now`` is in microseconds since 1970."""
+    blank = dict.fromkeys(NoteRow._fields)
+    numbers = {"key": 0, "namespace": 0, "importance": NOTE_FIELDS["importance"].default}
+    texts = {"id": "", "tags": "", "metadata": "{}", "title": "", "summary": "", "content": ""}
+    return NoteRow(**{**blank, **numbers, **texts, "created_at": now, "updated_at": now})
+
+
+_UNIT_TOLERANCE = 1e-5
+
+
+def unit_rows(vectors: Sequence[Vector] | NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vectors at unit length; one of zeros stays as it is.
+
+    >>> unit_rows([np.array([3e30, 4e30], dtype=np.float32)]).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    rows = np.asarray(vectors, dtype=np.float32)
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    scaled = rows / np.where(largest > 0, largest, 1)  # first: the square of a very large number overflows
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+    unit = scaled / np.where(lengths > 0, lengths, 1)
+    # One of unit length stays as it is to the last bit, so that it survives an export.
+    return np.where(np.abs(lengths * largest - 1) < _UNIT_TOLERANCE, rows, unit).astype(np.float32, copy=False)
+
+
+def unit_query(vector: Vector, model: Model) -> Vector:
+    """Return the vector of a query at unit length; raise an error if the model's vectors have another dimension."""
+    if np.shape(vector) != (model.dimension,):
+        raise ArgumentError("vector", f"has {np.size(vector)} numbers; those of {model.name!r} have {model.dimension}")
+    unit: Vector = unit_rows([vector])[0]
+    return unit
+
+
+def rows_of(blob: bytes, model: Model) -> NDArray[Any]:
+    """Return the vectors of a note's chunks from their stored bytes.
+
+    >>> from recollect.stores.base import Model
+    >>> rows_of(np.arange(4, dtype=np.float32).tobytes(), Model("tiny", 2)).tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+    """
+    if not blob or len(blob) % (model.dimension * np.dtype(model.precision).itemsize):
+        raise StoreDamagedError("the store has a vector of a wrong length; run 'recollect doctor --repair'")
+    return np.frombuffer(blob, dtype=model.precision).reshape(-1, model.dimension)
+
+
+def cosine_similarity(rows: NDArray[Any], query: NDArray[np.float64]) -> float:
+    """Return the cosine similarity of a query to the most similar of a note's chunks.
+
+    >>> cosine_similarity(np.array([[1, 0], [0.6, 0.8]], dtype=np.float32), np.array([0.0, 1.0])).__round__(3)
+    0.8
+    """
+    return float((rows.astype(np.float64) * query).sum(axis=1).max())
+
+
+def cosine_similarities(blobs: Sequence[bytes], model: Model, query: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return :func:`cosine_similarity` for many notes at once, from the stored bytes of their vectors.
+
+    >>> from recollect.stores.base import Model
+    >>> one, two = np.array([1, 0], dtype=np.float32), np.array([1, 0, 0.6, 0.8], dtype=np.float32)
+    >>> cosine_similarities([one.tobytes(), two.tobytes()], Model("tiny", 2), np.array([0.0, 1.0])).round(3).tolist()
+    [0.0, 0.8]
+    """
+    if not blobs:
+        return np.empty(0)
+    products = (rows_of(b"".join(blobs), model).astype(np.float64) * query).sum(axis=1)
+    width = sum(map(len, blobs)) // len(products)
+    starts = np.cumsum([0, *(len(blob) // width for blob in blobs[:-1])])
+    return np.maximum.reduceat(products, starts)

@@ -1,27 +1,59 @@
-"""Texts as a word index reads them: in words and their stems, by the tokenizers of FTS5, whatever keeps the index.
+"""Texts as the lexical index reads them: tokens and stems, the titles that texts mention, and a filter of terms.
 
-Every thread has tokenizers of its own.
+Tokens come from the tokenizers of FTS5, whatever engine stores the index; every thread has its own.
+
+A mention leads from a note to a title, and from there to the notes that have it. Only a note's summary and content can
+mention a title. Its own title cannot: every section of a document repeats the title of the document in its own, so
+that each would mention the first one. Mentions are found by stems; only those of the exact words count. A title that
+more than :data:`MAX_MENTIONS` notes mention says nothing, nor does one that more than :data:`MAX_TITLE_NOTES` have.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import apsw
 
 from recollect.query import normalise
+from recollect.query.terms import DUTCH, ENGLISH
 
-__all__ = ["BREAK", "indexed", "plain", "spellings", "spellings_of", "stem", "stems", "stems_of", "words"]
+__all__ = [
+    "BREAK",
+    "MAX_MENTIONS",
+    "MAX_TITLE_NOTES",
+    "MIN_TITLES",
+    "Mention",
+    "NoteText",
+    "StemStream",
+    "TermFilter",
+    "TermFilterCache",
+    "Title",
+    "TitleLookup",
+    "contains_phrase",
+    "find_mentions",
+    "folded_text",
+    "indexed",
+    "plain",
+    "read_titles",
+    "spellings",
+    "spellings_of",
+    "stem",
+    "stem_stream",
+    "stems_of",
+    "titles_by_note",
+    "word_stream",
+]
 
 BREAK = "\ue000"
-"""Stands between texts that are read at once: for the tokenizer a word, and in no title."""
+"""Stands between texts that are tokenized together: a word for the tokenizer, and in no title."""
 
 
 class _Tokenizers(threading.local):
-    """Made when a thread first needs them: who only searches often does not."""
+    """The tokenizers of one thread, created when it needs them."""
 
     @cached_property
     def _connection(self) -> apsw.Connection:
@@ -36,97 +68,382 @@ class _Tokenizers(threading.local):
         return self._connection.fts5_tokenizer("porter", ["unicode61"])
 
 
-_own = _Tokenizers()
+_tokenizers = _Tokenizers()
 
 
 def indexed(text: Any) -> Any:
-    """Return ``text`` as the word index takes it: in the spelling that queries are brought to."""
+    """Return ``text`` normalised as queries are, for the lexical index."""
     return text if text is None or text.isascii() else normalise(text)
 
 
-def words(texts: Sequence[str]) -> list[str]:
-    """Return the folded words of texts, with a break between one and the next.
+def word_stream(texts: Sequence[str]) -> list[str]:
+    """Return the folded words of texts, with a break between two texts.
 
-    >>> words(["Robert-Bosch Straße", "cafés"]) == ["robert", "bosch", "straße", BREAK, "cafes"]
+    >>> word_stream(["Robert-Bosch Straße", "cafés"]) == ["robert", "bosch", "straße", BREAK, "cafes"]
     True
     """
-    return _read(_own.plain, texts)
+    return _read(_tokenizers.plain, texts)
 
 
-def stems(texts: Sequence[str]) -> list[str]:
-    """Return the words of texts as the word index holds them, with a break between one and the next.
+def stem_stream(texts: Sequence[str]) -> list[str]:
+    """Return the stems of texts, as the lexical index has them, with a break between two texts.
 
-    >>> stems(["green cafés"])
+    >>> stem_stream(["green cafés"])
     ['green', 'cafe']
     """
-    return _read(_own.stemming, texts)
+    return _read(_tokenizers.stemming, texts)
 
 
 def stems_of(text: str) -> list[str]:
-    """Return the words of one text as the word index holds them.
+    """Return the stems of one text, as the lexical index has them.
 
     >>> stems_of("Brewing cafés, o'neil")
     ['brew', 'cafe', 'o', 'neil']
     """
-    return _tokens(_own.stemming, indexed(text))
+    return _tokens(_tokenizers.stemming, indexed(text))
 
 
 def plain(word: str) -> str:
-    """Return a word without accents and in small letters, as the index reads it; nothing for none or several.
+    """Return a word folded, without accents and in lower case; empty for no word or several.
 
     >>> plain("Café"), plain("green tea")
     ('cafe', '')
     """
-    return _single(_own.plain, word)
+    return _single(_tokenizers.plain, word)
 
 
 def stem(word: str) -> str:
-    """Return a word as the index holds it; nothing for none or several.
+    """Return the stem of a word; empty for no word or several.
 
     >>> stem("Kubernetes")
     'kubernet'
     """
-    return _single(_own.stemming, word)
+    return _single(_tokenizers.stemming, word)
 
 
 def spellings(text: str, stem: str) -> Iterator[str]:
-    """Yield the words of a text that the index holds as ``stem``, in small letters.
+    """Yield the words of a text that have this stem, in lower case.
 
     >>> list(spellings("Cafés, and a cafe.", "cafe"))
     ['cafés', 'cafe']
     """
-    for _, spelt in spellings_of(text, (stem,)):
-        yield spelt
+    for _, word in spellings_of(text, (stem,)):
+        yield word
 
 
 def spellings_of(text: str, stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the words of a text that the index holds as one of ``stems``, in lower case, each after its stem.
+    """Yield the words of a text that have one of these stems, in lower case, each after its stem.
 
     >>> list(spellings_of("Cafés, two teas.", {"cafe", "tea"}))
     [('cafe', 'cafés'), ('tea', 'teas')]
     """
     encoded = text.encode()
-    tokens: Any = _own.stemming(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+    tokens: Any = _tokenizers.stemming(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None)
     for start, end, token in tokens:
         if token in stems:
             yield token, encoded[start:end].decode().lower()
 
 
 def _read(tokenizer: apsw.FTS5Tokenizer, texts: Sequence[str]) -> list[str]:
-    taken: str = f" {BREAK} ".join(map(indexed, texts))
-    if taken.count(BREAK) >= len(texts):  # one of them holds what stands between them
-        taken = f" {BREAK} ".join(indexed(text).replace(BREAK, f"{BREAK}{BREAK}") for text in texts)
-    return _tokens(tokenizer, taken)
+    joined: str = f" {BREAK} ".join(map(indexed, texts))
+    if joined.count(BREAK) >= len(texts):  # a text contains the break itself
+        joined = f" {BREAK} ".join(indexed(text).replace(BREAK, f"{BREAK}{BREAK}") for text in texts)
+    return _tokens(tokenizer, joined)
 
 
 def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
-    found: Any = tokenizer(
+    tokens: Any = tokenizer(
         text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
     )
-    held: list[str] = found
-    return held
+    return list(tokens)
 
 
 def _single(tokenizer: apsw.FTS5Tokenizer, word: str) -> str:
     tokens: Any = tokenizer(indexed(word).encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
     return str(tokens[0][0]) if len(tokens) == 1 else ""
+
+
+MAX_TITLE_NOTES = 64
+MAX_MENTIONS = 1000
+MAX_TITLE_WORDS = 12
+MAX_TITLE_LENGTH = 300
+MIN_WORD_LENGTH = 4
+"""How long a title of one word is at least."""
+
+_STOPWORDS = ENGLISH | DUTCH
+
+
+class Title(NamedTuple):
+    """One way to name a note."""
+
+    words: str
+    """The folded words, joined by spaces."""
+    stems: str
+    """Their stems, as the lexical index has them."""
+    text: str
+
+
+class NoteText(NamedTuple):
+    """The texts of a note in which it may mention titles, summary and content, and its own title."""
+
+    note: int
+    title: str
+    summary: str
+    content: str
+
+
+class Mention(NamedTuple):
+    """A title that a note mentions."""
+
+    title: int
+    note: int
+    exact: bool
+    """Whether its very words stand there, or others of the same stems."""
+
+
+class TitleLookup(Protocol):
+    """Looks runs of stems up among the titles of a namespace."""
+
+    def __call__(self, runs: set[str], /) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
+        """Return the keys and words of the titles that are such a run, and the runs that start a longer title.
+
+        Titles that too many notes mention are left out, but not the longer ones.
+        """
+
+
+def read_titles(titles: Sequence[str]) -> list[list[Title]]:
+    """Return the ways in which notes with these titles may be named: ``Tenet (film)`` also as ``Tenet``.
+
+    Those that would be found everywhere are left out: a word that is short, a number or a stopword, and stopwords
+    alone. So are those that are too long to be mentioned.
+
+    >>> [[title.words for title in titles] for titles in read_titles(["Tenet (film)", "The"])]
+    [['tenet film', 'tenet'], []]
+    """
+    texts = [title if len(title) <= MAX_TITLE_LENGTH and BREAK not in title else "" for title in titles]
+    names = _titles(texts)
+    shorter = {
+        index: before
+        for index, text in enumerate(texts)
+        if ")" in text and (before := _before_brackets(text)) is not None
+    }
+    for index, added in zip(shorter, _titles(list(shorter.values())), strict=True):
+        names[index] += [title for title in added if title.words not in [name.words for name in names[index]]]
+    return names
+
+
+def _titles(texts: Sequence[str]) -> list[list[Title]]:
+    if not texts:
+        return []
+    words = " ".join(word_stream(texts)).split(BREAK)
+    stems = " ".join(stem_stream(texts)).split(BREAK)
+    titles = map(Title, map(str.strip, words), map(str.strip, stems), texts)
+    return [[title] if _is_distinctive(title.words.split()) else [] for title in titles]
+
+
+def _before_brackets(text: str) -> str | None:
+    before, bracket, within = text.rstrip().rpartition("(")
+    return before if bracket and within.find(")") == len(within) - 1 else None
+
+
+def _is_distinctive(words: Sequence[str]) -> bool:
+    if len(words) == 1:
+        (word,) = words
+        return len(word) >= MIN_WORD_LENGTH and not word.isnumeric() and word not in _STOPWORDS
+    return 0 < len(words) <= MAX_TITLE_WORDS and not _STOPWORDS.issuperset(words)
+
+
+def titles_by_note(texts: Sequence[NoteText]) -> dict[int, list[Title]]:
+    """Return the titles of the notes that have one.
+
+    >>> [title.words for title in titles_by_note([NoteText(7, "Tenet (film)", "", "By Nolan.")])[7]]
+    ['tenet film', 'tenet']
+    """
+    titled = [text for text in texts if text.title]
+    return dict(zip((text.note for text in titled), read_titles([text.title for text in titled]), strict=True))
+
+
+class StemStream(NamedTuple):
+    """The stems of the summaries and contents of notes, with a break between one and the next."""
+
+    stems: list[str]
+    owners: list[int]
+    """The index of the note that each part belongs to."""
+
+    @classmethod
+    def of(cls, texts: Sequence[NoteText]) -> StemStream:
+        """Read what may mention a title.
+
+        >>> StemStream.of([NoteText(7, "Plan", "", "To Kyoto.")]).stems
+        ['to', 'kyoto']
+        """
+        parts, owners = [], []
+        for index, (_, _, summary, content) in enumerate(texts):
+            if summary:
+                parts.append(summary)
+                owners.append(index)
+            parts.append(content)
+            owners.append(index)
+        return cls(stem_stream(parts), owners)
+
+
+def folded_text(text: NoteText) -> str:
+    """Return the folded words of a note's summary and content, with a space on both sides of each.
+
+    >>> folded_text(NoteText(7, "Kyoto", "", "Our trips.")).split(BREAK)
+    [' ', ' our trips ']
+    """
+    return f" {' '.join(word_stream([text.summary, text.content]))} "
+
+
+def contains_phrase(words: str, folded: str) -> bool:
+    """Return whether the words of a title stand in such a text.
+
+    >>> contains_phrase("our trip", " to kyoto on our trip "), contains_phrase("our trip", " our trips ")
+    (True, False)
+    """
+    return f" {words} " in folded
+
+
+def find_mentions(
+    lookup: TitleLookup,
+    texts: Sequence[NoteText],
+    own: Mapping[int, Sequence[Title]],
+    stream: StemStream,
+    term_filter: TermFilter | None = None,
+) -> list[Mention]:
+    """Find the titles that texts mention and that are not among the notes' own.
+
+    >>> texts = [NoteText(7, "Plan", "", "To Kyoto in spring.")]
+    >>> kyoto = {"kyoto": [(1, "kyoto")]}
+    >>> lookup = lambda runs: (kyoto if "kyoto" in runs else {}, set())
+    >>> find_mentions(lookup, texts, titles_by_note(texts), StemStream.of(texts))
+    [Mention(title=1, note=7, exact=True)]
+    """
+    stems = stream.stems
+    distinct = set(stems)
+    titles, longer = lookup(distinct if term_filter is None else term_filter.add_terms(distinct))
+    relevant = titles.keys() | longer
+    offsets = [offset for offset, stem in enumerate(stems) if stem in relevant] if relevant else []
+    matches = [(offset, stems[offset]) for offset in offsets if stems[offset] in titles]
+    starts = [offset for offset in offsets if stems[offset] in longer]
+    for length in range(2, MAX_TITLE_WORDS + 1):
+        runs = [
+            (offset, " ".join(stems[offset : offset + length])) for offset in starts if offset + length <= len(stems)
+        ]
+        if not runs:
+            break
+        distinct = {run for _, run in runs}
+        matching, longer = lookup(distinct if term_filter is None else term_filter.may_start_title(distinct))
+        titles |= matching
+        matches += [match for match in runs if match[1] in matching]
+        starts = [offset for offset, run in runs if run in longer] if longer else []
+    breaks = [offset for offset, stem in enumerate(stems) if stem == BREAK] if matches else []
+    mentioned: dict[int, set[tuple[int, str]]] = {}
+    for offset, run in matches:
+        index = stream.owners[bisect(breaks, offset)]
+        own_words = [title.words for title in own.get(texts[index].note, ())]
+        for title in titles[run]:
+            if title[1] not in own_words:
+                mentioned.setdefault(index, set()).add(title)
+    mentions: list[Mention] = []
+    for index, keys_and_words in mentioned.items():
+        folded = folded_text(texts[index])
+        mentions += [Mention(key, texts[index].note, contains_phrase(words, folded)) for key, words in keys_and_words]
+    return mentions
+
+
+FILTER_BUCKETS = 2**22
+MIN_TITLES = 256
+"""How many notes with titles a batch must have for the terms of a whole namespace to be read."""
+
+_TERM, _PREFIX, _TITLE = 1, 2, 4
+
+
+class TermFilter:
+    """Which terms and titles a namespace may contain, in memory, so that no query looks for what cannot be there.
+
+    Looking a title up in the index takes as long as writing a short note, and a batch of thousands of notes with new
+    titles would do so thousands of times in vain. The filter may say of a term that it is there though it is not, never
+    the other way round (a Bloom filter with one hash).
+
+    >>> filter = TermFilter(terms=["green"], titles=["tea"])
+    >>> filter.may_contain([(1, "green tea"), (2, "black tea")])
+    {1}
+    """
+
+    def __init__(self, terms: Iterable[str] = (), titles: Iterable[str] = ()) -> None:
+        """Add terms and the stems of titles."""
+        self._buckets = bytearray(FILTER_BUCKETS)
+        self.add_terms(terms)
+        self.add_titles(titles)
+
+    def add_titles(self, titles: Iterable[str]) -> None:
+        """Add titles, given by their stems, which their own notes contain."""
+        buckets = self._buckets
+        for title in titles:
+            buckets[hash(title) % FILTER_BUCKETS] |= _TITLE | _PREFIX
+            stems = title.split(" ")
+            for stem in stems:
+                buckets[hash(stem) % FILTER_BUCKETS] |= _TERM
+            for length in range(1, len(stems)):
+                buckets[hash(" ".join(stems[:length])) % FILTER_BUCKETS] |= _PREFIX
+
+    def add_terms(self, terms: Iterable[str]) -> set[str]:
+        """Add the terms of notes, and return those that a title may start with."""
+        buckets, starting = self._buckets, set()
+        for term in terms:
+            bucket = hash(term) % FILTER_BUCKETS
+            if buckets[bucket] & _PREFIX:
+                starting.add(term)
+            buckets[bucket] |= _TERM
+        return starting
+
+    def may_contain(self, titles: Iterable[tuple[int, str]]) -> set[int]:
+        """Return the keys of those titles, given by key and stems, whose every stem a note may contain."""
+        buckets, keys = self._buckets, set()
+        for key, title in titles:
+            # From the end: the last stem is the rarest, as in "chapter 17".
+            if all(buckets[hash(stem) % FILTER_BUCKETS] & _TERM for stem in reversed(title.split(" "))):
+                keys.add(key)
+        return keys
+
+    def may_be_title(self, stems: str) -> bool:
+        """Return whether there may be such a title."""
+        return bool(self._buckets[hash(stems) % FILTER_BUCKETS] & _TITLE)
+
+    def may_start_title(self, runs: Iterable[str]) -> set[str]:
+        """Return the runs of stems that a title may start with."""
+        buckets = self._buckets
+        return {run for run in runs if buckets[hash(run) % FILTER_BUCKETS] & _PREFIX}
+
+
+class TermFilterCache:
+    """The filters of the namespaces that this process wrote to last, each with the revision that it describes.
+
+    A writer takes the filter of its namespace out, and puts it back when its transaction is committed.
+
+    >>> cache = TermFilterCache(capacity=4)
+    >>> cache.put({7: (1, TermFilter())})
+    >>> cache.take(7, 1) is None, cache.take(7, 1) is None
+    (False, True)
+    """
+
+    def __init__(self, capacity: int) -> None:
+        """Start empty; a filter takes four megabytes."""
+        self._lock = threading.Lock()
+        self._capacity = capacity
+        self._filters: dict[int, tuple[int, TermFilter]] = {}
+
+    def take(self, namespace_id: int, revision: int) -> TermFilter | None:
+        """Return the filter of a namespace if it describes this revision, and remove it."""
+        with self._lock:
+            cached = self._filters.pop(namespace_id, None)
+        return cached[1] if cached and cached[0] == revision else None
+
+    def put(self, filters: Mapping[int, tuple[int, TermFilter]]) -> None:
+        """Add the filters of namespaces, each with its revision."""
+        with self._lock:
+            self._filters |= filters
+            for namespace_id in list(self._filters)[: -self._capacity]:
+                del self._filters[namespace_id]

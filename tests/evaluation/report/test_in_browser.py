@@ -71,7 +71,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=["light", "dark", "phone"],
 )
-def test_opened(browser: Browser, path: Path, width: int, options: dict[str, Any]) -> None:
+def test_page_renders(browser: Browser, path: Path, width: int, options: dict[str, Any]) -> None:
     visit = Visit(browser, path, width=width, **options)
     page = visit.page
     assert visit.said == []
@@ -86,7 +86,7 @@ def test_opened(browser: Browser, path: Path, width: int, options: dict[str, Any
     page.close()
 
 
-def test_dark_is_dark(browser: Browser, path: Path) -> None:
+def test_dark_mode(browser: Browser, path: Path) -> None:
     seen = {}
     for scheme in ("light", "dark"):
         page = Visit(browser, path, color_scheme=scheme).page
@@ -109,7 +109,7 @@ def test_questions_unfold(browser: Browser, path: Path) -> None:
     page.close()
 
 
-def test_everything_can_be_reached_by_name(browser: Browser, path: Path) -> None:
+def test_accessible_names(browser: Browser, path: Path) -> None:
     page = Visit(browser, path).page
     pictures = page.get_by_role("img")
     assert pictures.count() == 14
@@ -120,7 +120,7 @@ def test_everything_can_be_reached_by_name(browser: Browser, path: Path) -> None
     page.close()
 
 
-def test_it_prints_in_light_and_within_the_paper(browser: Browser, path: Path) -> None:
+def test_print_layout(browser: Browser, path: Path) -> None:
     page = Visit(browser, path, width=794, color_scheme="dark").page
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -128,7 +128,7 @@ def test_it_prints_in_light_and_within_the_paper(browser: Browser, path: Path) -
     page.close()
 
 
-def test_a_picture_alone(browser: Browser, path: Path) -> None:
+def test_plot_file(browser: Browser, path: Path) -> None:
     for scheme, expected in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 27)")):
         for name in ("bars-mrr", "strata-default", "sweep-1-reciprocal-rank-fusion"):
             visit = Visit(browser, path.parent / "plots" / f"{name}.svg", color_scheme=scheme)

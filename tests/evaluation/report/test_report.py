@@ -73,7 +73,7 @@ def test_trust_has_a_table_and_a_reliability_diagram(tmp_path: Path) -> None:
     ET.fromstring((tmp_path / "reliability-shy.svg").read_text())  # noqa: S314 (drawn here)
 
 
-def test_without_confidences_a_report_has_no_section_on_trust() -> None:
+def test_report_without_confidences_has_no_trust_section() -> None:
     assert "Trust" not in markdown_report(small())
     assert "<h2>Trust</h2>" not in html_report(small())
 
@@ -107,7 +107,7 @@ class Page(HTMLParser):
         self.seen.append(data)
 
 
-def test_a_page_is_whole_and_needs_nothing_else(real: Report) -> None:
+def test_html_report_is_self_contained(real: Report) -> None:
     page = Page(html_report(real))
     assert page.addresses == ["data:,"]
     assert "script" not in page.tags
@@ -133,11 +133,11 @@ def test_a_page_is_whole_and_needs_nothing_else(real: Report) -> None:
     assert "Synthetic" not in text
 
 
-def test_figures_are_those_of_the_comparison(real: Report) -> None:
+def test_html_report_shows_the_comparison(real: Report) -> None:
     text = html_report(real)
-    standing = real.comparison.of("default", "mrr")
+    standing = real.comparison.result("default", "mrr")
     assert standing.difference is not None
-    assert f"<strong>{standing.value:.3f}</strong>" in text
+    assert f"<strong>{standing.mean:.3f}</strong>" in text
     assert (
         f"+{standing.difference.mean:.3f} (+{standing.difference.low:.3f} to +{standing.difference.high:.3f})" in text
     )
@@ -147,7 +147,7 @@ def test_figures_are_those_of_the_comparison(real: Report) -> None:
     assert '<span class="verdict baseline">baseline</span>' in text
 
 
-def test_differences_that_do_not_survive_correction_are_marked() -> None:
+def test_reports_mark_differences_that_are_not_significant() -> None:
     # Two against zero on 5 of 5 questions: the interval is off zero, and p is 2 of 32.
     report = build_report(
         [outcome("old", {"mrr": [0.0] * 5}), outcome("new", {"mrr": [1.0] * 5})], dataset(5), resamples=200
@@ -157,7 +157,7 @@ def test_differences_that_do_not_survive_correction_are_marked() -> None:
     assert f"| mrr | new | +1.000 | +1.000 to +1.000 | 0.062 | 0.062 | △ {said} |" in markdown_report(report)
 
 
-def test_a_small_report_has_no_empty_sections() -> None:
+def test_reports_omit_empty_sections() -> None:
     report = small()
     page = Page(html_report(report))
     assert "Kinds of question" not in page.seen
@@ -172,7 +172,7 @@ def test_a_small_report_has_no_empty_sections() -> None:
     assert "| 7 | 2 | +1.000 |" in text
 
 
-def test_one_system_alone() -> None:
+def test_reports_of_one_system() -> None:
     data = dataset(4)
     alone = replace(data, collections={})
     for report in (
@@ -190,20 +190,20 @@ def test_one_system_alone() -> None:
         assert "### late (2)" in text
 
 
-def test_systems_that_answer_alike() -> None:
+def test_reports_of_equal_systems() -> None:
     same = {"mrr": [0.5] * 4}
     report = build_report([outcome("old", same), outcome("new", same)], dataset(4), resamples=50)
     assert "inconclusive (no difference)" in html_report(report)
     assert "0 won, 0 lost, 4 alike, by mrr.\n\n##" in markdown_report(report)
 
 
-def test_synthetic_questions_are_marked_clearly() -> None:
+def test_reports_mark_synthetic_questions() -> None:
     report = small(dataset=dataset(8, synthetic=True))
     assert '<p class="banner" role="note"><strong>Synthetic questions.</strong>' in html_report(report)
     assert "> **Synthetic questions.**" in markdown_report(report)
 
 
-def test_what_was_left_out_is_said() -> None:
+def test_reports_name_omitted_measures() -> None:
     old = outcome("old", {"mrr": [0.5] * 4, "found": [3.0] * 4})
     report = build_report([old], dataset(4), resamples=50)
     assert "Left out because its values are no fractions of 1, or not all systems have it: found." in html_report(
@@ -211,11 +211,11 @@ def test_what_was_left_out_is_said() -> None:
     )
 
 
-def test_by_which_measure_questions_are_won() -> None:
+def test_win_loss_prefers_graded_measures() -> None:
     def measure(*names: str, wanted: str | None = None) -> str:
         values = {name: [0.5] * 3 for name in names}
         outcomes = [outcome("old", values), outcome("new", values)]
-        return build_report(outcomes, dataset(3), measure=wanted, resamples=20).contests[0].measure
+        return build_report(outcomes, dataset(3), measure=wanted, resamples=20).win_losses[0].measure
 
     assert measure("any@5", "mrr", "ndcg@10") == "ndcg@10"
     assert measure("any@5", "mrr") == "mrr"
@@ -223,7 +223,7 @@ def test_by_which_measure_questions_are_won() -> None:
     assert measure("any@5", "mrr", wanted="any@5") == "any@5"
 
 
-def test_latency_and_depth() -> None:
+def test_report_latency_and_depth() -> None:
     # 2, 3, … 8 milliseconds and again 2.
     report = small()
     assert report.latencies["old"].p50 == 4.5 + 0.0
@@ -231,7 +231,7 @@ def test_latency_and_depth() -> None:
     assert report.embedders == ["minilm"]
 
 
-def test_markdown_is_read_as_the_same_tables(real: Report) -> None:
+def test_markdown_report_tables(real: Report) -> None:
     text = markdown_report(real)
     assert text.startswith(
         "# locomo-like, turns\n\n200 questions, 2 notes in 1 collection, embedder minilm, 1 March 2026."
@@ -243,7 +243,7 @@ def test_markdown_is_read_as_the_same_tables(real: Report) -> None:
     assert "- **default.** Against bm25: better on all 8 measures." in text
 
 
-def test_a_question_cannot_break_out_of_markdown() -> None:
+def test_markdown_report_escapes_questions() -> None:
     systems = [outcome("old", {"mrr": [0.0]}), outcome("new", {"mrr": [1.0]})]
     text = "<script>alert(1)</script> | *a* [b](c)"
     shown = (
@@ -254,14 +254,14 @@ def test_a_question_cannot_break_out_of_markdown() -> None:
     assert "<td>&lt;script&gt;alert(1)&lt;/script&gt; | *a* [b](c)</td>" in shown
 
 
-def test_a_line_of_markdown_keeps_its_columns(real: Report) -> None:
+def test_markdown_rows_have_equal_columns(real: Report) -> None:
     for block in re.findall(r"(?:^\|.*\n)+", markdown_report(real), flags=re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
 
 
 @settings(max_examples=30)
 @given(any_text, any_text)
-def test_any_text_can_be_reported(name: str, text: str) -> None:
+def test_reports_escape_any_text(name: str, text: str) -> None:
     data = dataset(2, name=name, texts=[text], remarks=[text])
     systems = [
         outcome("old", {"mrr": [0.0, 1.0]}, dataset=name),
@@ -277,7 +277,7 @@ def test_any_text_can_be_reported(name: str, text: str) -> None:
     markdown_report(report).encode()
 
 
-def test_the_ending_chooses_the_format(tmp_path: Path) -> None:
+def test_report_format_follows_the_suffix(tmp_path: Path) -> None:
     outcomes = small().outcomes
     for name, start in (
         ("a.html", "<!doctype html>"),
@@ -291,7 +291,7 @@ def test_the_ending_chooses_the_format(tmp_path: Path) -> None:
         write_report(tmp_path / "a.pdf", outcomes, dataset(8))
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_save_report_errors(tmp_path: Path) -> None:
     report = small()
     with pytest.raises(
         ArgumentError, match=r"report: cannot be written to '.*nowhere/a.md': No such file or directory"
@@ -301,7 +301,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         build_report(report.outcomes, dataset(8, name="other"))
 
 
-def test_pictures_are_files_of_their_own(real: Report, tmp_path: Path) -> None:
+def test_write_plots(real: Report, tmp_path: Path) -> None:
     written = write_plots(tmp_path / "plots", real)
     names = [path.name for path in written]
     assert names[:2] == ["bars-any-1.svg", "bars-any-5.svg"]
@@ -319,7 +319,7 @@ def test_pictures_are_files_of_their_own(real: Report, tmp_path: Path) -> None:
         assert "prefers-color-scheme:dark" in path.read_text(encoding="utf-8")
 
 
-def test_pictures_of_names_that_look_alike_do_not_overwrite_each_other(tmp_path: Path) -> None:
+def test_write_plots_keeps_similar_names_apart(tmp_path: Path) -> None:
     values = {"any@5": [0.5], "any 5": [0.5], "@": [0.5]}
     written = write_plots(tmp_path, build_report([outcome("old", values)], dataset(1), resamples=20))
     assert [path.name for path in written] == ["bars-any-5.svg", "bars-any-5-2.svg", "bars-3.svg"]

@@ -24,11 +24,11 @@ UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
     ("standing", "said", "shown"),
     [
         (ComparisonResult(9, 0.5), "baseline", ""),
-        (ComparisonResult(9, 0.5, BETTER, adjusted=0.002), "better", "▲"),
-        (ComparisonResult(9, 0.5, BETTER, adjusted=0.05), "better, not significant after correction", "△"),
-        (ComparisonResult(9, 0.5, WORSE, adjusted=0.03), "worse", "▼"),
-        (ComparisonResult(9, 0.5, WORSE, adjusted=0.06), "worse, not significant after correction", "▽"),
-        (ComparisonResult(9, 0.5, UNKNOWN, adjusted=0.2), "inconclusive", "≈"),
+        (ComparisonResult(9, 0.5, BETTER, adjusted_p=0.002), "better", "▲"),
+        (ComparisonResult(9, 0.5, BETTER, adjusted_p=0.05), "better, not significant after correction", "△"),
+        (ComparisonResult(9, 0.5, WORSE, adjusted_p=0.03), "worse", "▼"),
+        (ComparisonResult(9, 0.5, WORSE, adjusted_p=0.06), "worse, not significant after correction", "▽"),
+        (ComparisonResult(9, 0.5, UNKNOWN, adjusted_p=0.2), "inconclusive", "≈"),
         (ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)), "inconclusive (no difference)", "≈"),
     ],
 )
@@ -36,7 +36,7 @@ def test_verdicts(standing: ComparisonResult, said: str, shown: str) -> None:
     assert (verdict_text(standing), verdict_mark(standing)) == (said, shown)
 
 
-def test_a_small_difference_does_not_look_like_none() -> None:
+def test_format_signed_small_values() -> None:
     assert [format_signed(number) for number in (0.0004, -0.00049, 0.0005, 0.0)] == [
         "+0.0004",
         "−0.0005",
@@ -45,7 +45,7 @@ def test_a_small_difference_does_not_look_like_none() -> None:
     ]
 
 
-def test_figures_of_the_baseline_are_blank() -> None:
+def test_difference_fields_of_the_baseline() -> None:
     assert difference_fields(ComparisonResult(9, 0.5)) == ("", "", "", "")
     assert describe_difference(ComparisonResult(9, 0.5)) == "baseline"
 
@@ -56,23 +56,23 @@ def _comparison(**standings: ComparisonResult) -> Comparison:
         systems=("old", "new"),
         measures=tuple(standings),
         strata=("all",),
-        standings={("new", measure, "all"): standing for measure, standing in standings.items()},
+        results={("new", measure, "all"): standing for measure, standing in standings.items()},
     )
 
 
-def test_findings_say_what_is_known_before_what_is_not() -> None:
+def test_findings_order() -> None:
     found = _comparison(
         mrr=ComparisonResult(9, 0.5, UNKNOWN),
         ndcg=ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)),
-        one=ComparisonResult(9, 0.5, BETTER, adjusted=0.01),
-        two=ComparisonResult(9, 0.5, BETTER, adjusted=0.2),
-        three=ComparisonResult(9, 0.5, WORSE, adjusted=0.01),
+        one=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.01),
+        two=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.2),
+        three=ComparisonResult(9, 0.5, WORSE, adjusted_p=0.01),
     )
     said = "Against old: better on one; better, but not significant after correction, on two; worse on three; "
     assert findings(found) == [("new", said + "inconclusive on mrr and ndcg.")]
 
 
-def test_findings_are_short_where_all_is_the_same() -> None:
+def test_findings_summarise_equal_verdicts() -> None:
     both = {"mrr": ComparisonResult(9, 0.5, UNKNOWN), "one": ComparisonResult(9, 0.5, UNKNOWN)}
     assert findings(_comparison(**both)) == [("new", "Against old: inconclusive on all 2 measures.")]
     assert findings(_comparison(mrr=ComparisonResult(9, 0.5, UNKNOWN))) == [

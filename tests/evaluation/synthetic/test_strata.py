@@ -1,18 +1,31 @@
-"""One question of each kind, from notes of which it is known what can be asked."""
+"""Questions of each stratum, from notes of which it is known what can be asked."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recollect.evaluation.synthetic.exact import EXACT_KINDS, exact_questions
 from recollect.evaluation.synthetic.lexicon import Lexicon, content_words
-from recollect.evaluation.synthetic.multi_hop import connected_question
-from recollect.evaluation.synthetic.paraphrase import paraphrase
-from recollect.evaluation.synthetic.stale import current_notes, stale_question, successors_of
-from recollect.evaluation.synthetic.temporal import temporal_questions
-from recollect.evaluation.synthetic.typo import misspelt, typo_question
-from recollect.evaluation.synthetic.unanswerable import foreign_question, is_foreign
+from recollect.evaluation.synthetic.strata import (
+    EXACT_KINDS,
+    QuestionDraft,
+    _current_notes,
+    _exact_options,
+    _is_foreign,
+    _misspell,
+    _successors,
+    exact_questions,
+    multi_hop_questions,
+    shuffle_by_group,
+    stale_questions,
+    temporal_questions,
+    typo_questions,
+    unanswerable_questions,
+)
 from recollect.model import Link, Note
 from recollect.text import split_words
 
@@ -20,31 +33,57 @@ SEEDS = range(40)
 
 
 def lexicon(*contents: str) -> Lexicon:
-    return Lexicon([Note(content=content) for content in contents])
+    return Lexicon([Note(id=f"n{index}", content=content) for index, content in enumerate(contents)])
+
+
+def drafts_of_all_seeds(generate: Callable[[np.random.Generator], Iterator[QuestionDraft]]) -> list[QuestionDraft]:
+    return [draft for seed in SEEDS for draft in generate(np.random.default_rng(seed))]
+
+
+notes = st.builds(
+    Note,
+    content=st.sampled_from(["x", "x" * 200, "x" * 900]),
+    session=st.sampled_from(["", "monday", "friday"]),
+    path=st.sampled_from(["", "work/a.md", "home/b.md"]),
+)
+
+
+@given(st.lists(notes, max_size=40), st.integers(0, 99))
+def test_shuffle_by_group_is_a_deterministic_permutation(given_notes: list[Note], seed: int) -> None:
+    order = list(shuffle_by_group(given_notes, np.random.default_rng(seed)))
+    assert sorted(order) == list(range(len(given_notes)))
+    assert order == list(shuffle_by_group(given_notes, np.random.default_rng(seed)))
+
+
+def test_shuffle_by_group_alternates_between_groups() -> None:
+    many = [Note(content="x", session="long")] * 50 + [Note(content="x", session="short"), Note(content="y" * 500)]
+    first = list(shuffle_by_group(many, np.random.default_rng(0)))[:3]
+    assert {50, 51} <= set(first)
 
 
 class TestExact:
-    def test_it_is_in_the_notes_own_words_and_no_other_holds_them(self) -> None:
-        held = lexicon("The vermilion van needs code EX_7 and oil.", "A van needs oil.", "The code is blue.")
-        made = [exact_questions(held, 0, np.random.default_rng(seed)) for seed in SEEDS]
-        assert {each["identifier"] for each in made} == {"EX_7"}  # as it is written
-        assert "vermilion van needs" in {each.get("phrase") for each in made}
-        assert {len(each["words"].split()) for each in made} == {2}
-        assert {next(iter(each)) for each in made} == {"identifier", "phrase", "words"}  # the order is drawn
-        for text in {text for each in made for text in each.values()}:
-            assert set(content_words(text)) <= set(content_words(held.notes[0].content))
-            assert held.holders(split_words(text)) == {0}
+    def test_exact_questions_use_words_of_one_note(self) -> None:
+        corpus = lexicon("The vermilion van needs code EX_7 and oil.", "A van needs oil.", "The code is blue.")
+        options = [_exact_options(corpus, 0, np.random.default_rng(seed)) for seed in SEEDS]
+        assert {option["identifier"] for option in options} == {"EX_7"}  # as it is written
+        assert "vermilion van needs" in {option.get("phrase") for option in options}
+        assert {len(option["words"].split()) for option in options} == {2}
+        assert {next(iter(option)) for option in options} == {"identifier", "phrase", "words"}  # in random order
+        for text in {text for option in options for text in option.values()}:
+            assert set(content_words(text)) <= set(content_words(corpus.notes[0].content))
+            assert corpus.notes_with(split_words(text)) == {0}
 
     @pytest.mark.parametrize("content", ["A van.", "", "the of and", "日本"])
-    def test_where_there_is_nothing_of_its_own(self, content: str) -> None:
-        held = lexicon(content, content, "A red van and oil.")
-        assert all(exact_questions(held, 0, np.random.default_rng(seed)) == {} for seed in SEEDS)
+    def test_exact_questions_of_notes_without_own_words(self, content: str) -> None:
+        corpus = lexicon(content, content, "A red van and oil.")
+        drafts = drafts_of_all_seeds(lambda rng: exact_questions(corpus, rng))
+        assert {draft.relevant for draft in drafts} <= {(2,)}
 
-    def test_each_kind_of_token(self) -> None:
-        held = lexicon("Saw Ines pay 48,500 for v2.3.1 of docs/api.md by ERR_4021.", "Other words.")
-        assert exact_questions(held, 0, np.random.default_rng(0)).keys() == set(EXACT_KINDS)
-        found = exact_questions(held, 0, np.random.default_rng(0))
-        assert [found[kind] for kind in ("identifier", "number", "name", "version", "path")] == [
+    def test_exact_questions_of_each_token_kind(self) -> None:
+        corpus = lexicon("Saw Ines pay 48,500 for v2.3.1 of docs/api.md by ERR_4021.", "Other words.")
+        options = _exact_options(corpus, 0, np.random.default_rng(0))
+        assert options.keys() == set(EXACT_KINDS)
+        assert [options[kind] for kind in ("identifier", "number", "name", "version", "path")] == [
             "ERR_4021",
             "48,500",
             "Ines",
@@ -53,141 +92,71 @@ class TestExact:
         ]
 
 
-class TestParaphrase:
-    def test_few_words_stay_as_they_are(self) -> None:
-        held = lexicon("On 2026-04-18 Mira repaired three wheels.", "Mira likes wheels.", "He repairs things.")
-        for seed in SEEDS:
-            text = paraphrase(held, 0, {}, np.random.default_rng(seed))
-            assert text is not None
-            assert "18 april 2026" in text.replace("eighteen", "18")
-            assert "three" not in text
-            assert not {"wheels", "repaired"} & set(text.split())
-            shared = [word for word in content_words(text) if word in ("mira", "repaired", "wheels")]
-            assert len(shared) <= len(content_words(text)) / 2
-
-    def test_words_that_are_used_alike_take_each_others_places(self) -> None:
-        held = lexicon("Somebody painted the large gate behind town.", "A gate in town.", "Large doors, painted.")
-        text = paraphrase(held, 0, {"gate": "door", "large": "huge", "painted": "dyed"}, np.random.default_rng(0))
-        assert text is not None
-        words = set(content_words(text))
-        assert len(words & {"door", "huge", "dyed"}) == 2  # half of the five words at most
-        assert "somebody" not in words | {"gate"}
-
-    def test_names_stay_as_they_are(self) -> None:
-        held = lexicon("Yesterday the gardener asked Odile about tulips and ferns.", "Ferns.")
-        text = paraphrase(held, 0, {"odile": "berta"}, np.random.default_rng(0))
-        assert text is not None
-        assert "odile" in content_words(text)
-
-    def test_the_rarest_words_go_where_the_rest_is_enough(self) -> None:
-        held = lexicon(
-            "The zephyr bakers boil green beans with salted butter.",
-            "Bakers boil beans with butter.",
-            "Bakers boil green butter.",
-            "Salted green beans.",
-        )
-        text = paraphrase(held, 0, {}, np.random.default_rng(0))
-        assert text is not None
-        assert content_words(text) == ["butters", "baker", "boils", "greens", "bean"]
-
-    @pytest.mark.parametrize(
-        "content",
-        [
-            "Too short.",
-            "It was what it was, and they did it.",  # nothing but stopwords
-            "Größe zählt hier über Straßen.",  # the rules are of English
-            "one two three " * 20,
-            "",
-        ],
-    )
-    def test_where_the_rules_are_at_a_loss(self, content: str) -> None:
-        held = lexicon(content, "Another note.")
-        assert paraphrase(held, 0, {}, np.random.default_rng(0)) is None
-
-    def test_a_sentence_that_two_notes_hold_is_not_asked_about(self) -> None:
-        held = lexicon(*["The bakers boil green beans."] * 2)
-        assert paraphrase(held, 0, {}, np.random.default_rng(0)) is None
-
-    def test_another_note_that_holds_all_words_of_the_question(self) -> None:
-        held = lexicon("The bakers boil green beans.", "Bakers fry green peas, boil.", "Beans.", "Beans!")
-        assert paraphrase(held, 0, {"beans": "peas"}, np.random.default_rng(0)) is None
-        assert paraphrase(held, 0, {}, np.random.default_rng(0)) is not None
-
-    def test_a_sentence_without_stopwords_is_cut_in_the_middle(self) -> None:
-        held = lexicon("bakers boil green beans", "other")
-        made = {paraphrase(held, 0, {}, np.random.default_rng(seed)) for seed in SEEDS}
-        assert made == {
-            "what about greens bean baker boils?",
-            "tell me about greens bean baker boils",
-            "do you have greens bean baker boils?",
-            "which was it: greens bean baker boils?",
-        }
-
-
 class TestMultiHop:
-    HELD = lexicon(
+    CORPUS = lexicon(
         "Quillon rents a vermilion barge near Ghent.",
         "The skipper likes oolong and quiet mornings.",
         "Another skipper, loud mornings.",
         "Oolong and barge tales.",
     )
 
-    def test_words_of_one_and_a_word_of_the_other(self) -> None:
-        for seed in SEEDS:
-            found = connected_question(self.HELD, 0, [1], np.random.default_rng(seed))
-            assert found is not None
-            text, other = found
-            assert other == 1
-            words = content_words(text)
-            assert words[0] in ("oolong", "skipper", "mornings")  # the commonest that tell it
-            assert set(words[1:]) < set(content_words(self.HELD.notes[0].content))
-            assert self.HELD.holders(words) == set()
+    def drafts(self, *connected: str, corpus: Lexicon = CORPUS) -> list[QuestionDraft]:
+        """Return the drafts of a first note that is connected with others, which have no connections."""
+        return drafts_of_all_seeds(
+            lambda rng: multi_hop_questions(corpus, rng, lambda note: list(connected) if note.id == "n0" else [])
+        )
 
-    def test_known_among_all_that_are_connected(self) -> None:
-        for seed in SEEDS:
-            found = connected_question(self.HELD, 0, [1, 2], np.random.default_rng(seed))
-            assert found is not None
-            assert content_words(found[0])[0] in {1: ("oolong", "likes", "quiet"), 2: ("another", "loud")}[found[1]]
+    def test_multi_hop_questions_have_words_of_both_notes(self) -> None:
+        drafts = self.drafts("n1", "newer than the lexicon")
+        assert len(drafts) == len(SEEDS)
+        for draft in drafts:
+            assert draft.relevant == (0, 1)
+            words = content_words(draft.text)
+            assert words[0] in ("oolong", "skipper", "mornings")  # the most frequent distinctive words
+            assert set(words[1:]) < set(content_words(self.CORPUS.notes[0].content))
+            assert self.CORPUS.notes_with(words) == set()
 
-    def test_no_word_of_the_title(self) -> None:
-        titled = Lexicon([self.HELD.notes[0], Note(content="Oolong.", title="Oolong house")])
-        assert connected_question(titled, 0, [1], np.random.default_rng(0)) is None
+    def test_multi_hop_word_identifies_one_connected_note(self) -> None:
+        for draft in self.drafts("n1", "n2"):
+            expected = {1: ("oolong", "likes", "quiet"), 2: ("another", "loud")}
+            assert content_words(draft.text)[0] in expected[draft.relevant[1]]
 
-    def test_nothing_connected_or_nothing_to_tell(self) -> None:
-        assert connected_question(self.HELD, 0, [], np.random.default_rng(0)) is None
-        same = lexicon("Green tea.", "Oolong.", "Green tea.", "Green tea.")
-        assert connected_question(same, 0, [1], np.random.default_rng(0)) is None
+    def test_multi_hop_questions_use_no_word_of_the_title(self) -> None:
+        titled = Lexicon([self.CORPUS.notes[0], Note(id="n1", content="Oolong.", title="Oolong house")])
+        assert self.drafts("n1", corpus=titled) == []
+
+    def test_multi_hop_questions_need_connections_and_rare_words(self) -> None:
+        assert self.drafts() == []
+        assert self.drafts("n1", corpus=lexicon("Green tea.", "Oolong.", "Green tea.", "Green tea.")) == []
 
 
 class TestTypo:
-    def test_one_error_after_the_first_letter(self) -> None:
-        made = {misspelt("barge", np.random.default_rng(seed)) for seed in range(200)}
-        assert {"bsrge", "batge", "bagre", "brage", "brge", "bare"} <= made
-        assert "barge" not in made
-        assert all(text[0] == "b" and len(text) in (4, 5) for text in made)
+    def test_misspell_makes_one_error_after_the_first_letter(self) -> None:
+        misspelt = {_misspell("barge", np.random.default_rng(seed)) for seed in range(200)}
+        assert {"bsrge", "batge", "bagre", "brage", "brge", "bare"} <= misspelt
+        assert "barge" not in misspelt
+        assert all(text[0] == "b" and len(text) in (4, 5) for text in misspelt)
 
-    def test_swapping_equal_letters_is_no_error(self) -> None:
-        assert "balloon" not in {misspelt("balloon", np.random.default_rng(seed)) for seed in range(200)}
+    def test_misspell_does_not_swap_equal_letters(self) -> None:
+        assert "balloon" not in {_misspell("balloon", np.random.default_rng(seed)) for seed in range(200)}
 
-    def test_words_that_the_note_alone_holds_are_misspelt(self) -> None:
-        held = lexicon("The vermilion barge leaks, 12345 über.", "Oil leaks.", "Ordinary.")
-        made = {typo_question(held, 0, np.random.default_rng(seed)) for seed in SEEDS}
-        assert {len(text.split()) for text in made if text} == {1, 2}
-        for text in made:
-            assert text is not None
-            for word in text.split():
-                assert (
-                    word[0] in "vb"
-                )  # vermilion, barge; leaks is in another note, 12345 and über are no ASCII letters
-                assert held.holders([word]) == set()
+    def test_typo_questions_misspell_words_of_one_note(self) -> None:
+        corpus = lexicon("The vermilion barge leaks, 12345 über.", "Oil leaks.", "Ordinary.")
+        drafts = drafts_of_all_seeds(lambda rng: typo_questions(corpus, rng))
+        texts = {draft.text for draft in drafts if draft.relevant == (0,)}
+        assert {len(text.split()) for text in texts} == {1, 2}
+        for word in (word for text in texts for word in text.split()):
+            assert word[0] in "vb"  # vermilion, barge: leaks is in two notes, 12345 and über are not ASCII letters
+            assert corpus.notes_with([word]) == set()
 
-    def test_a_misspelling_that_some_note_holds_is_not_used(self) -> None:
-        slips = " ".join({misspelt("barge", np.random.default_rng(seed)) for seed in range(2000)})
-        held = lexicon("A barge.", slips)
-        assert {typo_question(held, 0, np.random.default_rng(seed)) for seed in SEEDS} == {None}
+    def test_typo_questions_avoid_misspellings_that_a_note_contains(self) -> None:
+        misspelt = " ".join({_misspell("barge", np.random.default_rng(seed)) for seed in range(2000)})
+        drafts = drafts_of_all_seeds(lambda rng: typo_questions(lexicon("A barge.", misspelt), rng))
+        assert (0,) not in {draft.relevant for draft in drafts}
 
-    def test_where_no_word_is_long_and_its_own(self) -> None:
-        assert typo_question(lexicon("Oak.", "Other oaks."), 0, np.random.default_rng(0)) is None
+    def test_typo_questions_need_a_long_word_of_one_note(self) -> None:
+        drafts = drafts_of_all_seeds(lambda rng: typo_questions(lexicon("Oak.", "Other oaks."), rng))
+        assert {draft.relevant for draft in drafts} <= {(1,)}
 
 
 def dated(*rows: tuple[str, str]) -> Lexicon:
@@ -195,49 +164,48 @@ def dated(*rows: tuple[str, str]) -> Lexicon:
 
 
 class TestTemporal:
-    HELD = dated(
+    CORPUS = dated(
         ("2024-03-02", "Dentist, all fine."),
         ("2026-03-09", "Dentist, one hole."),
         ("2026-03-09", "Painted the gate."),
         ("2026-05-20", "Sold the barge."),
     )
 
-    def test_months_days_and_topics(self) -> None:
-        made = [each for seed in SEEDS for each in temporal_questions(self.HELD, np.random.default_rng(seed))]
-        found = {(each.text, each.relevant) for each in made}
-        assert ("what happened in March 2024?", (0,)) in found
-        assert ("what happened in March 2026?", (1, 2)) in found
-        assert ("what happened in March?", (1, 2)) in found  # clear in May 2026
-        assert ("what happened in March?", (0,)) not in found
-        assert ("what happened on 9 March 2026?", (1, 2)) in found
-        assert ("what happened on 2026-03-09?", (1, 2)) in found
-        assert ("dentist in March 2024", (0,)) in found
-        assert {each.asked for each in made} == {"2026-05-20T00:00:00+00:00"}
-        assert {each.kind for each in made} == {"month", "day", "topic"}
+    def test_temporal_questions_on_months_days_and_topics(self) -> None:
+        drafts = drafts_of_all_seeds(lambda rng: temporal_questions(self.CORPUS, rng))
+        pairs = {(draft.text, draft.relevant) for draft in drafts}
+        assert ("what happened in March 2024?", (0,)) in pairs
+        assert ("what happened in March 2026?", (1, 2)) in pairs
+        assert ("what happened in March?", (1, 2)) in pairs  # clear in May 2026
+        assert ("what happened in March?", (0,)) not in pairs
+        assert ("what happened on 9 March 2026?", (1, 2)) in pairs
+        assert ("what happened on 2026-03-09?", (1, 2)) in pairs
+        assert ("dentist in March 2024", (0,)) in pairs
+        assert {draft.asked_at for draft in drafts} == {"2026-05-20T00:00:00+00:00"}
+        assert {draft.kind for draft in drafts} == {"month", "day", "topic"}
 
-    def test_no_note_is_asked_about_twice(self) -> None:
+    def test_temporal_questions_use_each_note_once(self) -> None:
         for seed in SEEDS:
-            asked = [
-                place for each in temporal_questions(self.HELD, np.random.default_rng(seed)) for place in each.relevant
-            ]
-            assert len(asked) == len(set(asked))
+            drafts = temporal_questions(self.CORPUS, np.random.default_rng(seed))
+            indexes = [index for draft in drafts for index in draft.relevant]
+            assert len(indexes) == len(set(indexes))
 
-    def test_a_date_that_another_note_names_is_not_asked_for(self) -> None:
-        held = dated(
+    def test_temporal_questions_avoid_dates_that_a_note_names(self) -> None:
+        corpus = dated(
             ("2026-03-09", "Gate."), ("2026-05-20", "On 9 March 2026 it rained."), ("2026-06-01", "On 2026-05-20.")
         )
-        made = [each for seed in SEEDS for each in temporal_questions(held, np.random.default_rng(seed))]
-        assert {each.relevant for each in made} == {(2,)}
+        drafts = drafts_of_all_seeds(lambda rng: temporal_questions(corpus, rng))
+        assert {draft.relevant for draft in drafts} == {(2,)}
 
-    def test_a_month_or_a_day_of_many_notes_is_not_asked_for(self) -> None:
-        held = dated(*[("2026-03-09", f"note{number}") for number in range(6)], ("2026-05-20", "Barge."))
-        made = [each for seed in SEEDS for each in temporal_questions(held, np.random.default_rng(seed))]
-        assert {each.relevant for each in made} == {(6,)}
+    def test_temporal_questions_avoid_months_and_days_of_many_notes(self) -> None:
+        corpus = dated(*[("2026-03-09", f"note{number}") for number in range(6)], ("2026-05-20", "Barge."))
+        drafts = drafts_of_all_seeds(lambda rng: temporal_questions(corpus, rng))
+        assert {draft.relevant for draft in drafts} == {(6,)}
 
-    def test_notes_of_one_month_or_without_a_date_cannot_be_told_apart(self) -> None:
-        one = dated(("2026-03-09", "Gate."), ("2026-03-10", "Barge."))
-        assert list(temporal_questions(one, np.random.default_rng(0))) == []
-        undated = Lexicon([*self.HELD.notes[:1], Note(content="Barge.")])
+    def test_temporal_questions_need_two_months(self) -> None:
+        one_month = dated(("2026-03-09", "Gate."), ("2026-03-10", "Barge."))
+        assert list(temporal_questions(one_month, np.random.default_rng(0))) == []
+        undated = Lexicon([*self.CORPUS.notes[:1], Note(content="Barge.")])
         assert list(temporal_questions(undated, np.random.default_rng(0))) == []
 
 
@@ -249,46 +217,49 @@ class TestStale:
         Note(id="n4", content="Strong wind.", links=(Link("supersedes", "n4"),)),
     )
 
-    def test_successors_are_found_by_id_or_path(self) -> None:
-        assert successors_of(self.NOTES) == {0: {1}, 1: {2}}
+    def test_successors_by_id_and_path(self) -> None:
+        assert _successors(self.NOTES) == {0: {1}, 1: {2}}
 
-    def test_the_end_of_a_chain_is_current(self) -> None:
-        assert current_notes(0, successors_of(self.NOTES)) == ({2}, {1, 2})
-        assert current_notes(2, successors_of(self.NOTES)) == (set(), set())
-        assert current_notes(0, {0: {1, 2}, 1: {3}}) == ({2, 3}, {1, 2, 3})
+    def test_current_notes_are_at_the_end_of_the_chain(self) -> None:
+        assert _current_notes(0, _successors(self.NOTES)) == ({2}, {1, 2})
+        assert _current_notes(2, _successors(self.NOTES)) == (set(), set())
+        assert _current_notes(0, {0: {1, 2}, 1: {3}}) == ({2, 3}, {1, 2, 3})
 
-    def test_a_chain_of_a_thousand_notes_and_a_cycle(self) -> None:
-        assert current_notes(0, {place: {place + 1} for place in range(1000)})[0] == {1000}
-        assert current_notes(0, {0: {1}, 1: {2}, 2: {1}})[0] == set()
+    def test_current_notes_of_long_chains_and_cycles(self) -> None:
+        assert _current_notes(0, {index: {index + 1} for index in range(1000)})[0] == {1000}
+        assert _current_notes(0, {0: {1}, 1: {2}, 2: {1}})[0] == set()
 
-    def test_the_words_are_those_of_the_superseded_note(self) -> None:
-        held = Lexicon(self.NOTES)
-        for seed in SEEDS:
-            text = stale_question(held, 0, {1, 2}, np.random.default_rng(seed))
-            assert text is not None
-            assert set(text.split()) <= {"drinks", "strong", "coffee"}
-            assert held.holders(text.split()) <= {0, 1, 2}
+    def test_stale_questions_use_words_of_the_superseded_note(self) -> None:
+        corpus = Lexicon(self.NOTES)
+        drafts = drafts_of_all_seeds(lambda rng: stale_questions(corpus, rng))
+        assert {draft.relevant for draft in drafts} == {(2,)}
+        for draft in drafts:
+            assert set(draft.text.split()) <= {"drinks", "strong", "coffee", "green", "tea"}
+            assert corpus.notes_with(draft.text.split()) <= {0, 1, 2}
 
-    def test_words_that_an_unrelated_note_holds_too_are_not_asked(self) -> None:
-        assert stale_question(lexicon("Green tea.", "Mate.", "Green tea."), 0, {1}, np.random.default_rng(0)) is None
+    def test_stale_questions_avoid_words_of_unrelated_notes(self) -> None:
+        successor = Note(id="n2", content="Mate.", links=(Link("supersedes", "n1"),))
+        corpus = Lexicon([Note(id="n1", content="Green tea."), successor, Note(id="n3", content="Green tea.")])
+        assert list(stale_questions(corpus, np.random.default_rng(0))) == []
 
 
 class TestUnanswerable:
-    def test_a_text_is_foreign_if_no_note_holds_half_of_its_words(self) -> None:
-        held = lexicon("Green tea from Kyoto.", "A red bike.")
-        assert is_foreign(held, "lighthouse keepers sing at dusk")
-        assert is_foreign(held, "green lighthouse keepers")
-        assert not is_foreign(held, "green teas for lighthouse keepers")  # half, in another form
-        assert not is_foreign(held, "lighthouse keepers")  # too few words
+    def test_is_foreign(self) -> None:
+        corpus = lexicon("Green tea from Kyoto.", "A red bike.")
+        assert _is_foreign(corpus, "lighthouse keepers sing at dusk")
+        assert _is_foreign(corpus, "green lighthouse keepers")
+        assert not _is_foreign(corpus, "green teas for lighthouse keepers")  # half, in another form
+        assert not _is_foreign(corpus, "lighthouse keepers")  # too few words
 
-    def test_questions_are_made_of_another_collections_notes(self) -> None:
+    def test_unanswerable_questions_use_foreign_notes(self) -> None:
         foreign = lexicon("The lighthouse keepers sing at dusk.", "Green tea from Kyoto every morning.")
-        home = lexicon("Green tea from Kyoto every single morning.")
-        made = {foreign_question(home, foreign, 0, np.random.default_rng(seed)) for seed in SEEDS}
-        assert len(made) > 3
-        assert None not in made
-        assert {foreign_question(home, foreign, 1, np.random.default_rng(seed)) for seed in SEEDS} == {None}
+        corpus = lexicon("Green tea from Kyoto every single morning.")
+        drafts = drafts_of_all_seeds(lambda rng: unanswerable_questions(corpus, foreign, rng))
+        assert len(drafts) <= len(SEEDS)  # nothing of the second note
+        assert len({draft.text for draft in drafts}) > 3
+        assert {draft.relevant for draft in drafts} == {()}
 
-    def test_where_the_foreign_note_says_too_little(self) -> None:
+    def test_unanswerable_questions_need_enough_words(self) -> None:
         foreign = lexicon("one two three " * 20 + "zephyr", "Other.")
-        assert foreign_question(lexicon("Tea."), foreign, 1, np.random.default_rng(0)) is None
+        drafts = drafts_of_all_seeds(lambda rng: unanswerable_questions(lexicon("Green tea."), foreign, rng))
+        assert all(len(content_words(draft.text)) >= 3 for draft in drafts)

@@ -81,7 +81,7 @@ def test_secret_is_rejected(tmp_path: Path) -> None:
     secret = "AKIA" + "Q7RTYUPLKJHGFDSX"
     with recollect.open(tmp_path / "m.db", embedder=None, secrets="refuse") as memory, running(memory) as served:
         detail = problem(served.client.post("/v1/notes", json={"content": f"key {secret}"}), 422, "invalid")
-        assert "content: holds a secret" in detail
+        assert "content: contains a secret" in detail
         assert secret not in detail
         asked = {"documents": [{"path": "a.md", "content": f"key {secret}"}, {"path": "b.md", "content": "Tea."}]}
         report = served.client.post("/v1/ingest", json=asked).json()

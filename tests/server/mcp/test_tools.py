@@ -171,7 +171,7 @@ class TestRecall:
     def test_remember_rejects_secrets_with_a_hint(self, memory: Memory) -> None:
         key = "AKIA" + "Z7QW2MNB4KXC3TRE"
         line = error(memory.with_secrets("refuse"), "remember", content=f"The key is {key}.")
-        assert line.startswith("content: holds a secret (")
+        assert line.startswith("content: contains a secret (")
         assert line.endswith("can redact secrets with --secrets redact, or allow them with --secrets none")
         assert key not in line
         assert answer(memory, "remember", content=f"The key is {key}.")["id"]

@@ -38,7 +38,7 @@ NOTES: tuple[dict[str, Any], ...] = (
         "content": "Tips for tea: water at 70 degrees.",
     },
     {
-        "id": "asked",
+        "id": "question",
         "path": "chat/april/1",
         "session": "april",
         "position": 1,
@@ -46,7 +46,7 @@ NOTES: tuple[dict[str, Any], ...] = (
         "content": "Which tea suits a rainy week?",
     },
     {
-        "id": "told",
+        "id": "reply",
         "path": "chat/april/2",
         "session": "april",
         "position": 2,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.server.http.running import Running
+from tests.server.web.browsing import focused, is_search, search
 from tests.server.web.conftest import Opening
-from tests.server.web.showing import focused, is_search, search
 
 _RING = """() => {
   const style = getComputedStyle(document.activeElement);
@@ -65,16 +65,16 @@ def test_keyboard_only_session(visit: Opening, server: Running) -> None:
     assert_seen(page)
 
     press("?")
-    expect(page.get_by_role("dialog", name="By the keyboard")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     assert_seen(page)
     press("n")
-    expect(page.get_by_role("dialog", name="By the keyboard")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert_seen(page)
 
     press("n")
-    expect(page.get_by_role("heading", level=1)).to_have_text("A new note")
+    expect(page.get_by_role("heading", level=1)).to_have_text("New note")
     expect(page.get_by_label("Title")).to_be_focused()
     page.keyboard.type("Barometer")
     press("Tab")
@@ -124,7 +124,7 @@ def test_focus_after_deleting(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/note/gone")
     page.get_by_role("button", name="Delete").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Keep it")).to_be_focused()
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("button", name="Delete")).to_be_focused()
@@ -161,7 +161,7 @@ def test_hit_keeps_the_focus_when_rendered_again(visit: Opening, server: Running
     page.locator(".hit[data-note=guide] h2 a").focus()
     with page.expect_response("**/v1/search*"):
         page.get_by_label("Mode").evaluate("mode => { mode.value = 'bm25'; mode.dispatchEvent(new Event('change')); }")
-    expect(page.locator(".reading")).to_contain_text("bm25")
+    expect(page.locator(".parsed-query")).to_contain_text("bm25")
     expect(page.locator(".hit[data-note=guide] h2 a")).to_be_focused()
     page.locator(".hit[data-note=guide] .explain").focus()
     page.locator("#query").evaluate("field => { field.value = 'bike'; field.dispatchEvent(new Event('input')); }")

@@ -16,7 +16,7 @@ def test_graph_and_list_show_neighbours(visit: Opening, server: Running) -> None
     names = {each["note"]["title"] or each["note"]["path"] for each in neighbours}
     drawn = page.locator(".graph a title").all_text_contents()
     assert sorted(drawn) == sorted(names)
-    page.locator(".around summary").click()
+    page.locator(".related summary").click()
     listed = page.locator(".neighbours li").all_inner_texts()
     assert listed == [
         f"← {each['kind']} {name}" if each["direction"] == "in" else f"{each['kind']} → {name}"
@@ -28,7 +28,7 @@ def test_graph_and_list_show_neighbours(visit: Opening, server: Running) -> None
     expect(page).to_have_title("Brewing · Recollect")
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("Leaves, not beans")
-    facts = page.locator(".known").inner_text()
+    facts = page.locator(".properties").inner_text()
     for told in ("memory/preference-leaves.md", "2 Mar 2026", "supersedes → coffee", "sencha"):
         assert told in facts
 
@@ -54,8 +54,8 @@ def test_note_without_and_with_many_neighbours(visit: Opening, server: Running) 
     links = [{"kind": "has", "target": f"leaf{number}"} for number in range(14)]
     add("/v1/notes", json={"id": "hub", "content": "Plugh.", "links": links}).raise_for_status()
     page = visit(server.url, "#/note/alone")
-    expect(page.get_by_text("Nothing is linked with it, and nothing stands beside it.")).to_be_visible()
+    expect(page.get_by_text("This note has no neighbours.")).to_be_visible()
     page.goto(f"{server.url}/#/note/hub")
     expect(page.locator(".graph a")).to_have_count(12)
-    expect(page.locator(".graph figcaption")).to_have_text("and 2 more, in the list")
+    expect(page.locator(".graph figcaption")).to_have_text("and 2 more in the list")
     expect(page.locator(".neighbours li:visible")).to_have_count(14)

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.server.http.running import Running, running
+from tests.server.web.browsing import search
 from tests.server.web.conftest import Opening
 from tests.server.web.notes import filled
-from tests.server.web.showing import search
 
 ATTACKS = (
     "<script>window.ran = 1</script>",
@@ -86,7 +86,7 @@ def test_script_in_note_and_editor_does_not_run(visit: Opening, server: Running)
         expect(page.get_by_role("heading", level=1)).to_have_text(attack)
         expect(page.locator(".note .content")).to_have_text(f"tea {attack}")
         expect(page.locator(".note .summary")).to_have_text(attack)
-        expect(page.locator(".known")).to_contain_text(f"{attack} → bad0")
+        expect(page.locator(".properties")).to_contain_text(f"{attack} → bad0")
         assert page.locator(".graph a").count() > 1
         assert_nothing_ran(page)
         page.get_by_role("button", name="Delete").click()

@@ -87,7 +87,7 @@ def test_hits_and_waterfalls_fit_small_screens(visit: Opening, server: Running) 
         why.tap()
     expect(page.locator(".waterfall:visible")).to_have_count(page.locator(".hit").count())
     assert_fits(page)
-    page.get_by_role("button", name="How it went ↓").tap()
+    page.get_by_role("button", name="Details ↓").tap()
     expect(page.locator(".timeline")).to_be_in_viewport()
 
 

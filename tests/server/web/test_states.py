@@ -9,8 +9,8 @@ from playwright.sync_api import Route, expect
 import recollect
 from recollect import Memory
 from tests.server.http.running import Running, running
+from tests.server.web.browsing import search
 from tests.server.web.conftest import Opening
-from tests.server.web.showing import search
 
 
 def test_empty_memory(visit: Opening, tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_empty_memory(visit: Opening, tmp_path: Path) -> None:
         expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
         page.goto(f"{server.url}/#/search")
         page.get_by_role("link", name="Write a note").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("A new note")
+        expect(page.get_by_role("heading", level=1)).to_have_text("New note")
         page.close()
 
 
@@ -44,7 +44,7 @@ def test_response_of_another_server(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     page.route("**/v1/search*", lambda route: route.fulfill(body="<form>Login</form>", content_type="text/html"))
     page.locator("#query").fill("tea")
-    expect(page.locator(".problem")).to_contain_text("Something else than Recollect answered")
+    expect(page.locator(".problem")).to_contain_text("Another server answered, not Recollect")
 
 
 def test_no_hits_shows_advice(visit: Opening, server: Running) -> None:
@@ -59,9 +59,9 @@ def test_weak_candidates_are_shown_on_demand(visit: Opening, server: Running) ->
     page = visit(server.url, "#/search?mode=bm25")
     weak = search(page, "monday lantern harbour violin")
     assert (weak["has_answer"], len(weak["hits"])) == (False, 2)
-    expect(page.get_by_role("heading", name="Nothing in this memory fits")).to_be_visible()
+    expect(page.get_by_role("heading", name="No answer in this memory")).to_be_visible()
     expect(page.locator(".hit")).to_have_count(0)
-    expect(page.locator("#announcer")).to_have_text("nothing fits")
+    expect(page.locator("#announcer")).to_have_text("no answer")
     page.get_by_role("button", name="Show 2 weak candidates").click()
     expect(page.locator(".hit h2").first).to_have_text("The corner shop")
     expect(page.locator(".hit h2 a").first).to_be_focused()
@@ -73,12 +73,12 @@ def test_weak_candidates_are_shown_on_demand(visit: Opening, server: Running) ->
     search(page, "tea")
     expect(page.locator(".hit .chip.weak")).to_have_count(0)
     page.goto(f"{server.url}/#/compare?q=monday+lantern+harbour+violin&mode=bm25&presets=default,trovella")
-    expect(page.locator(".column", has_text="nothing fits").get_by_role("heading")).to_have_text("default")
+    expect(page.locator(".column", has_text="no answer").get_by_role("heading")).to_have_text("default")
 
 
 def test_missing_note(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/note/no%2Fwhere", refusals=True)
-    expect(page.locator(".problem h1")).to_have_text("Not here")
+    expect(page.locator(".problem h1")).to_have_text("Not found")
     expect(page.locator(".problem")).to_contain_text("no/where")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
 
@@ -87,8 +87,8 @@ def test_unknown_urls(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     for address in ("#/nowhere", "#/constructor", "#/%", "#/toString/a"):
         page.goto(f"{server.url}/{address}")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Nothing here")
-        page.get_by_role("link", name="To the search").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
+        page.get_by_role("link", name="Go to the search").click()
         expect(page.locator("#query")).to_be_focused()
 
 

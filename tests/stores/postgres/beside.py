@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from recollect.query import Query, expand_aliases, normalise, parse
 from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match
 from recollect.stores.postgres.connections import Transaction
-from recollect.stores.postgres.indexing import TextChange, index_notes
-from recollect.stores.postgres.text import escaped
+from recollect.stores.postgres.postings import TextChange, index_notes
+from recollect.stores.postgres.text import escape
 from tests.strategies import query_text
 
 __all__ = ["NAMESPACE", "NOTES", "expressions", "fts5", "path_and_rest", "queries", "store_words"]
@@ -56,7 +56,7 @@ def store_words(transaction: Transaction, notes: Mapping[int, Sequence[str]], *,
         transaction.connection.execute(
             "INSERT INTO notes (key, namespace, id, importance, created_at, updated_at, metadata, "
             "path, title, summary, tags, content) VALUES (%s, %s, %s, 0.5, 0, 0, '{}', %s, %s, %s, %s, %s)",
-            [key, namespace, str(key), path_and_rest(key, fields)[0] or None, *map(escaped, fields[1:])],
+            [key, namespace, str(key), path_and_rest(key, fields)[0] or None, *map(escape, fields[1:])],
         )
     changes = [TextChange(key, None, path_and_rest(key, fields)) for key, fields in notes.items()]
     index_notes(transaction.connection, namespace, changes, fresh=min(notes) if fresh else None)

@@ -34,7 +34,7 @@ def run(*arguments: str) -> Result:
 @pytest.fixture(autouse=True)
 def _thirty_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an index be wanted soon, and come so late that who does not wait for it has gone."""
-    monkeypatch.setattr(vector_index, "LARGEST_EXACT", 20)
+    monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
     ensure = VectorIndexes.ensure
 
     def late(indexes: VectorIndexes) -> None:
@@ -84,7 +84,7 @@ def test_a_copy_ends_when_the_index_is_built_and_tried(database: str, ask: Ask, 
 def test_who_waits_is_told_what_cannot_be_built_each_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(database)
     with closing(PostgresStore(database)) as store:
-        monkeypatch.setattr(vector_index, "_NEEDED", "SELECT %s, %s, 1 / 0")
+        monkeypatch.setattr(vector_index, "_PLAN", "SELECT %s, %s, 1 / 0")
         for _ in range(2):
             with pytest.warns(RecollectWarning, match="searched without an index, which takes longer"):
                 store.finish_indexes()
@@ -102,7 +102,7 @@ def test_who_waits_does_so_for_what_began_after_the_change(
             monkeypatch.setattr(VectorIndexes, "ensure", ensure)
 
         monkeypatch.setattr(VectorIndexes, "ensure", too_early)
-        indexes.look()
+        indexes.start()
         store.finish_indexes()
     assert trials(ask) == BUILT
 
@@ -114,5 +114,5 @@ def test_a_database_that_is_set_to_be_read_only_is_searched_and_not_written_to(d
     result = run("add", "a cup of coffee", "--db", database, "--embedder", "none")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert "cannot be written to: it is a replica, or set to be read only" in result.stderr
-    assert "1 by words" in run("search", '"tea 7"', "--db", database, "--embedder", "none").stdout
+    assert "1 lexical" in run("search", '"tea 7"', "--db", database, "--embedder", "none").stdout
     assert ask("SELECT count(*) FROM recollect.notes") == [(NOTES,)]

@@ -128,10 +128,10 @@ class TestWriting:
         with connections.write(["tea", "work"], create=True):
             pass
         with connections.write(["tea"]):
-            for patience in (0, 0.05):
+            for timeout in (0, 0.05):
                 with (
-                    pytest.raises(StoreBusyError, match="kept busy by others; nothing was written; try again"),
-                    connections.write(["work", "tea"], patience=patience),
+                    pytest.raises(StoreBusyError, match="locked by other writers; nothing was written; try again"),
+                    connections.write(["work", "tea"], timeout=timeout),
                 ):
                     pass
             with connections.write(["work"]), connections.write(["tea"], lock=False) as transaction:
@@ -190,7 +190,7 @@ class TestWriting:
 
     def test_an_error_that_was_swallowed_is_no_commit(self, connections: Connections) -> None:
         with (
-            pytest.raises(StoreError, match="refused a part of a change; nothing was written"),
+            pytest.raises(StoreError, match="rejected a part of a change; nothing was written"),
             connections.write(["tea"], create=True) as transaction,
             pytest.raises(psycopg.Error),
         ):
@@ -229,7 +229,7 @@ class TestFaults:
             cut(transaction, ask)
             return names(transaction)
 
-        with pytest.raises(StoreError, match="cut the connection, and once more when the search was repeated"):
+        with pytest.raises(StoreError, match="closed the connection twice"):
             connections.read(work, namespace=None)
         assert connections.read(names, namespace=None) == []
 
@@ -243,7 +243,7 @@ class TestFaults:
 
     def test_a_commit_that_is_cut_may_have_happened(self, connections: Connections, ask: Ask) -> None:
         with (
-            pytest.raises(StoreError, match="a whole or not at all; look which before you repeat it"),
+            pytest.raises(StoreError, match="a whole or not at all; check which before you repeat it"),
             connections.write(["tea"], create=True) as transaction,
         ):
             cut(transaction, ask)
@@ -482,7 +482,7 @@ class TestAddresses:
     ) -> None:
         if user == "closed":
             postgres.execute("CREATE ROLE closed NOLOGIN")
-        with pytest.raises(StoreError, match=f"does not let this role in; {advice}"):
+        with pytest.raises(StoreError, match=f"refused the login; {advice}"):
             Connections(postgres.address(database, user))
 
     def test_a_server_without_a_connection_left_is_busy(self, postgres: Server) -> None:

@@ -131,7 +131,7 @@ def test_one_that_is_cut_again_says_so(database: str, waiting: Callable[[Postgre
         with waiting(store) as (other, found):
             other.cut()
             other.cut()
-            with pytest.raises(StoreError, match="cut the connection, and once more when the search was repeated"):
+            with pytest.raises(StoreError, match="closed the connection twice"):
                 found.result(60)
         assert [each.path for each in search(store)] == ["tea.md"]
 

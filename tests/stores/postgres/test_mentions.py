@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from recollect.stores import tokens
 from recollect.stores.postgres import transaction
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql import mentions, term_filter
+from recollect.stores.sql import writing
 from tests.stores import naming
 from tests.stores.histories import HOME, TRIP, check_against_brute_force, edges, histories, problems, scratch
 
@@ -34,9 +35,9 @@ def trip(store: PostgresStore) -> PostgresStore:
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
 def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
-    monkeypatch.setattr(mentions, "MIN_TITLES", worth_reading)
-    monkeypatch.setattr(mentions, "BATCH_TITLES", 2)
-    monkeypatch.setattr(term_filter, "BUCKETS", 64)
+    monkeypatch.setattr(writing, "MIN_TITLES", worth_reading)
+    monkeypatch.setattr(writing, "BATCH_TITLES", 2)
+    monkeypatch.setattr(tokens, "FILTER_BUCKETS", 64)
 
     @settings(max_examples=CASES // 10)
     @given(histories)
@@ -58,7 +59,7 @@ def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch
 def test_a_title_that_too_many_name_says_nothing(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
-    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
+    monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
     store.write([{"id": f"{n}", "content": "in Kyoto"} for n in range(3)])
     assert len(edges(store)) == 3
@@ -80,7 +81,7 @@ def test_a_title_that_too_many_name_says_nothing(
 def test_a_title_that_too_many_name_when_it_comes_says_nothing(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
-    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
+    monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
     store.write([{"id": f"{n} more", "path": f"run/{n}", "tags": ("there it runs",), "content": "x"} for n in range(9)])
     store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])

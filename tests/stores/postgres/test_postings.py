@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.stores.postgres.connections import Connections, Transaction
-from recollect.stores.postgres.postings import MOST_IN_A_BLOCK, Posting, Postings, change_postings
+from recollect.stores.postgres.postings import BLOCK_SIZE, Posting, Postings, update_postings
 from tests.stores.postgres.server import Server
 
 
@@ -42,7 +42,7 @@ def held(transaction: Transaction) -> dict[str, list[Posting]]:
     for term, block, count, data in rows(transaction):
         read = Postings.of_blocks([(block, data)])
         postings = list(map(Posting, read.notes.tolist(), read.weights.tolist(), map(int, read.tokens.tolist())))
-        assert 0 < len(postings) == count <= MOST_IN_A_BLOCK
+        assert 0 < len(postings) == count <= BLOCK_SIZE
         assert block <= postings[0].note
         assert not lists.get(term) or lists[term][-1].note < block
         assert postings == sorted(set(postings))
@@ -57,7 +57,7 @@ def change(
     fresh: int | None = None,
 ) -> None:
     with connections.write(["tea"]) as transaction:
-        change_postings(transaction.connection, transaction.namespaces["tea"], added, removed or {}, fresh=fresh)
+        update_postings(transaction.connection, transaction.namespaces["tea"], added, removed or {}, fresh=fresh)
 
 
 def postings(*notes: int) -> list[Posting]:

@@ -11,9 +11,8 @@ from psycopg.rows import TupleRow
 
 from recollect.model import draft_of
 from recollect.query.expressions import Expression, Match
-from recollect.stores.postgres import score_cache
-from recollect.stores.postgres.score_cache import ScoreCache
-from recollect.stores.postgres.scoring import Scores, score_notes
+from recollect.stores.postgres import scoring
+from recollect.stores.postgres.scoring import ScoreCache, Scores, score_notes
 from recollect.stores.postgres.store import PostgresStore
 
 TEA, MILK, RUM = (Match("term", word) for word in ("tea", "milk", "rum"))
@@ -35,7 +34,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
         asked.append(node)
         return score_notes(connection, namespace, node)
 
-    monkeypatch.setattr(score_cache, "score_notes", counting)
+    monkeypatch.setattr(scoring, "score_notes", counting)
     return asked
 
 
@@ -66,7 +65,7 @@ def test_a_write_makes_them_stale(store: PostgresStore, computed: list[Expressio
 def test_the_least_recently_used_query_is_dropped(
     store: PostgresStore, computed: list[Expression], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score_cache, "MAX_SCORES", 3)
+    monkeypatch.setattr(scoring, "MAX_SCORES", 3)
     cache = ScoreCache()
     for node in (TEA, MILK, TEA, RUM):  # two scores, one, and one more than there is room for
         scores(store, cache, node)
@@ -80,7 +79,7 @@ def test_the_least_recently_used_query_is_dropped(
 def test_queries_are_limited_in_number(
     store: PostgresStore, computed: list[Expression], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score_cache, "MAX_QUERIES", 1)
+    monkeypatch.setattr(scoring, "MAX_QUERIES", 1)
     cache = ScoreCache()
     for node in (TEA, MILK, TEA):
         scores(store, cache, node)
@@ -96,6 +95,6 @@ def test_a_query_that_two_compute_at_once_is_kept_once(store: PostgresStore, mon
             cache.scores(connection, namespace, node)
         return score_notes(connection, namespace, node)
 
-    monkeypatch.setattr(score_cache, "score_notes", another_is_quicker)
+    monkeypatch.setattr(scoring, "score_notes", another_is_quicker)
     assert len(scores(store, cache, TEA)) == 2
     assert cache._size == 2

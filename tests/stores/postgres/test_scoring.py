@@ -17,7 +17,7 @@ from recollect.query.expressions import AllOf, AnyOf, Except, Expression, Match,
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.postgres.connections import Connections
 from recollect.stores.postgres.scoring import Scores, score_notes
-from recollect.stores.postgres.tsquery import query_words
+from recollect.stores.postgres.text import query_terms
 from recollect.stores.sqlite.fts5 import _Fts5
 from recollect.stores.tokens import stems_of
 from tests.stores.postgres.beside import NOTES, expressions, fts5, path_and_rest, queries, store_words
@@ -117,7 +117,7 @@ def reference(node: Expression) -> dict[int, float]:
     average = sum(length.values()) / len(notes)
 
     def leaf(match: Match) -> dict[int, float]:
-        words = query_words(match.text)
+        words = query_terms(match.text)
         weights: dict[int, float] = {}
         for key, fields in notes.items():
             for field, weight in zip(fields, FIELD_WEIGHTS.values(), strict=True):

@@ -1,4 +1,4 @@
-"""Text that PostgreSQL cannot hold, held."""
+"""Text round-trips through PostgreSQL, NUL included."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.postgres.text import LONGEST_TERM, escaped, lexeme, quoted, term, unescaped
+from recollect.stores.postgres.text import MAX_TERM_BYTES, escape, lexeme, term, unescape
 from recollect.stores.tokens import stems_of
 from tests.stores.postgres.server import Server
 
@@ -25,31 +25,31 @@ any_text = st.text(st.one_of(st.characters(exclude_categories=["Cs"]), st.sample
 
 
 @given(any_text)
-def test_any_text_comes_back_as_it_was(connection: psycopg.Connection, text: str) -> None:
-    ((stored,),) = connection.execute("SELECT %s::text", [escaped(text)]).fetchall()
-    assert unescaped(stored) == text
+def test_escaped_text_round_trips(connection: psycopg.Connection, text: str) -> None:
+    ((stored,),) = connection.execute("SELECT %s::text", [escape(text)]).fetchall()
+    assert unescape(stored) == text
 
 
 @given(any_text.filter(lambda text: text and "\0" not in text))
-def test_a_quoted_lexeme_is_one_lexeme(connection: psycopg.Connection, text: str) -> None:
+def test_lexeme_is_quoted(connection: psycopg.Connection, text: str) -> None:
     rows = connection.execute(
-        "SELECT tsvector_to_array(%s::tsvector), numnode(%s::tsquery)", [quoted(text), quoted(text)]
+        "SELECT tsvector_to_array(%s::tsvector), numnode(%s::tsquery)", [lexeme(7, text), lexeme(7, text)]
     ).fetchall()
-    assert rows == [([text], 1)]
+    assert rows == [([f"7\x1f{text}"], 1)]
 
 
-def test_a_word_that_is_too_long_is_told_from_others_that_begin_alike(connection: psycopg.Connection) -> None:
-    whole, cut = "é" * (LONGEST_TERM // 2), "é" * LONGEST_TERM
+def test_long_terms_differ(connection: psycopg.Connection) -> None:
+    whole, cut = "é" * (MAX_TERM_BYTES // 2), "é" * MAX_TERM_BYTES
     assert term(whole) == whole
     assert term(cut) != term(cut + "é")
     assert term(cut).startswith(whole)
     connection.execute("SELECT %s::tsvector", [lexeme(2**31 - 1, term(cut))])
 
 
-def test_of_a_word_fts5_reads_the_first_32768_bytes() -> None:
+def test_term_truncates_like_fts5() -> None:
     assert term("a" * 40_000) == term("a" * 32_768 + "b") != term("a" * 32_767 + "b")
 
 
-def test_each_thread_has_a_tokenizer_of_its_own() -> None:
-    with ThreadPoolExecutor(3) as crew:
-        assert list(crew.map(stems_of, ["Green teas"] * 30)) == [["green", "tea"]] * 30
+def test_threads_tokenize_concurrently() -> None:
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(stems_of, ["Green teas"] * 30)) == [["green", "tea"]] * 30

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AnyOf, Expression, Match, Semantics
-from recollect.stores.postgres.tsquery import render_tsquery
-from recollect.stores.postgres.words import read_words
+from recollect.stores.postgres.text import read_terms, render_tsquery
 from recollect.stores.sqlite.fts5 import _Fts5, render_fts5
 from tests.stores.postgres.beside import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
 from tests.stores.postgres.server import Server
@@ -29,7 +28,7 @@ def server_side(postgres: Server) -> Iterator[Search]:
         connection.cursor().executemany(
             "INSERT INTO w VALUES (%s, %s::tsvector)",
             [
-                (key, read_words(path_and_rest(key, fields)).vector(NAMESPACE)[0])
+                (key, read_terms(path_and_rest(key, fields)).vector(NAMESPACE)[0])
                 for key, fields in enumerate(NOTES, start=1)
             ],
         )

@@ -168,7 +168,7 @@ class TestExpiry:
         store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR}])
         frozen_clock.time += HOUR
         with store._connections.write([HOME]), ThreadPoolExecutor(1) as crew:
-            with pytest.raises(StoreBusyError, match="is kept busy by others"):
+            with pytest.raises(StoreBusyError, match="is locked by other writers"):
                 crew.submit(store.expire, frozen_clock.now()).result(30)
             assert crew.submit(store.expire, frozen_clock.now() - HOUR).result(30) == 0
         assert store.expire(frozen_clock.now()) == 1
@@ -206,7 +206,7 @@ class TestTouching:
         assert note is not None
         with store._connections.write([HOME]) as at:
             at.connection.execute("UPDATE notes SET importance = 0.7 WHERE id = %s", [note.id])
-            with pytest.raises(StoreBusyError, match="is kept busy by others"):
+            with pytest.raises(StoreBusyError, match="is locked by other writers"):
                 store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME)
 
     def test_who_writes_meanwhile_does_not_undo_it(self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.stores.postgres.text import mark
+from recollect.stores.postgres.text import lookup_hash
 from recollect.stores.postgres.transaction import _DIALECT as POSTGRES
 from recollect.stores.sqlite.transaction import _DIALECT as SQLITE
 
@@ -37,4 +37,4 @@ def test_bind_converts_lists_and_lookups() -> None:
     bound = SQLITE.bind(SQLITE.render(sql), dict(params))
     assert bound == {"a": "[1, 2]", "b": '["tea"]', "c": "tea", "d": "tea"}
     bound = POSTGRES.bind(POSTGRES.render(sql), dict(params))
-    assert bound == {"a": [1, 2], "b": [mark("tea")], "c": mark("tea"), "d": "tea"}
+    assert bound == {"a": [1, 2], "b": [lookup_hash("tea")], "c": lookup_hash("tea"), "d": "tea"}

@@ -214,7 +214,7 @@ def test_who_is_sent_away_at_once_tries_again() -> None:
                 raise answer
 
     busy = Busy()
-    connections._begin_log(busy)  # type: ignore[arg-type]
+    connections._enable_wal(busy)  # type: ignore[arg-type]
     assert busy.answers == []
 
 
@@ -252,15 +252,15 @@ def test_many_may_create_the_same_store_at_once(tmp_path: Path) -> None:
 
 
 def test_a_new_store_that_another_keeps_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     file = tmp_path / "memory.db"
     other = apsw.Connection(str(file))
     other.execute("CREATE TABLE x (y); DROP TABLE x; BEGIN EXCLUSIVE")
-    with pytest.raises(StoreBusyError, match="is kept busy by others"):
+    with pytest.raises(StoreBusyError, match="is locked by other writers"):
         Connections(file)
     other.execute("ROLLBACK")
     other.execute("BEGIN; SELECT count(*) FROM sqlite_schema")  # a reader alone is in the way of the log
-    with pytest.raises(StoreBusyError, match="is kept busy by others"):
+    with pytest.raises(StoreBusyError, match="is locked by other writers"):
         Connections(file)
     other.close()
     Connections(file).close()
@@ -356,16 +356,16 @@ def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
 def test_who_has_little_patience_does_not_wait_for_long(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     opened = store._connections
-    problem = "is kept busy by others; nothing was written after 0.01 seconds"
-    with opened.writing(), pytest.raises(StoreBusyError, match=problem), opened.writing(patience=0.01):
+    problem = "is locked by other writers; nothing was written after 0.01 seconds"
+    with opened.writing(), pytest.raises(StoreBusyError, match=problem), opened.writing(timeout=0.01):
         pass
     other = apsw.Connection(str(tmp_path / "memory.db"))
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreBusyError, match=problem), opened.writing(patience=0.01):
+    with pytest.raises(StoreBusyError, match=problem), opened.writing(timeout=0.01):
         pass
     threading.Timer(0.1, lambda: other.execute("ROLLBACK")).start()
     store.write([{"content": "one"}])  # which waits as long as ever
-    with opened.writing(patience=0.01) as connection:
+    with opened.writing(timeout=0.01) as connection:
         assert connection.execute("SELECT count(*) FROM notes").get == 1
     store.close()
     other.close()

@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect import clock
+from recollect import arguments
 from recollect.errors import StoreBusyError
 from recollect.model import Filters, Link
 from recollect.query import parse
@@ -22,7 +22,7 @@ UP = np.array([1, 0], dtype=np.float32)
 
 @pytest.fixture
 def store(path: Path, frozen_clock: FrozenClock) -> Iterator[SQLiteStore]:
-    assert clock.now() == frozen_clock.time
+    assert arguments.now() == frozen_clock.time
     opened = SQLiteStore(path)
     opened.write(
         [
@@ -81,7 +81,7 @@ def test_who_only_looks_waits_for_nobody(store: SQLiteStore, path: Path, frozen_
     other.execute("BEGIN IMMEDIATE")
     assert store.expire(NOON) == 0
     frozen_clock.time += HOUR
-    with pytest.raises(StoreBusyError, match="is kept busy by others; nothing was written after 0 seconds"):
+    with pytest.raises(StoreBusyError, match="is locked by other writers; nothing was written after 0 seconds"):
         store.expire(frozen_clock.time)
     assert found(store) == [["a", "c"]] * 4
     other.execute("ROLLBACK")

@@ -147,7 +147,7 @@ def test_reading_only(path: Path) -> None:
 def test_an_empty_file_is_not_yet_a_store_for_reading(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     file.touch()
-    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(file, read_only=True)
     SQLiteStore(file).close()
     SQLiteStore(file, read_only=True).close()
@@ -187,7 +187,7 @@ def test_a_full_disk(path: Path) -> None:
     store = SQLiteStore(path)
     with store._connections.writing() as connection:
         connection.pragma("max_page_count", connection.pragma("page_count"))
-    with pytest.raises(StoreFullError, match="has no room left on its disk; nothing was written"):
+    with pytest.raises(StoreFullError, match="has no space left on its disk; nothing was written"):
         store.write([{"content": f"{'much text ' * 300}{number}"} for number in range(100)])
     assert len(list(store.notes())) == 100
     with store._connections.writing() as connection:
@@ -230,7 +230,7 @@ print(written, notes, again, problems)
     if "unshare failed" in done.stderr or "mount:" in done.stderr:
         pytest.skip(f"a disk of its own cannot be mounted here: {done.stderr.strip()}")
     said, figures = done.stdout.splitlines()
-    assert "has no room left on its disk; nothing was written" in said
+    assert "has no space left on its disk; nothing was written" in said
     written, notes, again, problems = figures.split(maxsplit=3)
     assert int(written) > 0
     assert written == notes == again
@@ -238,11 +238,11 @@ print(written, notes, again, problems)
 
 
 def test_others_that_keep_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     store = SQLiteStore(path)
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreBusyError, match="is kept busy by others; nothing was written"):
+    with pytest.raises(StoreBusyError, match="is locked by other writers; nothing was written"):
         store.write([{"content": "more"}])
     assert len(list(store.notes())) == 100
     other.execute("ROLLBACK")

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import StoreError
-from recollect.stores.sql import graph, mentions, term_filter
+from recollect.stores import tokens
+from recollect.stores.sql import checking, graph, writing
 from recollect.stores.sqlite import transaction as sqlite_transaction
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
@@ -39,9 +40,9 @@ def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("worth_reading", [1, 10**6])
 def test_any_history_ends_where_brute_force_does(monkeypatch: pytest.MonkeyPatch, worth_reading: int) -> None:
-    monkeypatch.setattr(mentions, "MIN_TITLES", worth_reading)
-    monkeypatch.setattr(mentions, "BATCH_TITLES", 2)
-    monkeypatch.setattr(term_filter, "BUCKETS", 64)
+    monkeypatch.setattr(writing, "MIN_TITLES", worth_reading)
+    monkeypatch.setattr(writing, "BATCH_TITLES", 2)
+    monkeypatch.setattr(tokens, "FILTER_BUCKETS", 64)
 
     @settings(max_examples=CASES // 2)
     @given(histories)
@@ -70,7 +71,7 @@ def kept(store: SQLiteStore) -> dict[str, set[Any]]:
 
 
 def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentions, "MAX_MENTIONS", 2)
+    monkeypatch.setattr(writing, "MAX_MENTIONS", 2)
 
     @settings(max_examples=CASES // 4)
     @given(st.lists(drafts, max_size=8), st.randoms(), st.integers(1, 4))
@@ -92,7 +93,7 @@ def test_common_titles_do_not_depend_on_what_came_first(monkeypatch: pytest.Monk
 
 
 def test_a_title_that_too_many_name_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
+    monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store = SQLiteStore(path)
     store.write([{"id": "city", "title": "Kyoto", "content": "x"}])
     store.write([{"id": f"{n}", "content": "in Kyoto"} for n in range(3)])
@@ -114,7 +115,7 @@ def test_a_title_that_too_many_name_says_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_title_that_too_many_name_when_it_comes_says_nothing(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(mentions, "MAX_MENTIONS", 3)
+    monkeypatch.setattr(writing, "MAX_MENTIONS", 3)
     store = SQLiteStore(path)
     store.write([{"id": f"{n}", "content": "run there" if n else "running there"} for n in range(4)])
     store.write([{"title": "Running", "content": "x"}, {"title": "There it runs", "content": "x"}])
@@ -174,12 +175,12 @@ def test_damage_is_found_and_put_right(store: SQLiteStore, path: Path, name: str
 
 
 def test_some_notes_of_many_are_checked(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mentions, "CHECKED_NOTES", 2)
+    monkeypatch.setattr(checking, "CHECKED_NOTES", 2)
     raw = apsw.Connection(str(path))
     raw.execute("UPDATE mentions SET exact = NOT exact WHERE note = 2")
     raw.close()
     assert problems(store)["mentions"] == "the mentions of note 2 do not agree with its text (namespace 'default')"
-    monkeypatch.setattr(mentions, "CHECKED_NOTES", 1)  # every fourth
+    monkeypatch.setattr(checking, "CHECKED_NOTES", 1)  # every fourth
     assert problems(store) == {}
 
 
@@ -192,7 +193,7 @@ def test_a_store_of_the_first_version_gets_its_mentions(tmp_path: Path) -> None:
     expected = edges(store)
     store.close()
     as_first_version(new, old)
-    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(old, read_only=True)
     migrated = SQLiteStore(old)
     assert len(expected) == 19

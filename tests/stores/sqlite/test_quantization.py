@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from recollect.stores.rows import unit_rows
 from recollect.stores.sqlite import quantization, vector_scan
 from recollect.stores.sqlite.quantization import (
     NO_ROTATION,
@@ -25,7 +26,6 @@ from recollect.stores.sqlite.quantization import (
 )
 from recollect.stores.sqlite.vector_index import VectorView
 from recollect.stores.sqlite.vector_scan import VectorScan, kth_best
-from recollect.stores.units import unit_rows
 
 
 def rows(seed: int, count: int, dimension: int, kind: str) -> NDArray[np.float32]:

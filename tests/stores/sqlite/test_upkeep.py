@@ -314,9 +314,9 @@ def test_a_vector_of_a_wrong_length_is_told(store: SQLiteStore, path: Path) -> N
         store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
     (note,) = store.get(["1.md"], namespace="default")
     assert note is not None
-    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length"):
+    with pytest.raises(StoreDamagedError, match="has a vector of a wrong length"):
         store.similarities(np.ones(8, np.float32), [note.id], namespace="default")
-    with pytest.raises(StoreDamagedError, match="holds a vector of a wrong length"):
+    with pytest.raises(StoreDamagedError, match="has a vector of a wrong length"):
         store.vectors_of([note])
     store.repair()
     assert len(store.search_vectors(np.ones(8, np.float32), 9, namespace="default", filters=EVERYTHING)) == 7
@@ -340,7 +340,7 @@ def test_a_precision_that_nobody_knows_is_found(store: SQLiteStore, path: Path) 
 
 
 def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     other = SQLiteStore(path)
     with store._connections.writing(), pytest.raises(StoreBusyError):
         other.check()
@@ -371,7 +371,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
         with pytest.raises(StoreError, match="no such table: nowhere"):
             SQLiteStore(path)
     monkeypatch.setattr(schema, "_MIGRATIONS", (*sound, "CREATE TABLE whole (x)"))
-    with pytest.raises(StoreError, match="is empty or of an older version; open it once without read_only=True"):
+    with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
         SQLiteStore(path, read_only=True)
     migrated = SQLiteStore(path)
     raw = apsw.Connection(str(path))

@@ -1,4 +1,4 @@
-"""What a report says, worked out once, however it is then written."""
+"""The numbers of a report, computed once for all formats."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from recollect.errors import ArgumentError
-from recollect.evaluation.comparison import Comparison, compare_outcomes
+from recollect.evaluation.comparison import Comparison, WinLoss, compare_outcomes, win_loss
 from recollect.evaluation.dataset import Dataset
 from recollect.evaluation.outcome import Outcome
 from recollect.evaluation.significance import RESAMPLES, Interval, interval
 from recollect.evaluation.sweep import Sweep
-from recollect.evaluation.win_loss import WinLoss, win_loss
 
-__all__ = ["SHOWN", "Latency", "Report", "build_report"]
+__all__ = ["Latency", "Report", "build_report"]
 
-SHOWN = 50
-"""How many won and how many lost questions a report lists for each system."""
-
-_GRADED = ("ndcg@10", "mrr")
-"""Measures that tell questions apart by more than found or not found, the best known first."""
+_GRADED_MEASURES = ("ndcg@10", "mrr")
+"""Measures with more than two values, by which wins and losses are counted if possible."""
 
 
 class Latency(NamedTuple):
-    """How many milliseconds half of the searches took at most, and 95 of 100."""
+    """The median and the 95th percentile of the latency in milliseconds."""
 
     p50: float
     p95: float
@@ -34,14 +28,14 @@ class Latency(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A dataset, the systems that were put to it, and all figures of a report."""
+    """A dataset, the outcomes of systems on it, and all numbers of a report."""
 
     dataset: Dataset
     outcomes: tuple[Outcome, ...]
     comparison: Comparison
     intervals: Mapping[tuple[str, str], Interval]
     """By system and measure: the mean over all questions, with its own interval."""
-    contests: tuple[WinLoss, ...]
+    win_losses: tuple[WinLoss, ...]
     """Each system but the baseline against it, question by question."""
     latencies: Mapping[str, Latency]
     sweeps: tuple[Sweep, ...]
@@ -50,12 +44,12 @@ class Report:
 
     @property
     def questions(self) -> int:
-        """How many questions were asked."""
+        """The number of answerable questions."""
         return len(self.outcomes[0].rankings)
 
     @property
     def depth(self) -> int:
-        """How many notes the longest ranking holds."""
+        """The length of the longest ranking."""
         return max(len(ranking.ids) for outcome in self.outcomes for ranking in outcome.rankings.values())
 
     @property
@@ -74,48 +68,41 @@ def build_report(
     date: str = "",
     resamples: int = RESAMPLES,
 ) -> Report:
-    """Work out all figures of a report; ``measure`` is the one by which single questions are won and lost.
+    """Compute all numbers of a report; wins and losses are counted by ``measure``.
 
     >>> import numpy as np
     >>> from recollect.evaluation import Collection, Question, Ranking
-    >>> asked = Question(id="q", text="which tea?", collection="home", relevant={"n7": 1})
-    >>> dataset = Dataset(name="tiny", collections={"home": Collection(id="home", notes=())}, questions=(asked,))
+    >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
+    >>> dataset = Dataset(name="tiny", collections={"tea": Collection(id="tea", notes=())}, questions=(question,))
     >>> def outcome(system: str, mrr: float, *ids: str) -> Outcome:
     ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
     ...         rankings={"q": Ranking(ids, (1.0,) * len(ids), 1.0)}, values={"mrr": np.array([mrr])})
     >>> report = build_report([outcome("old", 0.5, "n3", "n7"), outcome("new", 1.0, "n7")], dataset)
-    >>> report.comparison.of("new", "mrr").difference.mean, report.latencies["new"].p95
+    >>> report.comparison.result("new", "mrr").difference.mean, report.latencies["new"].p95
     (0.5, 1.0)
     """
     comparison = compare_outcomes(outcomes, baseline=baseline, resamples=resamples)
     if outcomes[0].dataset != dataset.name:
         raise ArgumentError("dataset", f"must be that of the outcomes, {outcomes[0].dataset!r}, got {dataset.name!r}")
     systems = {outcome.system: outcome for outcome in outcomes}
-    measured = measure if measure is not None else _telling(comparison.measures)
+    if measure is None:
+        graded = (name for name in _GRADED_MEASURES if name in comparison.measures)
+        measure = next(graded, comparison.measures[0])
     return Report(
         dataset=dataset,
         outcomes=tuple(outcomes),
         comparison=comparison,
         intervals={
-            (name, each): interval(outcome.values[each], resamples=resamples)
-            for name, outcome in systems.items()
-            for each in comparison.measures
+            (system, name): interval(outcome.values[name], resamples=resamples)
+            for system, outcome in systems.items()
+            for name in comparison.measures
         },
-        contests=tuple(
-            win_loss(systems[name], systems[comparison.baseline], dataset.questions, measured)
-            for name in comparison.compared_systems
+        win_losses=tuple(
+            win_loss(systems[system], systems[comparison.baseline], dataset.questions, measure)
+            for system in comparison.compared_systems
         ),
-        latencies={name: _latency(outcome) for name, outcome in systems.items()},
+        latencies={system: Latency(outcome.latency(50), outcome.latency(95)) for system, outcome in systems.items()},
         sweeps=tuple(sweeps),
         date=date,
         resamples=resamples,
     )
-
-
-def _telling(measures: Sequence[str]) -> str:
-    return next((name for name in _GRADED if name in measures), measures[0])
-
-
-def _latency(outcome: Outcome) -> Latency:
-    p50, p95 = np.percentile([ranking.milliseconds for ranking in outcome.rankings.values()], [50, 95])
-    return Latency(float(p50), float(p95))

@@ -1,4 +1,4 @@
-"""Numbers and verdicts as a reader meets them, the same in every report."""
+"""Numbers, verdicts and sentences of reports, the same in every format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "format_p",
     "format_rank",
     "format_signed",
-    "listed",
+    "join_names",
     "method_notes",
     "trust_fields",
     "verdict_mark",
@@ -37,27 +37,27 @@ TRUST_NOTE = (
 )
 
 _MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("≈", "≈")}
-"""For each verdict: the mark without and with significance after correction."""
+"""By verdict: the mark without and with significance after correction."""
 
 
-def format_fraction(number: float) -> str:
+def format_fraction(value: float) -> str:
     """Return a value with three digits.
 
     >>> format_fraction(0.61251)
     '0.613'
     """
-    return f"{number:.3f}"
+    return f"{value:.3f}"
 
 
-def format_signed(number: float) -> str:
-    """Return a difference with its sign; what is small but not zero does not look like zero.
+def format_signed(value: float) -> str:
+    """Return a difference with its sign; a small one has four digits, so that it does not look like zero.
 
     >>> format_signed(0.0312), format_signed(-0.25), format_signed(0.0), format_signed(0.00031)
     ('+0.031', '−0.250', '0.000', '+0.0003')
     """
-    digits = 4 if 0 < abs(number) < 0.0005 else 3
-    shown = f"{number:+.{digits}f}".replace("-", "−")
-    return shown[1:] if not number else shown
+    digits = 4 if 0 < abs(value) < 0.0005 else 3
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text if value else text[1:]
 
 
 def format_interval(low: float, high: float) -> str:
@@ -70,7 +70,7 @@ def format_interval(low: float, high: float) -> str:
 
 
 def format_p(p: float) -> str:
-    """Return a p-value as it is usually printed.
+    """Return a p-value.
 
     >>> format_p(0.0123), format_p(0.0001)
     ('0.012', '< 0.001')
@@ -78,172 +78,158 @@ def format_p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def format_number(number: float) -> str:
-    """Return a constant as a person would write it.
+def format_number(value: float) -> str:
+    """Return a number without trailing zeros.
 
     >>> format_number(60.0), format_number(0.25)
     ('60', '0.25')
     """
-    return f"{number:g}"
+    return f"{value:g}"
 
 
-def verdict_text(standing: ComparisonResult) -> str:
-    """Return what is to be said of a difference.
+def format_rank(rank: int | None) -> str:
+    """Return a rank, or a dash if there is none.
 
-    >>> from recollect.evaluation.significance import Difference
-    >>> verdict_text(ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted=0.06))
-    'better, not significant after correction'
+    >>> format_rank(3), format_rank(None)
+    ('3', '–')
     """
-    difference = standing.difference
-    if difference is None:
-        return "baseline"
-    if difference.verdict == "inconclusive":
-        return "inconclusive (no difference)" if difference.low == difference.high else "inconclusive"
-    if standing.significant:
-        return difference.verdict
-    corrected = " after correction" if standing.adjusted != difference.p else ""
-    return f"{difference.verdict}, not significant{corrected}"
+    return "–" if rank is None else str(rank)
 
 
-def verdict_mark(standing: ComparisonResult) -> str:
-    """Return what is seen before a verdict is read, whatever the colours; open where it does not hold after correction.
+def format_ms(milliseconds: float) -> str:
+    """Return a latency in milliseconds.
 
-    >>> from recollect.evaluation.significance import Difference
-    >>> better = Difference(0.04, 0.01, 0.07, p=0.02)
-    >>> [verdict_mark(ComparisonResult(200, 0.5, better, adjusted)) for adjusted in (0.02, 0.06)]
-    ['▲', '△']
+    >>> format_ms(3.14159), format_ms(1234.5)
+    ('3.1', '1,234')
     """
-    return "" if standing.difference is None else _MARKS[standing.difference.verdict][standing.significant]
+    return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
-def describe_difference(standing: ComparisonResult) -> str:
-    """Return a difference, its interval and the verdict in one line.
-
-    >>> from recollect.evaluation.significance import Difference
-    >>> describe_difference(ComparisonResult(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted=0.12))
-    '+0.040 (−0.010 to +0.090), inconclusive'
-    >>> describe_difference(ComparisonResult(200, 0.5))
-    'baseline'
-    """
-    difference, interval, *_ = difference_fields(standing)
-    return f"{difference} ({interval}), {verdict_text(standing)}" if difference else verdict_text(standing)
-
-
-def difference_fields(standing: ComparisonResult) -> tuple[str, str, str, str]:
-    """Return a difference, its interval, and its p-value before and after correction; nothing for the baseline.
-
-    >>> from recollect.evaluation.significance import Difference
-    >>> difference_fields(ComparisonResult(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted=0.24))
-    ('+0.040', '−0.010 to +0.090', '0.120', '0.240')
-    """
-    difference = standing.difference
-    if difference is None:
-        return "", "", "", ""
-    adjusted = format_p(standing.adjusted)
-    return (
-        format_signed(difference.mean),
-        format_interval(difference.low, difference.high),
-        format_p(difference.p),
-        adjusted,
-    )
-
-
-def trust_fields(trust: TrustMetrics) -> tuple[str, ...]:
-    """Return the measures of trust in the order of ``TRUST_HEADS``; a dash where there is nothing to measure.
-
-    >>> from recollect.evaluation.significance import Interval
-    >>> trust_fields(TrustMetrics(threshold=0.4, queries=80, unanswerable_queries=0, right_first=0.9, bins=(),
-    ...     answered_right_first_below_threshold=0.025, unanswerable_recognised=None, ece=Interval(0.03, 0.02, 0.07)))
-    ('0.4', '0.900', '0.025', '–', '0.030', '0.020–0.070')
-    """
-    shares = trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised
-    return (
-        format_number(trust.threshold),
-        *("–" if share is None else format_fraction(share) for share in shares),
-        format_fraction(trust.ece.mean),
-        f"{format_fraction(trust.ece.low)}–{format_fraction(trust.ece.high)}",
-    )
-
-
-def findings(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return each system but the baseline, with what can be said of it over all questions, in one sentence."""
-    return [(system, _finding(comparison, system)) for system in comparison.compared_systems]
-
-
-def _finding(comparison: Comparison, system: str) -> str:
-    said: dict[str, list[str]] = {}
-    for measure in comparison.measures:
-        said.setdefault(verdict_text(comparison.of(system, measure)).replace(" (no difference)", ""), []).append(
-            measure
-        )
-    ordered = sorted(said.items(), key=lambda item: (item[0].startswith("inconclusive"), item[0]))
-    if len(said) == 1 and len(comparison.measures) > 1:
-        ordered = [(ordered[0][0], [f"all {len(comparison.measures)} measures"])]
-    clauses = [f"{_phrase(words)} on {listed(measures)}" for words, measures in ordered]
-    return f"Against {comparison.baseline}: {'; '.join(clauses)}."
-
-
-def _phrase(words: str) -> str:
-    """Turn a verdict with its reservation into what can stand before "on"."""
-    word, comma, reservation = words.partition(", ")
-    return f"{word}, but {reservation}," if comma else word
-
-
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Return names as in a sentence.
 
-    >>> listed(["any@1"]), listed(["any@1", "any@5", "mrr"])
+    >>> join_names(["any@1"]), join_names(["any@1", "any@5", "mrr"])
     ('any@1', 'any@1, any@5 and mrr')
     """
     *rest, last = names
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
-def format_rank(place: int | None) -> str:
-    """Return a rank, or a dash where there is none.
+def verdict_text(result: ComparisonResult) -> str:
+    """Return the verdict on a difference.
 
-    >>> format_rank(3), format_rank(None)
-    ('3', '–')
+    >>> from recollect.evaluation.significance import Difference
+    >>> verdict_text(ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted_p=0.06))
+    'better, not significant after correction'
     """
-    return "–" if place is None else str(place)
+    difference = result.difference
+    if difference is None:
+        return "baseline"
+    if difference.verdict == "inconclusive":
+        return "inconclusive (no difference)" if difference.low == difference.high else "inconclusive"
+    if result.significant:
+        return difference.verdict
+    correction = " after correction" if result.adjusted_p != difference.p else ""
+    return f"{difference.verdict}, not significant{correction}"
 
 
-def format_ms(time: float) -> str:
-    """Return a time with as many digits as mean something.
+def verdict_mark(result: ComparisonResult) -> str:
+    """Return a mark for the verdict, so that it does not depend on colour; hollow if it is not significant.
 
-    >>> format_ms(3.14159), format_ms(1234.5)
-    ('3.1', '1,234')
+    >>> from recollect.evaluation.significance import Difference
+    >>> better = Difference(0.04, 0.01, 0.07, p=0.02)
+    >>> [verdict_mark(ComparisonResult(200, 0.5, better, p)) for p in (0.02, 0.06)]
+    ['▲', '△']
     """
-    return f"{time:.1f}" if time < 100 else f"{time:,.0f}"
+    return "" if result.difference is None else _MARKS[result.difference.verdict][result.significant]
+
+
+def difference_fields(result: ComparisonResult) -> tuple[str, str, str, str]:
+    """Return the difference, its interval, and its p-value before and after correction; blank for the baseline.
+
+    >>> from recollect.evaluation.significance import Difference
+    >>> difference_fields(ComparisonResult(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted_p=0.24))
+    ('+0.040', '−0.010 to +0.090', '0.120', '0.240')
+    """
+    difference = result.difference
+    if difference is None:
+        return "", "", "", ""
+    interval = format_interval(difference.low, difference.high)
+    return format_signed(difference.mean), interval, format_p(difference.p), format_p(result.adjusted_p)
+
+
+def describe_difference(result: ComparisonResult) -> str:
+    """Return the difference, its interval and the verdict in one line.
+
+    >>> from recollect.evaluation.significance import Difference
+    >>> describe_difference(ComparisonResult(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted_p=0.12))
+    '+0.040 (−0.010 to +0.090), inconclusive'
+    """
+    difference, interval, *_ = difference_fields(result)
+    return f"{difference} ({interval}), {verdict_text(result)}" if difference else verdict_text(result)
+
+
+def trust_fields(trust: TrustMetrics) -> tuple[str, ...]:
+    """Return the trust metrics in the order of ``TRUST_HEADS``; a dash if there is nothing to measure.
+
+    >>> from recollect.evaluation.significance import Interval
+    >>> trust_fields(TrustMetrics(threshold=0.4, queries=80, unanswerable_queries=0, right_first=0.9, bins=(),
+    ...     answered_right_first_below_threshold=0.025, unanswerable_recognised=None, ece=Interval(0.03, 0.02, 0.07)))
+    ('0.4', '0.900', '0.025', '–', '0.030', '0.020–0.070')
+    """
+    fractions = trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised
+    return (
+        format_number(trust.threshold),
+        *("–" if fraction is None else format_fraction(fraction) for fraction in fractions),
+        format_fraction(trust.ece.mean),
+        f"{format_fraction(trust.ece.low)}–{format_fraction(trust.ece.high)}",
+    )
+
+
+def findings(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return each system but the baseline, with a sentence on its verdicts over all questions."""
+    return [(system, _finding(comparison, system)) for system in comparison.compared_systems]
+
+
+def _finding(comparison: Comparison, system: str) -> str:
+    by_verdict: dict[str, list[str]] = {}
+    for measure in comparison.measures:
+        verdict = verdict_text(comparison.result(system, measure)).replace(" (no difference)", "")
+        by_verdict.setdefault(verdict, []).append(measure)
+    ordered = sorted(by_verdict.items(), key=lambda item: (item[0].startswith("inconclusive"), item[0]))
+    if len(by_verdict) == 1 and len(comparison.measures) > 1:
+        ordered = [(ordered[0][0], [f"all {len(comparison.measures)} measures"])]
+    clauses = []
+    for verdict, measures in ordered:
+        word, comma, reservation = verdict.partition(", ")
+        clauses.append(f"{word}{f', but {reservation},' if comma else ''} on {join_names(measures)}")
+    return f"Against {comparison.baseline}: {'; '.join(clauses)}."
 
 
 def method_notes(report: Report) -> list[str]:
-    """Return how the figures came about, in sentences."""
-    asked, resamples, compared_systems = (
-        format_count(report.questions, "question"),
-        report.resamples,
-        len(report.comparison.compared_systems),
-    )
-    said = [
-        f"Every system was asked {asked}; rankings of up to {format_count(report.depth, 'note')} were judged.",
+    """Return how the numbers were computed, in sentences."""
+    questions, resamples = format_count(report.questions, "question"), report.resamples
+    system_count = len(report.comparison.compared_systems)
+    notes = [
+        f"Every system was asked {questions}; rankings of up to {format_count(report.depth, 'note')} were judged.",
         f"Intervals are 95 % percentile intervals of the bootstrap over questions, {resamples:,} resamples. Those of "
         "differences are paired: a question is drawn with the values of both systems.",
         f"p is that of the two-sided paired randomisation test: answers swapped at random {resamples:,} times, or in "
         "all ways where there are fewer.",
     ]
-    if compared_systems > 1:
-        said.append(
-            f"p, Holm is p after Holm's correction for the {compared_systems} systems compared on one measure and kind "
-            "of question. Measures and kinds of question are not corrected for."
+    if system_count > 1:
+        notes.append(
+            f"p, Holm is p after Holm's correction for the {system_count} systems compared on one measure and kind of "
+            "question. Measures and kinds of question are not corrected for."
         )
     if left_out := [name for name in report.outcomes[0].values if name not in report.comparison.measures]:
-        said.append(
-            f"Left out because its values are no fractions of 1, or not all systems have it: {listed(left_out)}."
+        notes.append(
+            f"Left out because its values are no fractions of 1, or not all systems have it: {join_names(left_out)}."
         )
     return [
-        *said,
+        *notes,
         "A difference whose interval crosses or touches zero is called inconclusive. One whose interval lies off zero "
         "but whose p, corrected where there are several systems, is 0.05 or more is marked as not significant.",
-        f"Embedder: {listed(report.embedders)}. Random numbers come from a fixed seed: the same outcomes give the same "
-        "report.",
+        f"Embedder: {join_names(report.embedders)}. Random numbers come from a fixed seed: the same outcomes give the "
+        "same report.",
     ]

@@ -1,74 +1,198 @@
-"""Which notes hold which words, so that a question can be made of words that point at one note alone."""
+"""The words and tokens of notes: which notes contain a word, and which tokens only one note contains."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
-from recollect.evaluation.synthetic.rewording import root
+import numpy as np
+import regex
+
+from recollect import arguments
 from recollect.model import Note, embedding_text
 from recollect.query.terms import DUTCH, ENGLISH
 from recollect.text import split_words
 
-__all__ = ["Lexicon", "content_words", "is_content_word"]
+__all__ = ["TOKEN_KINDS", "Lexicon", "content_words", "exact_tokens", "tokenise", "word_root"]
+
+TOKEN_KINDS = ("identifier", "number", "name", "version", "path", "word")
 
 _STOPWORDS = ENGLISH | DUTCH
-_SHORTEST = 3
+_MIN_LENGTH = 3
+_SUFFIXES = ("ingly", "edly", "ies", "ied", "ing", "ed", "es", "ly", "s", "e", "y")
+
+_TOKEN = regex.compile(r"[\p{L}\p{N}]+(?:[._/\\:#@,'’-][\p{L}\p{N}]+|_+[\p{L}\p{N}]+)*")
+"""Letters and digits, with single punctuation marks between them."""
+_WORD = regex.compile(r"[\p{L}\p{N}]+")
+_VERSION = regex.compile(
+    r"v\d+(?:[._]\d+)*(?:-?[a-z]+[._]?\d*)?|\d+(?:\.\d+){2,}(?:-?[a-z]+[._]?\d*)?", regex.IGNORECASE
+)
+_NUMBER = regex.compile(r"\d+(?:[.,:/-]\d+)*")
+_PATH = regex.compile(r"[^/\\]+(?:[/\\][^/\\]+)+|[\p{L}\p{N}_-]*\p{L}[\p{L}\p{N}_-]*\.[a-z][a-z0-9]{1,4}")
+_IDENTIFIER = regex.compile(r"\p{L}.*\p{N}|\p{N}.*\p{L}|_|\p{Ll}\p{Lu}|@|#|\p{L}[.:]\p{L}")
+"""Letters with digits, an underscore, a capital in the middle, or one of these marks: not an ordinary word."""
+_INSIDE_SENTENCE = regex.compile(r"[\p{L}\p{N},;] $")
+_JOINED_WORDS = regex.compile(r"\p{L}+(?:[-'’/,]\p{L}+)*")
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words of a text that say what it is about, lower-cased, each once, in order.
+    """Return the lower-case words of a text that are no stopwords and have three characters or more, each once.
 
     >>> content_words("What is the tea that she likes? Green tea!")
     ['tea', 'likes', 'green']
     """
-    return list(dict.fromkeys(filter(is_content_word, split_words(text))))
+    return list(dict.fromkeys(filter(_is_content_word, split_words(text))))
 
 
-def is_content_word(word: str) -> bool:
-    """Return whether a lower-case word says what a text is about: it is no stopword and has three characters or more.
+def _is_content_word(word: str) -> bool:
+    return len(word) >= _MIN_LENGTH and word not in _STOPWORDS
 
-    >>> is_content_word("tea"), is_content_word("the"), is_content_word("it")
-    (True, False, False)
+
+def word_root(word: str) -> str:
+    """Return what a lower-case English word has in common with its inflected forms; a key, not always a word.
+
+    >>> word_root("preferred") == word_root("prefers") == word_root("preferring")
+    True
+    >>> word_root("tea"), word_root("bikes") == word_root("bike")
+    ('tea', True)
     """
-    return len(word) >= _SHORTEST and word not in _STOPWORDS
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_LENGTH:
+            word = word.removesuffix(suffix)
+            break
+    # A suffix may add or leave a letter: studying and study, stopped and stop.
+    return word[:-1] if len(word) > _MIN_LENGTH and (word[-1] in "ey" or word[-1] == word[-2]) else word
 
 
 class Lexicon:
-    """The words of some notes; forms of one word count as the same.
+    """An index from words to notes; inflected forms of a word count as the same word.
+
+    Notes are known by their index in ``notes``.
 
     >>> lexicon = Lexicon([Note(content="Green tea."), Note(content="Black teas."), Note(content="A bike.")])
-    >>> sorted(lexicon.holders(["tea"])), lexicon.holders(["tea", "black"]), lexicon.is_rare("tea")
+    >>> sorted(lexicon.notes_with(["tea"])), lexicon.notes_with(["tea", "black"]), lexicon.is_rare("tea")
     ([0, 1], {1}, True)
     """
 
     def __init__(self, notes: Sequence[Note]) -> None:
-        """Read the notes, with their titles and summaries."""
+        """Index the titles, summaries and contents of notes."""
         self.notes = notes
-        self._holders: dict[str, set[int]] = {}
-        self.frequency: Counter[str] = Counter()
-        """In how many notes each word stands, in just this form."""
-        for place, note in enumerate(notes):
-            words = set(split_words(embedding_text(note.title, note.summary, note.content)))
-            self.frequency.update(words)
-            for word in words:
-                self._holders.setdefault(root(word), set()).add(place)
-        self._rare = max(2, len(notes) // 100)
-        self._telling = max(3, len(notes) // 20)
+        self._postings: dict[str, set[int]] = {}
+        for index, note in enumerate(notes):
+            for word in set(split_words(embedding_text(note.title, note.summary, note.content))):
+                self._postings.setdefault(word_root(word), set()).add(index)
+        self._max_rare = max(2, len(notes) // 100)
+        self._max_distinctive = max(3, len(notes) // 20)
 
-    def holders(self, words: Iterable[str]) -> set[int]:
-        """Return the places of the notes that hold all of some words, in whatever form."""
-        found = [self._holders.get(root(word), set()) for word in words]
-        return set.intersection(*found) if found else set()
+    def notes_with(self, words: Iterable[str]) -> set[int]:
+        """Return the notes that contain all of the words; none if there is no word."""
+        postings = [self._postings.get(word_root(word), set()) for word in words]
+        return set.intersection(*postings) if postings else set()
+
+    def contains(self, index: int, word: str) -> bool:
+        """Return whether a note contains a word."""
+        return index in self._postings.get(word_root(word), ())
 
     def is_rare(self, word: str) -> bool:
-        """Return whether few notes hold a word: one in a hundred, or two."""
-        return 1 <= len(self._holders.get(root(word), ())) <= self._rare
+        """Return whether at most 1 % of the notes, or two, contain a word, and at least one does."""
+        return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_rare
 
-    def is_telling(self, word: str) -> bool:
-        """Return whether a word says something of the notes that hold it: one in twenty, or three, at most."""
-        return 1 <= len(self._holders.get(root(word), ())) <= self._telling
+    def is_distinctive(self, word: str) -> bool:
+        """Return whether at most 5 % of the notes, or three, contain a word, and at least one does."""
+        return 1 <= len(self._postings.get(word_root(word), ())) <= self._max_distinctive
 
-    def holds(self, place: int, word: str) -> bool:
-        """Return whether a note holds a word in whatever form."""
-        return place in self._holders.get(root(word), ())
+
+def tokenise(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the tokens of a text as they are written, each with its kind, one of ``TOKEN_KINDS``.
+
+    A token is a run of letters and digits, with single punctuation marks inside, as in ``ERR_4021``, ``48,500`` or
+    ``docs/api.md``. A ``name`` is a capitalised word that does not begin a sentence; a ``word`` is any other token.
+    Words that are joined by a hyphen, an apostrophe, a slash or a comma are separate words.
+
+    >>> list(tokenise("We asked Ines about v2.3.1 in docs/api.md; it costs 48,500 since ERR_4021."))[2:4]
+    [('Ines', 'name'), ('about', 'word')]
+    >>> [(token, kind) for token, kind in tokenise("Use v2.3.1 in docs/api.md for ERR_4021.") if kind != "word"]
+    [('v2.3.1', 'version'), ('docs/api.md', 'path'), ('ERR_4021', 'identifier')]
+    """
+    for token in _TOKEN.finditer(text):
+        kind = _token_kind(token[0])
+        if kind != "word":
+            yield token[0], kind
+            continue
+        for word in _WORD.finditer(token[0]):
+            start = token.start() + word.start()
+            is_name = word[0][0].isupper() and _INSIDE_SENTENCE.search(text, max(0, start - 2), start)
+            yield word[0], "name" if is_name else "word"
+
+
+def _token_kind(token: str) -> str:
+    if _VERSION.fullmatch(token):
+        return "version"
+    if _NUMBER.fullmatch(token):
+        return "number"
+    if _JOINED_WORDS.fullmatch(token) and not regex.search(r"\p{Ll}\p{Lu}", token):
+        return "word"
+    if _PATH.fullmatch(token):
+        return "path"
+    return "identifier" if _IDENTIFIER.search(token) else "word"
+
+
+def exact_tokens(notes: Sequence[Note], limit: int | None = None, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+    """Yield tokens that exactly one note contains, as they are written there, each with its kind and the note's id.
+
+    These are case-folded words of three characters or more that are no stopwords, and identifiers, numbers, versions
+    and paths of three characters or more whose words follow each other in no other note. Tokens are drawn from titles,
+    summaries, tags and contents, and must not be in another note's path either. At most ``limit`` tokens are drawn,
+    from the kinds in turn; the same ``seed`` draws the same tokens.
+
+    >>> notes = [Note(id="n1", content="Booked BZH-20931 today."), Note(id="n2", content="Booked a table today.")]
+    >>> sorted(exact_tokens(notes))
+    [('20931', 'number', 'n1'), ('BZH', 'word', 'n1'), ('BZH-20931', 'identifier', 'n1'), ('table', 'word', 'n2')]
+    """
+    max_count = None if limit is None else arguments.at_least_one("limit", limit)
+    rng = np.random.default_rng(arguments.count("seed", seed))
+    texts_of_notes = [
+        [_folded_words(text) for text in (note.path, note.title, note.summary, *note.tags, note.content) if text]
+        for note in notes
+    ]
+    postings: dict[str, set[int]] = {}
+    for index, texts in enumerate(texts_of_notes):
+        for words in texts:
+            for word in words:
+                postings.setdefault(word, set()).add(index)
+    by_kind: dict[str, list[tuple[str, str, str]]] = {kind: [] for kind in TOKEN_KINDS}
+    for index, note in enumerate(notes):
+        for token, kind in _distinct_tokens(note).values():
+            words = _folded_words(token)
+            others = set.intersection(*(postings[word] for word in words)) - {index}
+            if not any(_contains_phrase(texts_of_notes[other], words) for other in others):
+                by_kind[kind].append((token, kind, note.id))
+    shuffled = [[tokens[index] for index in rng.permutation(len(tokens))] for tokens in by_kind.values()]
+    in_turn = (token for tokens in zip_longest(*shuffled) for token in tokens if token is not None)
+    for count, token in enumerate(in_turn):
+        if count == max_count:
+            return
+        yield token
+
+
+def _distinct_tokens(note: Note) -> dict[tuple[str, ...], tuple[str, str]]:
+    """Return the tokens of a note by their case-folded words, including the words inside tokens."""
+    tokens: dict[tuple[str, ...], tuple[str, str]] = {}
+    for text in (note.title, note.summary, *note.tags, note.content):
+        for token, kind in tokenise(text):
+            if len(token) >= _MIN_LENGTH and (kind != "word" or _is_content_word(token.casefold())):
+                tokens.setdefault(_folded_words(token), (token, kind))
+    for token, _ in list(tokens.values()):
+        for word in _WORD.findall(token):
+            if _is_content_word(word.casefold()):
+                tokens.setdefault(_folded_words(word), (word, _token_kind(word)))
+    return tokens
+
+
+def _folded_words(text: str) -> tuple[str, ...]:
+    return tuple(split_words(text.casefold()))
+
+
+def _contains_phrase(texts: Sequence[tuple[str, ...]], phrase: tuple[str, ...]) -> bool:
+    length = len(phrase)
+    return any(text[start : start + length] == phrase for text in texts for start in range(len(text) - length + 1))

@@ -129,40 +129,28 @@ async def _load_models(service: Service, done: Callable[[BaseException | None], 
         await done(None)
 
 
-def _object_schema(description: str, properties: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    return {"type": "object", "description": description, "required": list(required), "properties": properties}
-
-
-def _text(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "description": description, **more}
-
-
 _PROBLEM_SCHEMA = {
     "title": "Problem",
-    **_object_schema(
-        "An error (RFC 9457).",
-        {
-            "type": _text("The type of the problem.", enum=[f"urn:recollect:{kind}" for kind in PROBLEM_TYPES]),
-            "title": _text("What the type means."),
-            "status": {"type": "integer", "description": "The HTTP status."},
-            "detail": _text("What was wrong with this request."),
-            "request_id": _text("The id of the request in the server's log."),
-            "errors": {
-                "type": "array",
-                "description": "The invalid values.",
-                "items": _object_schema(
-                    "An invalid value.",
-                    {"field": _text("The name of the field."), "detail": _text("What is wrong with its value.")},
-                    ["field", "detail"],
-                ),
-            },
+    "type": "object",
+    "description": "An error (RFC 9457).",
+    "required": ["type", "title", "status", "detail", "request_id"],
+    "properties": {
+        "type": {
+            "type": "string",
+            "enum": [f"urn:recollect:{kind}" for kind in PROBLEM_TYPES],
+            "description": "The type of the problem.",
         },
-        ["type", "title", "status", "detail", "request_id"],
-    ),
+        "title": {"type": "string", "description": "What the type means."},
+        "status": {"type": "integer", "description": "The HTTP status."},
+        "detail": {"type": "string", "description": "What was wrong with this request."},
+        "request_id": {"type": "string", "description": "The id of the request in the server's log."},
+        "errors": {
+            "type": "array",
+            "description": "The invalid values: their `field`, and in `detail` what is wrong.",
+            "items": {"type": "object", "required": ["field", "detail"]},
+        },
+    },
 }
-
-_BODY_NAMES_NOTES = {("post", "/v1/notes"), ("post", "/v1/links"), ("delete", "/v1/links")}
-"""Operations that name existing notes otherwise than in the path."""
 
 
 def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
@@ -170,42 +158,17 @@ def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=__version__, description=app.description, routes=app.routes)
         components = schema.setdefault("components", {})
-        own = {name: each for name, each in components.get("schemas", {}).items() if "ValidationError" not in name}
+        own = {name: model for name, model in components.get("schemas", {}).items() if "ValidationError" not in name}
         components["schemas"] = {**own, "Problem": _PROBLEM_SCHEMA}
         if require_keys:
             components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
         for path, operations in schema["paths"].items():
-            for method, operation in operations.items():
+            for operation in operations.values():
                 if require_keys and path not in PUBLIC_PATHS:
                     operation["security"] = [{"key": []}]
-                for status in _problem_statuses(path, method, operation, require_keys=require_keys):
-                    operation["responses"][str(status)] = _problem_response_schema(status)
-                operation["responses"] = dict(sorted(operation["responses"].items()))
+                operation["responses"].pop("422", None)
+                operation["responses"]["4XX"] = {"description": "The request cannot be served.", "content": content}
+                operation["responses"]["5XX"] = {"description": "The server cannot serve it.", "content": content}
         app.openapi_schema = schema
     return app.openapi_schema
-
-
-def _problem_statuses(path: str, method: str, operation: dict[str, Any], *, require_keys: bool) -> set[int]:
-    """Return the statuses of the expected problems of an operation."""
-    statuses = {406, 422, 429, 431}
-    if not require_keys:
-        statuses.add(421)
-    elif path not in PUBLIC_PATHS:
-        statuses |= {401, 403, 503}
-    if "requestBody" in operation:
-        statuses |= {400, 408, 413, 415}
-    if path.startswith("/v1/"):
-        statuses |= {503, 504}
-    if "{" in path or (method, path) in _BODY_NAMES_NOTES:
-        statuses.add(404)
-    if method != "get" and operation["x-right"] == "write":
-        statuses |= {409, 507}
-    if path == "/ready":
-        statuses.add(503)
-    return statuses
-
-
-def _problem_response_schema(status: int) -> dict[str, Any]:
-    titles = [problem.title for problem in PROBLEM_TYPES.values() if problem.status == status]
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {"description": "; ".join(titles), "content": content}

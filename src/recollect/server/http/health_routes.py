@@ -10,7 +10,7 @@ from pydantic import Field
 from recollect import __version__
 from recollect.server.auth import Caller, Right
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.routing import READ, StrictRoute, json_response, to_json
+from recollect.server.http.routing import READ, StrictRoute, json_response
 from recollect.server.http.schemas import ResponseModel
 from recollect.server.http.service import CurrentCaller, CurrentService, RequestedNamespace, Service
 from recollect.server.http.telemetry import METRICS_MEDIA_TYPE
@@ -45,7 +45,7 @@ class Stats(ResponseModel):
 async def get_stats(caller: CurrentCaller, service: CurrentService, namespace: RequestedNamespace = None) -> Response:
     """Get statistics of one namespace, or of all that the key may read."""
     requested = None if namespace is None else caller.namespace(namespace, Right.READ)
-    return json_response(await service.readers.run(lambda: to_json(_stats(service, caller, requested))))
+    return await service.read(lambda: _stats(service, caller, requested))
 
 
 @router.get("/health", response_model=Status, openapi_extra={"x-right": "none"})

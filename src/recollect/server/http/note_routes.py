@@ -81,12 +81,12 @@ async def list_notes(
     after = service.cursors.decode(cursor, namespace)
     filters = {"path_prefix": path_prefix, "tags": tag or [], "session": session}
 
-    def task() -> bytes:
+    def task() -> dict[str, Any]:
         page = service.memory.page(limit, after=after, namespace=namespace, filters=filters)
         next_cursor = service.cursors.encode(page.next, namespace)
-        return to_json({"notes": [note.to_dict() for note in page.notes], "next_cursor": next_cursor})
+        return {"notes": [note.to_dict() for note in page.notes], "next_cursor": next_cursor}
 
-    return json_response(await service.readers.run(task))
+    return await service.read(task)
 
 
 @router.post("/v1/notes/batch", status_code=201, response_model=CreatedNotes, openapi_extra=WRITE, tags=_NOTES)
@@ -94,35 +94,31 @@ async def add_notes(body: NoteBatch, namespace: WriteNamespace, service: Current
     """Store many notes in one transaction."""
     drafts = [note.model_dump(exclude_none=True) for note in body.notes]
 
-    def task() -> bytes:
+    def task() -> dict[str, Any]:
         stored = service.memory.add_many(drafts, namespace=namespace, whole=True)
-        return to_json({"ids": [note.id for note in stored], "count": len(stored)})
+        return {"ids": [note.id for note in stored], "count": len(stored)}
 
-    return json_response(await service.writers.run(task), 201)
+    return await service.write(task, 201)
 
 
 @router.get("/v1/notes/{key:path}", response_model=NoteResponse, openapi_extra=READ, tags=_NOTES)
 async def get_note(key: NoteKey, namespace: ReadNamespace, service: CurrentService) -> Response:
     """Get a note."""
 
-    def task() -> bytes:
+    def task() -> dict[str, Any]:
         note = service.memory.get(key, namespace=namespace)
         if note is None:
             raise _not_found(key, namespace)
-        return to_json(note.to_dict())
+        return note.to_dict()
 
-    return json_response(await service.readers.run(task))
+    return await service.read(task)
 
 
 @router.patch("/v1/notes/{key:path}", response_model=NoteResponse, openapi_extra=WRITE, tags=_NOTES)
 async def update_note(key: NoteKey, body: NoteChanges, namespace: WriteNamespace, service: CurrentService) -> Response:
     """Change fields of a note; fields that are missing or null keep their values."""
     changes = body.model_dump(exclude_none=True)
-
-    def task() -> bytes:
-        return to_json(service.memory.update(key, namespace=namespace, **changes).to_dict())
-
-    return json_response(await service.writers.run(task))
+    return await service.write(lambda: service.memory.update(key, namespace=namespace, **changes).to_dict())
 
 
 @router.delete("/v1/notes/{key:path}", status_code=204, openapi_extra=WRITE, tags=_NOTES)
@@ -140,10 +136,9 @@ def _not_found(key: str, namespace: str) -> NoteNotFoundError:
 @router.post("/v1/links", response_model=LinkCreated, openapi_extra=WRITE, tags=_LINKS)
 async def add_link(body: LinkRequest, namespace: WriteNamespace, service: CurrentService) -> Response:
     """Link a note to another, which may not exist yet."""
-    created = await service.writers.run(
-        lambda: service.memory.link(body.source, body.target, kind=body.kind, namespace=namespace)
+    return await service.write(
+        lambda: {"created": service.memory.link(body.source, body.target, kind=body.kind, namespace=namespace)}
     )
-    return json_response(to_json({"created": created}))
 
 
 @router.delete("/v1/links", response_model=LinkRemoved, openapi_extra=WRITE, tags=_LINKS)
@@ -155,26 +150,23 @@ async def remove_link(
     kind: Annotated[Name, Query(description="The kind of the link.")] = NoteLink.model_fields["kind"].default,
 ) -> Response:
     """Remove a link."""
-    removed = await service.writers.run(lambda: service.memory.unlink(source, target, kind=kind, namespace=namespace))
-    return json_response(to_json({"removed": removed}))
+    return await service.write(
+        lambda: {"removed": service.memory.unlink(source, target, kind=kind, namespace=namespace)}
+    )
 
 
 @router.get("/v1/neighbours/{key:path}", response_model=NeighbourList, openapi_extra=READ, tags=_LINKS)
 async def get_neighbours(key: NoteKey, namespace: ReadNamespace, service: CurrentService) -> Response:
     """Get the notes that are linked with a note, mention it or are mentioned by it, or share an entity with it."""
 
-    def task() -> bytes:
+    def task() -> dict[str, Any]:
         neighbours = service.memory.neighbours(key, namespace=namespace)
-        return to_json(
-            {
-                "neighbours": [
-                    {"kind": neighbour.kind, "direction": neighbour.direction, "note": neighbour.note.to_dict()}
-                    for neighbour in neighbours
-                ]
-            }
-        )
+        data = [
+            {"kind": found.kind, "direction": found.direction, "note": found.note.to_dict()} for found in neighbours
+        ]
+        return {"neighbours": data}
 
-    return json_response(await service.readers.run(task))
+    return await service.read(task)
 
 
 @router.post("/v1/ingest", response_model=IngestResponse, openapi_extra=WRITE, tags=["Ingest"])
@@ -187,8 +179,6 @@ async def ingest(body: IngestRequest, namespace: WriteNamespace, service: Curren
     texts = {document.path: document.content for document in body.documents}
     if len(texts) < len(body.documents):
         raise ArgumentError("documents", "two of them have the same path")
-
-    def task() -> bytes:
-        return to_json(service.memory.ingest_texts(texts, prefix=body.prefix, namespace=namespace).to_dict())
-
-    return json_response(await service.writers.run(task))
+    return await service.write(
+        lambda: service.memory.ingest_texts(texts, prefix=body.prefix, namespace=namespace).to_dict()
+    )

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from recollect.server.auth import Right
 from recollect.server.http.problems import ProblemError
-from recollect.server.http.routing import StrictRoute, json_response, to_json
+from recollect.server.http.routing import StrictRoute
 from recollect.server.http.schemas import ResponseModel
 from recollect.server.http.service import CurrentCaller, CurrentService, ReadNamespace
 from recollect.text import well_formed
@@ -74,12 +74,9 @@ async def list_reports(caller: CurrentCaller, namespace: ReadNamespace, service:
     """
     caller.require_all_namespaces(Right.READ)
     folder = service.settings.reports
-
-    def task() -> bytes:
-        reports = [] if folder is None else list_report_files(folder)
-        return to_json({"reports": [report.model_dump() for report in reports]})
-
-    return json_response(await service.readers.run(task))
+    return await service.read(
+        lambda: {"reports": [] if folder is None else [report.model_dump() for report in list_report_files(folder)]}
+    )
 
 
 @router.get(

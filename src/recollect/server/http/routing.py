@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from recollect.nesting import DEEPEST, is_deep, with_room
+from recollect.arguments import MAX_DEPTH, exceeds_max_depth, with_deep_stack
 from recollect.server.auth import Right
 from recollect.server.http.problems import ProblemError
 
@@ -34,7 +34,8 @@ def to_json(data: Any) -> bytes:
     >>> to_json({"tea": "茶"}).decode()
     '{"tea":"茶"}'
     """
-    return with_room(lambda: json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))).encode()
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+    return with_deep_stack(lambda: encode(data)).encode()
 
 
 def json_response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -96,8 +97,8 @@ def parse_json(body: bytes) -> Any:
         raise ProblemError("malformed", f"the body is not JSON: {error}") from None
     if _SURROGATE.search(body) and not _is_encodable(value):
         raise ProblemError("malformed", "the body has a lone surrogate, which is not a character")
-    if body.count(b"[") + body.count(b"{") > DEEPEST and is_deep(value):
-        raise ProblemError("malformed", f"the body is nested deeper than {DEEPEST} levels")
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and exceeds_max_depth(value):
+        raise ProblemError("malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
     return value
 
 

@@ -218,25 +218,6 @@ class NeighbourList(ResponseModel):
     neighbours: list[Neighbour] = Field(description="The notes one step away.")
 
 
-class FileCounts(ResponseModel):
-    """Counts of texts."""
-
-    read: int = Field(description="Texts whose notes were written.")
-    unchanged: int = Field(description="Texts that did not change.")
-    removed: int = Field(description="Always 0: texts that are not sent stay.")
-    failed: int = Field(description="Texts that could not be read or written; their earlier notes stay.")
-
-
-class NoteCounts(ResponseModel):
-    """Counts of notes."""
-
-    added: int = Field(description="New notes.")
-    updated: int = Field(description="Changed notes.")
-    unchanged: int = Field(description="Notes of the texts read that did not change.")
-    removed: int = Field(description="Notes that the texts no longer have.")
-    failed: int = Field(description="Records that could not be read.")
-
-
 class IngestProblem(ResponseModel):
     """A text or record that could not be read as intended."""
 
@@ -249,8 +230,8 @@ class IngestProblem(ResponseModel):
 class IngestResponse(ResponseModel):
     """The result of an ingest."""
 
-    files: FileCounts = Field(description="Numbers of texts.")
-    notes: NoteCounts = Field(description="Numbers of notes.")
+    files: dict[str, int] = Field(description="Numbers of texts: `read`, `unchanged`, `removed` (always 0), `failed`.")
+    notes: dict[str, int] = Field(description="Numbers of notes: `added`, `updated`, `unchanged`, `removed`, `failed`.")
     problems: list[IngestProblem] = Field(description="What could not be read.")
     skipped: dict[str, int] = Field(description="Always empty: texts of an unknown type are among the problems.")
 
@@ -348,52 +329,6 @@ class Hit(NoteFields):
     steps: list[Step] = Field(description="What each stage did.")
 
 
-class QuerySummaryLine(ResponseModel):
-    """A line about how a query was parsed."""
-
-    label: str = Field(description="The subject.")
-    text: str = Field(description="The text.")
-
-
-class TimelinePart(ResponseModel):
-    """A part of a search."""
-
-    name: str = Field(description="`lexical`, `vector`, `context`, `graph`, `fusion`, `rerank`, or `total`.")
-    start: float = Field(description="When it started, in milliseconds.")
-    elapsed: float = Field(description="How long it took, in milliseconds.")
-    message: str = Field(description="The outcome.")
-
-
-class WaterfallRow(ResponseModel):
-    """What a leg or a stage did to a score."""
-
-    kind: str = Field(description="`leg`, `fused`, `stage` or `score`.")
-    name: str = Field(description="The name of the leg or stage.")
-    start: float = Field(description="The score before.")
-    end: float = Field(description="The score after.")
-    change: str = Field(description="The change as text; empty for `fused` and `score`.")
-    reason: str = Field(description="The reason.")
-
-
-class Waterfall(ResponseModel):
-    """How a hit got its score; steps without an effect are left out."""
-
-    id: str = Field(description="The note's id.")
-    sentence: str = Field(description="Why it has its rank, in a sentence.")
-    pointers: list[str] = Field(description="Which notes supersede it.")
-    rows: list[WaterfallRow] = Field(description="What made its score, in order.")
-
-
-class ExplanationData(ResponseModel):
-    """Explanation of a search as data for a drawing."""
-
-    query_summary: list[QuerySummaryLine] = Field(description="How the query was parsed, and which fallback steps ran.")
-    notice: str = Field(description="What the fallback ladder did if lexical search found nothing; else empty.")
-    timeline: list[TimelinePart] = Field(description="What each part did, and when; the last is the total.")
-    max_score: float = Field(description="The highest score of any hit at any time: the scale of all waterfalls.")
-    waterfalls: list[Waterfall] = Field(description="The waterfall of each hit, in order.")
-
-
 class SearchResponse(ResponseModel):
     """The result of a search."""
 
@@ -406,8 +341,9 @@ class SearchResponse(ResponseModel):
     hits: list[Hit] = Field(description="The hits, best first, weak ones included.")
     warnings: list[str] = Field(description="What the search could not use, and what to do about it.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, if requested.")
-    explanation_data: ExplanationData | None = Field(
-        default=None, description="Explanation data, if the trace is requested."
+    explanation_data: dict[str, Any] | None = Field(
+        default=None,
+        description="If the trace is requested: the explanation as data (`SearchResult.explanation_data()`).",
     )
 
 

@@ -8,9 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, Response
 
 from recollect.errors import KeyFileError, RecollectError
 from recollect.memory import Memory
@@ -18,6 +18,7 @@ from recollect.server.auth import Caller, KeyRing, Right
 from recollect.server.cursors import Cursors
 from recollect.server.http.problems import ProblemError
 from recollect.server.http.request_log import RequestObserver
+from recollect.server.http.routing import json_response, to_json
 from recollect.server.http.settings import Settings
 from recollect.server.http.telemetry import Metrics
 
@@ -151,6 +152,14 @@ class Service:
         metrics = Metrics(readers=lambda: readers.active, writers=lambda: writers.active)
         readiness = Readiness(memory, ring)
         return cls(memory, settings, readers, writers, readiness, metrics, (metrics.record_request, *observers))
+
+    async def read(self, task: Callable[[], Any]) -> Response:
+        """Respond with the JSON of what ``task`` returns; both run in a reader thread."""
+        return json_response(await self.readers.run(lambda: to_json(task())))
+
+    async def write(self, task: Callable[[], Any], status: int = 200) -> Response:
+        """Respond with the JSON of what ``task`` returns; both run in a writer thread."""
+        return json_response(await self.writers.run(lambda: to_json(task())), status)
 
     def close(self) -> None:
         """Wait for running tasks."""

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 from recollect.errors import ArgumentError
 from recollect.model import NOTE_FIELDS, Note
 from recollect.server.auth import Right
-from recollect.server.mcp.tools import FilterRequest, JsonObject, RequestModel, StringList, Tool, ToolCall
+from recollect.server.mcp.tools import FilterRequest, JsonObject, RequestModel, StringList, ToolCall, tool
 
-__all__ = ["FORGET", "LINK", "LIST", "REMEMBER", "STATS", "UPDATE", "NoteSummary", "summarise"]
+__all__ = ["forget", "link", "list_", "remember", "stats", "update"]
 
 LISTED_TEXT_LENGTH = 300
 """How many characters of a note's text a listing shows."""
@@ -75,10 +75,6 @@ class ListRequest(FilterRequest):
     )
     limit: Annotated[int, Field(ge=1, le=200)] = Field(default=20, description="The maximum number of notes.")
     cursor: str | None = Field(default=None, description="The next_cursor of the page before.")
-
-
-class StatsRequest(RequestModel):
-    """Arguments of ``stats``."""
 
 
 class WrittenNote(BaseModel):
@@ -155,30 +151,59 @@ def _written(note: Note) -> WrittenNote:
     return WrittenNote(**_fields(note, tuple(WrittenNote.model_fields)))
 
 
-def _remember(call: ToolCall, request: RememberRequest) -> WrittenNote:
+@tool("Remember something", Right.WRITE, idempotent=False)
+def remember(call: ToolCall, request: RememberRequest) -> WrittenNote:
+    """Store a new note for later conversations.
+
+    Call it when the user states a lasting fact, preference, decision or plan, or asks you to remember; one fact per
+    note. If it changes what an older note says, name that note in `supersedes`. Returns the id of the note. Never
+    store passwords or keys.
+    """
     if request.path and call.memory.has(request.path, namespace=call.namespace):
         raise ArgumentError("path", f"the note {request.path!r} exists; change it with update, or choose another path")
     return _written(call.memory.add(**request.arguments(), namespace=call.namespace))
 
 
-def _update(call: ToolCall, request: UpdateRequest) -> WrittenNote:
+@tool("Change a note", Right.WRITE, destructive=True)
+def update(call: ToolCall, request: UpdateRequest) -> WrittenNote:
+    """Change fields of a note by id or path; omitted fields keep their values.
+
+    Call it to correct a mistake. If the world changed, remember a new note that supersedes the old one instead.
+    Returns the note's id.
+    """
     changes = request.arguments("key")
     if not changes:
         raise ArgumentError("key", f"no change of {request.key!r} is given; pass content, title or another field")
     return _written(call.memory.update(request.key, namespace=call.namespace, **changes))
 
 
-def _forget(call: ToolCall, request: ForgetRequest) -> ForgetResponse:
+@tool("Delete notes", Right.WRITE, destructive=True)
+def forget(call: ToolCall, request: ForgetRequest) -> ForgetResponse:
+    """Delete notes by id or path, permanently.
+
+    Call it only when the user asks for it, and recall first to check the ids. Returns how many were deleted, and
+    which keys have no note.
+    """
     missing = [key for key in request.keys if not call.memory.delete(key, namespace=call.namespace)]
     return ForgetResponse(forgotten=len(request.keys) - len(missing), missing=missing)
 
 
-def _link(call: ToolCall, request: LinkRequest) -> LinkResponse:
+@tool("Link two notes", Right.WRITE)
+def link(call: ToolCall, request: LinkRequest) -> LinkResponse:
+    """Link a note to another, so that searches follow the link.
+
+    Call it when two notes belong together. Returns whether the link is new.
+    """
     created = call.memory.link(request.source, request.target, kind=request.kind, namespace=call.namespace)
     return LinkResponse(created=created)
 
 
-def _list(call: ToolCall, request: ListRequest) -> ListResponse:
+@tool("List or read notes", Right.READ)
+def list_(call: ToolCall, request: ListRequest) -> ListResponse:
+    """List notes in insertion order, page by page, or read some as a whole by `keys`.
+
+    Call it to browse a folder, a tag or a session, or when a recalled note was truncated. To search, use recall.
+    """
     if request.keys is not None:
         notes = {key: call.memory.get(key, namespace=call.namespace) for key in request.keys}
         return ListResponse(
@@ -199,7 +224,12 @@ def _list(call: ToolCall, request: ListRequest) -> ListResponse:
     )
 
 
-def _stats(call: ToolCall, request: StatsRequest) -> StatsResponse:  # noqa: ARG001 (the signature of every tool)
+@tool("Count the notes", Right.READ)
+def stats(call: ToolCall, request: RequestModel) -> StatsResponse:  # noqa: ARG001 (the signature of every tool)
+    """Return the number of notes in the memory, and the namespaces that you may use.
+
+    Call it when the user asks.
+    """
     namespaces = call.caller.grant.namespaces
     return StatsResponse(
         notes=call.memory.count(namespace=call.namespace),
@@ -207,83 +237,3 @@ def _stats(call: ToolCall, request: StatsRequest) -> StatsResponse:  # noqa: ARG
         namespaces=None if namespaces is None else sorted(namespaces),
         embedder=call.memory.described_embedder,
     )
-
-
-REMEMBER = Tool(
-    name="remember",
-    title="Remember something",
-    description=(
-        "Store a new note for later conversations. Call it when the user states a lasting fact, preference, decision "
-        "or plan, or asks you to remember; one fact per note. If it changes what an older note says, name that note in "
-        "`supersedes`. Returns the id of the note. Never store passwords or keys."
-    ),
-    right=Right.WRITE,
-    request=RememberRequest,
-    response=WrittenNote,
-    run=_remember,
-    idempotent=False,
-)
-
-UPDATE = Tool(
-    name="update",
-    title="Change a note",
-    description=(
-        "Change fields of a note by id or path; omitted fields keep their values. Call it to correct a mistake. If the "
-        "world changed, remember a new note that supersedes the old one instead. Returns the note's id."
-    ),
-    right=Right.WRITE,
-    request=UpdateRequest,
-    response=WrittenNote,
-    run=_update,
-    destructive=True,
-)
-
-FORGET = Tool(
-    name="forget",
-    title="Delete notes",
-    description=(
-        "Delete notes by id or path, permanently. Call it only when the user asks for it, and recall first to check "
-        "the ids. Returns how many were deleted, and which keys have no note."
-    ),
-    right=Right.WRITE,
-    request=ForgetRequest,
-    response=ForgetResponse,
-    run=_forget,
-    destructive=True,
-)
-
-LINK = Tool(
-    name="link",
-    title="Link two notes",
-    description=(
-        "Link a note to another, so that searches follow the link. Call it when two notes belong together. Returns "
-        "whether the link is new."
-    ),
-    right=Right.WRITE,
-    request=LinkRequest,
-    response=LinkResponse,
-    run=_link,
-)
-
-LIST = Tool(
-    name="list",
-    title="List or read notes",
-    description=(
-        "List notes in insertion order, page by page, or read some as a whole by `keys`. Call it to browse a folder, a "
-        "tag or a session, or when a recalled note was truncated. To search, use recall."
-    ),
-    right=Right.READ,
-    request=ListRequest,
-    response=ListResponse,
-    run=_list,
-)
-
-STATS = Tool(
-    name="stats",
-    title="Count the notes",
-    description="The number of notes in the memory, and the namespaces that you may use. Call it when the user asks.",
-    right=Right.READ,
-    request=StatsRequest,
-    response=StatsResponse,
-    run=_stats,
-)

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from recollect.arguments import exceeds_max_depth
 from recollect.model import Hit
-from recollect.nesting import is_deep
 from recollect.query import parse
 from recollect.retrieval import SearchResult
 from recollect.retrieval.context import snippet
 from recollect.retrieval.messages import no_answer_message
 from recollect.server.auth import Right
-from recollect.server.mcp.tools import FilterRequest, Tool, ToolCall
+from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 
-__all__ = ["EXPLAIN", "RECALL"]
+__all__ = ["explain", "recall"]
 
 MAX_QUERY_LENGTH = 4096
 MAX_TEXT_LENGTH = 1500
@@ -89,11 +89,23 @@ class ExplainResponse(RecallResponse):
     explanation: str = Field(description="How the query was parsed, what each part did, and how each hit was scored.")
 
 
-def _recall(call: ToolCall, request: SearchRequest) -> RecallResponse:
+@tool("Search the memory", Right.READ)
+def recall(call: ToolCall, request: SearchRequest) -> RecallResponse:
+    """Search the notes of earlier conversations by lexical and vector search.
+
+    Call it before you answer anything that may depend on the user's preferences, people, projects, decisions or
+    past. Returns the best notes with id, path, text, confidence and date; `has_answer` is false if nothing in the
+    memory answers the query.
+    """
     return RecallResponse(**_response_fields(call, _search(call, request), include_weak=request.include_weak))
 
 
-def _explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
+@tool("Explain a search", Right.READ)
+def explain(call: ToolCall, request: SearchRequest) -> ExplainResponse:
+    """Search as recall does, with an explanation of each note's rank: lexical, vector and graph scores, dates.
+
+    Call it when the user asks why something was found or not found; otherwise use recall, which is shorter.
+    """
     result = _search(call, request)
     fields = _response_fields(call, result, include_weak=request.include_weak)
     return ExplainResponse(**fields, explanation=result.explain(limit=request.top_k))
@@ -163,34 +175,6 @@ def _recalled_note(hit: Hit, result: SearchResult, *, weak: bool) -> RecalledNot
 
 
 def _short_metadata(metadata: dict[str, Any]) -> dict[str, Any] | None:
-    if not metadata or is_deep(metadata):
+    if not metadata or exceeds_max_depth(metadata):
         return None
     return metadata if len(json.dumps(metadata, ensure_ascii=False)) <= MAX_METADATA_LENGTH else None
-
-
-RECALL = Tool(
-    name="recall",
-    title="Search the memory",
-    description=(
-        "Search the notes of earlier conversations by lexical and vector search. Call it before you answer anything "
-        "that may depend on the user's preferences, people, projects, decisions or past. Returns the best notes with "
-        "id, path, text, confidence and date; `has_answer` is false if nothing in the memory answers the query."
-    ),
-    right=Right.READ,
-    request=SearchRequest,
-    response=RecallResponse,
-    run=_recall,
-)
-
-EXPLAIN = Tool(
-    name="explain",
-    title="Explain a search",
-    description=(
-        "The same search as recall, with an explanation of each note's rank: lexical, vector and graph scores, dates. "
-        "Call it when the user asks why something was found or not found; otherwise use recall, which is shorter."
-    ),
-    right=Right.READ,
-    request=SearchRequest,
-    response=ExplainResponse,
-    run=_explain,
-)

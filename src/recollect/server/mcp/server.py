@@ -34,7 +34,7 @@ from recollect.errors import ArgumentError, ForbiddenError, NoteNotFoundError, R
 from recollect.memory import Memory
 from recollect.server.auth import EVERYONE, Caller
 from recollect.server.cursors import Cursors
-from recollect.server.mcp.note_tools import FORGET, LINK, LIST, REMEMBER, STATS, UPDATE
+from recollect.server.mcp.note_tools import forget, link, list_, remember, stats, update
 from recollect.server.mcp.resources import (
     INSTRUCTIONS,
     NOTE_TEMPLATE,
@@ -43,12 +43,12 @@ from recollect.server.mcp.resources import (
     list_note_resources,
     read_note_resource,
 )
-from recollect.server.mcp.search_tools import EXPLAIN, RECALL
+from recollect.server.mcp.search_tools import explain, recall
 from recollect.server.mcp.tools import Tool, ToolCall
 
 __all__ = ["DESCRIPTIONS", "TOOLS", "RunInThread", "call_tool", "memory_server", "validation_message"]
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (RECALL, REMEMBER, UPDATE, FORGET, LINK, LIST, EXPLAIN, STATS)}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (recall, remember, update, forget, link, list_, explain, stats)}
 """All tools, in the order in which they are listed."""
 
 DESCRIPTIONS = {name: tool.describe() for name, tool in TOOLS.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 from mcp.types import Tool as ToolDescription
 from mcp.types import ToolAnnotations
@@ -15,7 +15,7 @@ from recollect.memory import Memory
 from recollect.server.auth import Caller, Right
 from recollect.server.cursors import Cursors
 
-__all__ = ["FilterRequest", "JsonObject", "RequestModel", "StringList", "Tool", "ToolCall"]
+__all__ = ["FilterRequest", "JsonObject", "RequestModel", "StringList", "Tool", "ToolCall", "tool"]
 
 
 def _parse_list(value: Any) -> Any:
@@ -116,3 +116,22 @@ class Tool:
                 open_world_hint=False,  # it accesses notes only
             ),
         )
+
+
+def tool(title: str, right: Right, **hints: bool) -> Callable[[Callable[[ToolCall, Any], BaseModel]], Tool]:
+    """Make a tool of a function: its name, docstring and annotations are name, description and schemas of the tool."""
+
+    def decorate(run: Callable[[ToolCall, Any], BaseModel]) -> Tool:
+        types = get_type_hints(run)
+        return Tool(
+            name=run.__name__.rstrip("_"),
+            title=title,
+            description=" ".join((run.__doc__ or "").split()),
+            right=right,
+            request=types["request"],
+            response=types["return"],
+            run=run,
+            **hints,
+        )
+
+    return decorate

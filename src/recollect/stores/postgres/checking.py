@@ -10,14 +10,19 @@ from psycopg.rows import TupleRow
 
 from recollect.stores.base import Finding
 from recollect.stores.postgres import names
-from recollect.stores.postgres.definitions import TABLES
-from recollect.stores.postgres.indexing import TextChange, index_notes
-from recollect.stores.postgres.postings import Postings
+from recollect.stores.postgres.postings import Postings, TextChange, index_notes
+from recollect.stores.postgres.schema import TABLES
+from recollect.stores.postgres.text import read_terms
 from recollect.stores.postgres.transaction import PostgresTransaction
-from recollect.stores.postgres.words import read_words
-from recollect.stores.sql.entities import entity_problems, rebuild_entities
-from recollect.stores.sql.health import list_problems, namespaces, vector_problems
-from recollect.stores.sql.mentions import mention_problems, rebuild_mentions
+from recollect.stores.sql.checking import (
+    entity_problems,
+    list_problems,
+    mention_problems,
+    namespaces,
+    rebuild_entities,
+    rebuild_mentions,
+    vector_problems,
+)
 
 __all__ = ["check", "rebuild", "rebuild_vectors"]
 
@@ -83,7 +88,7 @@ def _word_problems(connection: Connection[TupleRow], namespace: int) -> Iterator
     for rows in _walk(connection, namespace):
         vectors = []
         for note, *fields in rows:
-            words = read_words(fields)
+            words = read_terms(fields)
             tokens += words.tokens
             sums[note] = _sum((term, weight, words.tokens) for term, weight in words.weights.items())
             vectors.append((note, *words.vector(namespace)))

@@ -21,8 +21,8 @@ from recollect.model import Candidate, Filters
 from recollect.query import Query, jaccard, slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
 from recollect.stores.name_index import index_names, standing_words
-from recollect.stores.postgres.filtering import passing
-from recollect.stores.postgres.searching import OF_NOTES
+from recollect.stores.postgres.filters import candidate_conditions
+from recollect.stores.postgres.search import NOTE_COLUMNS
 from recollect.stores.rows import candidate_of
 from recollect.text import split_words
 
@@ -91,13 +91,13 @@ def search_names(
         return []
     keys, similarities = index_names(rows, titles=titles).most_alike(words)
     alike = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
-    conditions, values = passing(connection, namespace, filters, without)
+    conditions, values = candidate_conditions(connection, namespace, filters, without)
     allowed = _allowed(connection, list(alike), conditions, values) if conditions else iter(alike)
     best = list(islice(allowed, limit))
     found = {
         key: candidate_of(row)
         for key, *row in connection.execute(
-            f"SELECT n.key, {OF_NOTES} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (names of our own)
+            f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (names of our own)
             [best],
         )
     }

@@ -1,8 +1,8 @@
-"""Posting lists: which notes hold a term, what it counts there, and how long they are, in blocks of a few.
+"""Posting lists in blocks, and how notes are added to and removed from the lexical index.
 
-A list is cut into blocks of rising keys; a block is a row, named by a key that none of its notes is below. Who writes
-has the namespace to itself, so that a block is read, changed and written back. How many notes hold a term is the length
-of its list, which a search reads anyway: nothing is counted twice, and nothing can disagree.
+A posting has a note's key, the term's weight in it and its number of tokens. A list is split into blocks of ascending
+keys; a block is a row, named by a key that none of its notes is below. A writer has the namespace locked, so it reads a
+block, changes it and writes it back. The document frequency of a term is the length of its list.
 """
 
 from __future__ import annotations
@@ -16,31 +16,33 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from recollect.stores.postgres.text import NoteTerms, read_terms
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_IN_A_BLOCK", "Posting", "Postings", "change_postings", "joined"]
+__all__ = ["BLOCK_SIZE", "Posting", "Postings", "TextChange", "index_notes", "union", "update_postings"]
 
-MOST_IN_A_BLOCK = 160
-"""Two thousand bytes: four blocks to a page of the server."""
+BLOCK_SIZE = 160
+"""Postings in a block: two thousand bytes, four blocks to a page of the server."""
 
 _ROW = np.dtype([("note", "<u4"), ("weight", "<f4"), ("tokens", "<u4")])
 _PACKED = Struct("<IfI")
-_REACH = 1 << 32  # a note is stored as how far it is from the beginning of its block
+_BLOCK_RANGE = 1 << 32  # a note is stored as its distance from the start of its block
 
 
 class Posting(NamedTuple):
-    """A note that holds a term."""
+    """A note that has a term."""
 
     note: int
     weight: float
-    """The sum of what the term's occurrences count."""
+    """The sum of the field weights of the term's occurrences."""
     tokens: int
-    """How many words the note has."""
+    """The number of tokens of the note."""
 
 
 class Postings(NamedTuple):
-    """A list of them, by rising keys."""
+    """A posting list as arrays, by ascending keys."""
 
     notes: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -48,34 +50,84 @@ class Postings(NamedTuple):
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[tuple[int, bytes]]) -> Postings:
-        """Read blocks, each with its name; those of several terms may come together, if no note is in two.
+        """Decode blocks, each with its first key; those of several terms too, if no note is in two.
 
         >>> Postings.of_blocks([]).notes.tolist()
         []
         """
-        rows = np.frombuffer(b"".join(held for _, held in blocks), _ROW)
-        sizes = [len(held) // _ROW.itemsize for _, held in blocks]
-        beginnings = np.repeat(np.array([block for block, _ in blocks], np.int64), sizes)
-        return cls(beginnings + rows["note"], rows["weight"].astype(np.float64), rows["tokens"].astype(np.float64))
+        rows = np.frombuffer(b"".join(data for _, data in blocks), _ROW)
+        sizes = [len(data) // _ROW.itemsize for _, data in blocks]
+        starts = np.repeat(np.array([block for block, _ in blocks], np.int64), sizes)
+        return cls(starts + rows["note"], rows["weight"].astype(np.float64), rows["tokens"].astype(np.float64))
 
 
-def joined(lists: Collection[Postings]) -> Postings:
-    """Return the notes that hold any of several terms, with the sum of what these count there.
+def union(lists: Collection[Postings]) -> Postings:
+    """Return the notes that have any of several terms, with the sums of their weights.
 
     >>> tea = Postings(np.array([1, 4]), np.array([1.0, 3.0]), np.array([9.0, 5.0]))
     >>> teapot = Postings(np.array([4, 7]), np.array([10.0, 1.0]), np.array([5.0, 2.0]))
-    >>> both = joined([tea, teapot])
+    >>> both = union([tea, teapot])
     >>> both.notes.tolist(), both.weights.tolist(), both.tokens.tolist()
     ([1, 4, 7], [1.0, 13.0, 1.0], [9.0, 5.0, 2.0])
     """
-    notes = np.concatenate([each.notes for each in lists])
-    found, first, place = np.unique(notes, return_index=True, return_inverse=True)
-    weights = np.zeros(len(found))
-    np.add.at(weights, place, np.concatenate([each.weights for each in lists]))
-    return Postings(found, weights, np.concatenate([each.tokens for each in lists])[first])
+    all_notes = np.concatenate([postings.notes for postings in lists])
+    notes, first, indices = np.unique(all_notes, return_index=True, return_inverse=True)
+    weights = np.zeros(len(notes))
+    np.add.at(weights, indices, np.concatenate([postings.weights for postings in lists]))
+    return Postings(notes, weights, np.concatenate([postings.tokens for postings in lists])[first])
 
 
-def change_postings(
+class TextChange(NamedTuple):
+    """A note whose text changed; fields are in the order of ``FIELD_WEIGHTS``."""
+
+    note: int
+    before: Sequence[str | None] | None
+    """``None`` for a new note."""
+    after: Sequence[str | None] | None
+    """``None`` for a deleted note."""
+
+
+def index_notes(
+    connection: Connection[TupleRow], namespace: int, changes: Sequence[TextChange], *, fresh: int | None = None
+) -> None:
+    """Update the lexical index for notes, each of which occurs once. The namespace must be locked.
+
+    A stored note already has its row. Notes from the key ``fresh`` on are new and have the highest keys.
+    """
+    added: dict[str, list[Posting]] = {}
+    removed: dict[str, list[int]] = {}
+    vectors: list[tuple[int, str, bool]] = []
+    notes = tokens = 0
+    for note, before, after in changes:
+        old, new = (NoteTerms(0, {}, {}) if fields is None else read_terms(fields) for fields in (before, after))
+        notes += (after is not None) - (before is not None)
+        tokens += new.tokens - old.tokens
+        # A posting has the length of its note, so a changed note is written again for all its terms.
+        for term in old.weights:
+            removed.setdefault(term, []).append(note)
+        for term, weight in new.weights.items():
+            added.setdefault(term, []).append(Posting(note, weight, new.tokens))
+        if after is not None:
+            vectors.append((note, *new.vector(namespace)))
+    connection.execute(
+        "DELETE FROM words WHERE note = ANY (%s)", [[note for note, _, after in changes if after is None]]
+    )
+    connection.execute(_WRITE_VECTORS, [[row[index] for row in vectors] for index in range(3)])
+    update_postings(connection, namespace, added, removed, fresh=fresh)
+    connection.execute(
+        "UPDATE namespaces SET notes = notes + %s, tokens = tokens + %s, revision = revision + 1 WHERE key = %s",
+        [notes, tokens, namespace],
+    )
+
+
+_WRITE_VECTORS = """
+INSERT INTO words (note, words, whole)
+SELECT note, words::tsvector, whole FROM unnest(%b::bigint[], %b::text[], %b::boolean[]) AS new (note, words, whole)
+ON CONFLICT (note) DO UPDATE SET words = excluded.words, whole = excluded.whole
+"""
+
+
+def update_postings(
     connection: Connection[TupleRow],
     namespace: int,
     added: Mapping[str, Collection[Posting]],
@@ -83,89 +135,83 @@ def change_postings(
     *,
     fresh: int | None = None,
 ) -> None:
-    """Take notes from the lists of terms, and add others to them; one that is in both is replaced.
+    """Remove notes from the lists of terms and add others; a note that is in both is replaced.
 
-    Notes from the key ``fresh`` on are in no list yet, and behind all that are: so one block a term is enough to read.
-    The namespace must be locked.
+    Notes from the key ``fresh`` on are in no list yet and have the highest keys: one block of each term is read for
+    them. The namespace must be locked.
     """
     touched = {
         term: {posting.note for posting in added.get(term, ())} | set(removed.get(term, ()))
         for term in sorted(added.keys() | removed.keys())
     }
-    held = _blocks_of(connection, namespace, touched, fresh)
-    kept: list[tuple[str, int, bytes]] = []
-    gone: list[tuple[str, int]] = []
+    stored = _read_blocks(connection, namespace, touched, fresh)
+    written: list[tuple[str, int, bytes]] = []
+    deleted: list[tuple[str, int]] = []
     for term, notes in touched.items():
-        before = held.get(term, {})
-        after = _changed(before, added.get(term, ()), notes)
-        kept += [(term, block, rows) for block, rows in after.items()]
-        gone += [(term, block) for block in before.keys() - after.keys()]
-    if gone:
-        connection.execute(_DELETE, [[term for term, _ in gone], [block for _, block in gone], namespace])
-    if kept:
-        sizes = [len(rows) // _ROW.itemsize for *_, rows in kept]
-        columns = [[row[place] for row in kept] for place in range(3)]
-        connection.execute(_WRITE, [namespace, columns[0], columns[1], sizes, columns[2]])
+        before = stored.get(term, {})
+        postings = sorted(added.get(term, ()))
+        after = _append(before, postings, min(notes)) or _rebuild(before, postings, notes)
+        written += [(term, block, data) for block, data in after.items()]
+        deleted += [(term, block) for block in before.keys() - after.keys()]
+    if deleted:
+        connection.execute(_DELETE, [[term for term, _ in deleted], [block for _, block in deleted], namespace])
+    if written:
+        sizes = [len(data) // _ROW.itemsize for *_, data in written]
+        terms, blocks, data = ([row[index] for row in written] for index in range(3))
+        connection.execute(_WRITE, [namespace, terms, blocks, sizes, data])
 
 
-def _blocks_of(
+def _read_blocks(
     connection: Connection[TupleRow], namespace: int, touched: Mapping[str, Collection[int]], fresh: int | None
 ) -> dict[str, dict[int, bytes]]:
-    """Return for each term the blocks in which these notes are, or would be."""
-    wanted = [
+    """Return for each term the blocks that these notes belong to."""
+    pairs = [
         (term, note)
         for term, notes in touched.items()
         for note in (notes if fresh is None else {min(note, fresh) for note in notes})
     ]
-    rows = connection.execute(
-        _READ, [[term for term, _ in wanted], [note for _, note in wanted], namespace], binary=True
-    )
-    found: dict[str, dict[int, bytes]] = {}
-    for term, block, held in rows:
-        found.setdefault(term, {})[block] = held
-    return found
+    rows = connection.execute(_READ, [[term for term, _ in pairs], [note for _, note in pairs], namespace], binary=True)
+    blocks: dict[str, dict[int, bytes]] = {}
+    for term, block, data in rows:
+        blocks.setdefault(term, {})[block] = data
+    return blocks
 
 
-def _changed(before: Mapping[int, bytes], added: Collection[Posting], touched: Collection[int]) -> dict[int, bytes]:
-    """Return what becomes of the blocks of a term: those that are empty are no more, long ones become several."""
-    new = sorted(added)
-    return _appended(before, new, min(touched)) or _rebuilt(before, new, touched)
-
-
-def _appended(before: Mapping[int, bytes], added: Sequence[Posting], first: int) -> dict[int, bytes] | None:
-    """Return the one block with others behind it, or ``None`` if it is not as simple as that; mostly it is."""
+def _append(before: Mapping[int, bytes], added: Sequence[Posting], first: int) -> dict[int, bytes] | None:
+    """Return the single block of a term with postings after it, ``None`` if that is not enough; mostly it is."""
     if not added or len(before) > 1:
         return None
-    block, held = next(iter(before.items()), (added[0].note, b""))
-    if held and first <= block + _PACKED.unpack_from(held, len(held) - _PACKED.size)[0]:
+    block, data = next(iter(before.items()), (added[0].note, b""))
+    if data and first <= block + _PACKED.unpack_from(data, len(data) - _PACKED.size)[0]:
         return None
-    if added[-1].note - block >= _REACH or len(held) + len(added) * _PACKED.size > MOST_IN_A_BLOCK * _PACKED.size:
+    if added[-1].note - block >= _BLOCK_RANGE or len(data) + len(added) * _PACKED.size > BLOCK_SIZE * _PACKED.size:
         return None
-    return {block: held + b"".join([_PACKED.pack(note - block, weight, tokens) for note, weight, tokens in added])}
+    return {block: data + b"".join([_PACKED.pack(note - block, weight, tokens) for note, weight, tokens in added])}
 
 
-def _rebuilt(before: Mapping[int, bytes], added: Sequence[Posting], touched: Collection[int]) -> dict[int, bytes]:
+def _rebuild(before: Mapping[int, bytes], added: Sequence[Posting], touched: Collection[int]) -> dict[int, bytes]:
+    """Return the new blocks of a term: empty ones are dropped, long ones are split."""
     rows = {
         block: [
-            Posting(block + place, weight, tokens)
-            for place, weight, tokens in _PACKED.iter_unpack(held)
-            if block + place not in touched
+            Posting(block + offset, weight, tokens)
+            for offset, weight, tokens in _PACKED.iter_unpack(data)
+            if block + offset not in touched
         ]
-        for block, held in before.items()
+        for block, data in before.items()
     }
-    beginnings = sorted(rows)
+    starts = sorted(rows)
     for posting in added:
-        at = bisect_right(beginnings, posting.note) - 1
-        if at < 0 or posting.note - beginnings[at] >= _REACH:
-            at += 1
-            beginnings.insert(at, posting.note)
+        index = bisect_right(starts, posting.note) - 1
+        if index < 0 or posting.note - starts[index] >= _BLOCK_RANGE:
+            index += 1
+            starts.insert(index, posting.note)
             rows[posting.note] = []
-        rows[beginnings[at]].append(posting)
+        rows[starts[index]].append(posting)
     after = {}
     for block, postings in rows.items():
         postings.sort()
-        for start in range(0, len(postings), MOST_IN_A_BLOCK):
-            part = postings[start : start + MOST_IN_A_BLOCK]
+        for start in range(0, len(postings), BLOCK_SIZE):
+            part = postings[start : start + BLOCK_SIZE]
             name = part[0].note if start else block
             after[name] = b"".join([_PACKED.pack(note - name, weight, tokens) for note, weight, tokens in part])
     return after

@@ -1,7 +1,12 @@
-"""BM25 over posting lists, by :mod:`recollect.stores.bm25`."""
+"""BM25 over posting lists (:mod:`recollect.stores.bm25`), and a cache of scores by query.
+
+``text_scores`` asks for the scores of a query right after ``search_text`` has computed them.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,101 +17,132 @@ from psycopg.rows import TupleRow
 from recollect.query.expressions import Expression, Match
 from recollect.stores import bm25
 from recollect.stores.bm25 import Occurrences, Scores
-from recollect.stores.postgres.postings import Postings, joined
-from recollect.stores.postgres.text import LONGEST_TERM, term
-from recollect.stores.postgres.tsquery import query_words, render_tsquery
-from recollect.stores.postgres.words import phrase_weight
+from recollect.stores.postgres.postings import Postings, union
+from recollect.stores.postgres.text import phrase_weight, query_terms, render_tsquery, term, term_prefix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Scores", "matching_notes", "score_notes"]
+__all__ = ["ScoreCache", "Scores", "matching_notes", "score_notes"]
 
-_BEHIND_ALL = "\U0010ffff"
+MAX_SCORES = 1_000_000
+"""How many scores are cached in all, at 16 bytes each; those of the latest query are always cached."""
+MAX_QUERIES = 256
+
+_AFTER_ALL = "\U0010ffff"
+_NO_POSTINGS = Postings.of_blocks([])
 
 
 def matching_notes(connection: Connection[TupleRow], namespace: int, node: Expression) -> NDArray[np.int64]:
-    """Return all notes of a namespace that match ``node``, by rising keys."""
-    *_, lists = _Reading(connection, namespace).read(bm25.leaves_of(node))
-    return bm25.matching_notes(node, [each.notes for each in lists])
+    """Return the keys of all notes that match ``node``, in ascending order."""
+    *_, lists = _read(connection, namespace, bm25.leaves_of(node))
+    return bm25.matching_notes(node, [postings.notes for postings in lists])
 
 
 def score_notes(connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
-    """Return all notes of a namespace that match ``node``, with their BM25."""
-    notes, tokens, lists = _Reading(connection, namespace).read(bm25.leaves_of(node))
-    held = [Occurrences(each.notes, each.weights, each.tokens, len(each.notes)) for each in lists]
-    return bm25.score_notes(node, held, notes, tokens)
+    """Return all notes that match ``node``, with their BM25 scores."""
+    notes, tokens, lists = _read(connection, namespace, bm25.leaves_of(node))
+    occurrences = [Occurrences(*postings, len(postings.notes)) for postings in lists]
+    return bm25.score_notes(node, occurrences, notes, tokens)
 
 
-class _Reading:
-    """Reads the posting lists of leaves at one moment of a namespace."""
+class ScoreCache:
+    """The scores of the latest queries; the least recently used are dropped first.
 
-    def __init__(self, connection: Connection[TupleRow], namespace: int) -> None:
-        self._connection = connection
-        self._namespace = namespace
+    The key has the namespace's revision, which grows whenever a term changes, so that no entry is stale.
+    """
 
-    def read(self, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
-        """Return how many notes and words there are, and for each leaf its list."""
-        read = {leaf: query_words(leaf.text) for leaf in leaves}
-        endings = {words[-1] for leaf, words in read.items() if words and leaf.kind == "prefix"}
-        whole = {
-            term(word) for leaf, words in read.items() for word in (words[:-1] if leaf.kind == "prefix" else words)
+    def __init__(self) -> None:
+        """Start empty."""
+        self._lock = threading.Lock()
+        self._queries: OrderedDict[tuple[int, int, Expression], Scores] = OrderedDict()
+        self._size = 0
+
+    def scores(self, connection: Connection[TupleRow], namespace: int, node: Expression) -> Scores:
+        """Return all notes that match ``node``, with their BM25 scores, as the transaction sees them."""
+        ((revision,),) = connection.execute("SELECT revision FROM namespaces WHERE key = %s", [namespace]).fetchall()
+        key = namespace, revision, node
+        with self._lock:
+            cached = self._queries.get(key)
+            if cached is not None:
+                self._queries.move_to_end(key)
+                return cached
+        scores = score_notes(connection, namespace, node)
+        with self._lock:
+            other = self._queries.pop(key, None)  # another thread was faster
+            self._size += len(scores.notes) - (0 if other is None else len(other.notes))
+            self._queries[key] = scores
+            while len(self._queries) > 1 and (self._size > MAX_SCORES or len(self._queries) > MAX_QUERIES):
+                self._size -= len(self._queries.popitem(last=False)[1].notes)
+        return scores
+
+    def clear(self) -> None:
+        """Drop all entries."""
+        with self._lock:
+            self._queries.clear()
+            self._size = 0
+
+
+def _read(connection: Connection[TupleRow], namespace: int, leaves: Sequence[Match]) -> tuple[int, int, list[Postings]]:
+    """Return the number of notes and tokens of a namespace, and the posting list of each leaf."""
+    stems = {leaf: query_terms(leaf.text) for leaf in leaves}
+    prefixes = {words[-1] for leaf, words in stems.items() if words and leaf.kind == "prefix"}
+    terms = {term(word) for leaf, words in stems.items() for word in (words[:-1] if leaf.kind == "prefix" else words)}
+    with connection.pipeline():
+        counts = connection.execute("SELECT notes, tokens FROM namespaces WHERE key = %s", [namespace])
+        by_term = connection.execute(_BY_TERM, [namespace, list(terms)], binary=True)
+        by_prefix = {
+            word: connection.execute(_BY_PREFIX, [namespace, first, first + _AFTER_ALL], binary=True)
+            for word, first in ((word, term_prefix(word)) for word in prefixes)
         }
-        with self._connection.pipeline():
-            counts = self._connection.execute(_COUNTS, [self._namespace])
-            held = self._connection.execute(_HELD, [self._namespace, list(whole)], binary=True)
-            begun = {
-                word: self._connection.execute(_BEGUN, [self._namespace, first, first + _BEHIND_ALL], binary=True)
-                for word in endings
-                for first in [word.encode()[:LONGEST_TERM].decode(errors="ignore")]
-            }
-        ((notes, tokens),) = counts.fetchall()
-        terms = _lists(held.fetchall())
-        prefixes = {word: joined([_NONE, *_lists(rows.fetchall()).values()]) for word, rows in begun.items()}
-        lists = {}
-        for leaf, words in read.items():
-            each = [terms.get(term(word), _NONE) for word in words]
-            if words and leaf.kind == "prefix":
-                each[-1] = prefixes[words[-1]]
-            lists[leaf] = self._phrase(leaf, words, each) if len(words) > 1 else each[0] if each else _NONE
-        return notes, tokens, [lists[leaf] for leaf in leaves]
-
-    def _phrase(self, leaf: Match, words: Sequence[str], lists: Sequence[Postings]) -> Postings:
-        """Return the notes in which these words stand one behind the other, which their texts say."""
-        notes = lists[0].notes
-        for each in lists[1:]:
-            notes = np.intersect1d(notes, each.notes, assume_unique=True)
-        if not len(notes):
-            return _NONE
-        query = render_tsquery(leaf, self._namespace)
-        rows = self._connection.execute(_PHRASE, [query, self._namespace, notes.tolist(), query])
-        weights = {note: phrase_weight(fields, words, prefix=leaf.kind == "prefix") for note, *fields in rows}
-        found = np.array(sorted(note for note, weight in weights.items() if weight), np.int64)
-        lengths = lists[0].tokens[np.searchsorted(lists[0].notes, found)]
-        return Postings(found, np.array([weights[note] for note in found.tolist()], np.float64), lengths)
+    ((notes, tokens),) = counts.fetchall()
+    term_lists = _decode(by_term.fetchall())
+    prefix_lists = {word: union([_NO_POSTINGS, *_decode(rows.fetchall()).values()]) for word, rows in by_prefix.items()}
+    lists = {}
+    for leaf, words in stems.items():
+        parts = [term_lists.get(term(word), _NO_POSTINGS) for word in words]
+        if words and leaf.kind == "prefix":
+            parts[-1] = prefix_lists[words[-1]]
+        if len(words) > 1:
+            lists[leaf] = _read_phrase(connection, namespace, leaf, words, parts)
+        else:
+            lists[leaf] = parts[0] if parts else _NO_POSTINGS
+    return notes, tokens, [lists[leaf] for leaf in leaves]
 
 
-_NONE = Postings.of_blocks([])
+def _read_phrase(
+    connection: Connection[TupleRow], namespace: int, leaf: Match, words: Sequence[str], lists: Sequence[Postings]
+) -> Postings:
+    """Return the notes that contain a phrase, which their texts tell."""
+    notes = lists[0].notes
+    for postings in lists[1:]:
+        notes = np.intersect1d(notes, postings.notes, assume_unique=True)
+    if not len(notes):
+        return _NO_POSTINGS
+    query = render_tsquery(leaf, namespace)
+    rows = connection.execute(_PHRASE, [query, namespace, notes.tolist(), query])
+    weights = {note: phrase_weight(fields, words, prefix=leaf.kind == "prefix") for note, *fields in rows}
+    matches = np.array(sorted(note for note, weight in weights.items() if weight), np.int64)
+    lengths = lists[0].tokens[np.searchsorted(lists[0].notes, matches)]
+    return Postings(matches, np.array([weights[note] for note in matches.tolist()], np.float64), lengths)
 
 
-def _lists(rows: Sequence[tuple[str, int, bytes]]) -> dict[str, Postings]:
+def _decode(rows: Sequence[tuple[str, int, bytes]]) -> dict[str, Postings]:
     blocks: dict[str, list[tuple[int, bytes]]] = {}
-    for word, block, held in rows:
-        blocks.setdefault(word, []).append((block, held))
-    return {word: Postings.of_blocks(each) for word, each in blocks.items()}
+    for word, block, data in rows:
+        blocks.setdefault(word, []).append((block, data))
+    return {word: Postings.of_blocks(parts) for word, parts in blocks.items()}
 
 
-_COUNTS = "SELECT notes, tokens FROM namespaces WHERE key = %s"
-
-_HELD = """
+_BY_TERM = """
 SELECT term, block, list FROM postings WHERE namespace = %s AND term = ANY (%s) ORDER BY term, block
 """
 
-_BEGUN = """
+_BY_PREFIX = """
 SELECT term, block, list FROM postings WHERE namespace = %s AND term >= %s AND term < %s ORDER BY term, block
 """
 
-# A note that is not whole may hold a phrase that its vector does not show.
+# The vector of a long note is incomplete and may not show a phrase that the note contains.
 _PHRASE = """
 SELECT n.key, n.path, n.title, n.summary, n.tags, n.content FROM words AS w JOIN notes AS n ON n.key = w.note
 WHERE w.words @@ %s::tsquery AND n.namespace = %s

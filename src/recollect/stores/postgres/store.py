@@ -9,37 +9,35 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from recollect import clock
+from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Expression, Semantics, expression
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
-from recollect.stores.postgres import checking, names, nearest, searching, vocabulary
+from recollect.stores.postgres import checking, names, search, vocabulary
 from recollect.stores.postgres.connections import (
-    PATIENCE,
     POOL_SIZE,
     POOL_TIMEOUT,
     STATEMENT_TIMEOUT,
+    WRITE_TIMEOUT,
     Connections,
-    Moment,
+    SnapshotConnections,
 )
-from recollect.stores.postgres.options import split_options
+from recollect.stores.postgres.pool import split_options
 from recollect.stores.postgres.schema import SCHEMA_VERSION
-from recollect.stores.postgres.score_cache import ScoreCache
+from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
-from recollect.stores.rows import to_microseconds
+from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
-from recollect.stores.sql import embedding
+from recollect.stores.sql import tables
+from recollect.stores.sql.checking import namespaces
 from recollect.stores.sql.dialect import MAX_INTEGER
-from recollect.stores.sql.embedding import active_model
-from recollect.stores.sql.health import count_rows, namespaces
 from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
-from recollect.stores.sql.tables import remove_expired
+from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite.store import SQLiteStore
-from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -100,7 +98,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return cls(address, read_only=read_only, **options)
 
     @classmethod
-    def _as_of(cls, moment: Moment) -> Self:
+    def _as_of(cls, moment: SnapshotConnections) -> Self:
         """Return the store as it is at one moment, read-only."""
         store = cls.__new__(cls)
         store._use(moment)
@@ -136,13 +134,13 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             namespaces,
             create=create,
             lock=not accesses_only,
-            patience=TOUCH_TIMEOUT if accesses_only else PATIENCE,
+            timeout=TOUCH_TIMEOUT if accesses_only else WRITE_TIMEOUT,
             statement_timeout=statement_timeout,
         ) as at:
             transaction = PostgresTransaction(at.connection, at.namespaces)
             if namespaces is not None and not accesses_only:
                 locked = list(at.namespaces.values())
-                remove_expired(transaction, to_microseconds(clock.now()), namespaces=locked)
+                remove_expired(transaction, to_microseconds(arguments.now()), namespaces=locked)
             yield transaction
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
@@ -151,7 +149,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         due = "SELECT EXISTS (SELECT 1 FROM notes WHERE expires_at <= :now)"
         if self.read_only or not self._read(lambda transaction: transaction.fetch_value(due, now=moment), None):
             return 0
-        with self._connections.write(None, patience=0) as at:
+        with self._connections.write(None, timeout=0) as at:
             transaction = PostgresTransaction(at.connection, at.namespaces)
             locked = transaction.lock_expired(moment, most)
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
@@ -162,7 +160,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """Return the best notes by BM25."""
 
         def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
-            return searching.search_words(
+            return search.search_text(
                 transaction.connection, namespace_id, query, semantics, min(limit, MAX_INTEGER), filters, self._scores
             )
 
@@ -187,7 +185,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             if namespace_id is None or active is None or limit <= 0:
                 return []
             unit, count = unit_query(vector, active[1]), min(limit, MAX_INTEGER)
-            return nearest.search_vectors(
+            return search.search_vectors(
                 transaction.connection, namespace_id, active, unit, count, filters, without, self._vector_indexes
             )
 
@@ -200,7 +198,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read_namespace(
             namespace,
             [],
-            lambda transaction, namespace_id: searching.candidates(
+            lambda transaction, namespace_id: search.select_candidates(
                 transaction.connection, namespace_id, ids, filters, without
             ),
         )
@@ -225,7 +223,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             if active is None or (model is not None and active[1] != model):
                 return {}
             unit = unit_query(vector, active[1])
-            return nearest.similarities(transaction.connection, namespace_id, active, unit, ids)
+            return search.similarities(transaction.connection, namespace_id, active, unit, ids)
 
         return self._read_namespace(namespace, {}, work)
 
@@ -236,7 +234,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read_namespace(
             namespace,
             {},
-            lambda transaction, namespace_id: searching.text_scores(
+            lambda transaction, namespace_id: search.text_scores(
                 transaction.connection, namespace_id, query, semantics, notes, self._scores
             ),
         )
@@ -270,7 +268,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def activate(self, model: Model) -> bool:
         """Search with ``model`` from now on and delete all other vectors, if every note has one."""
         with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
-            activated = embedding.activate(transaction, model)
+            activated = tables.activate(transaction, model)
         if activated:
             self.finish_indexes()
         return activated
@@ -315,12 +313,12 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """Write the store as it is at this moment to an SQLite file, while others go on reading and writing."""
         with new_file(target, overwrite=overwrite) as unfinished:
 
-            def write(moment: Moment) -> None:
+            def write(moment: SnapshotConnections) -> None:
                 unfinished.unlink(missing_ok=True)  # of an attempt whose connection was cut
                 with closing(SQLiteStore(unfinished)) as copy:
                     copy_store(self._as_of(moment), copy)
 
-            self._connections.at_one_moment(write)
+            self._connections.read_snapshot(write)
 
     def close(self) -> None:
         """Close all connections."""

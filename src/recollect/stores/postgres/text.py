@@ -1,59 +1,71 @@
-"""Text as PostgreSQL takes it: without NUL, and words as lexemes that carry their namespace.
+"""Text for PostgreSQL: escaping, lookup hashes, and terms as ``tsvector`` and ``tsquery``.
 
-Words are those of FTS5's own tokenizer, so that both engines find the same notes.
+Terms are the stems of FTS5's own tokenizer, so that both engines match the same notes, with one exception: only the
+first thousand bytes of a prefix count. A lexeme starts with the number of its namespace.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from hashlib import blake2b, sha256
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-__all__ = ["LONGEST_TERM", "escaped", "lexeme", "mark", "quoted", "term", "unescaped"]
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import Connection
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from psycopg.rows import TupleRow
+from psycopg.types.string import StrBinaryDumper, StrDumperUnknown, TextBinaryLoader, TextLoader
 
-LONGEST_TERM = 1000
-"""Bytes of a word that are kept as they are; a lexeme may have 2,046, and an index's row 2,700."""
+from recollect.query.expressions import Expression, render
+from recollect.query.parser import Kind
+from recollect.stores.base import FIELD_WEIGHTS
+from recollect.stores.tokens import stems_of
 
-_MARK_BYTES = 16
-_READ_BY_FTS5 = 32_768  # bytes of a word: what comes behind them counts for nothing
+__all__ = [
+    "MAX_TERM_BYTES",
+    "FloatArray",
+    "NoteTerms",
+    "escape",
+    "lexeme",
+    "lookup_hash",
+    "phrase_weight",
+    "query_terms",
+    "read_terms",
+    "register_adapters",
+    "render_tsquery",
+    "term",
+    "term_prefix",
+    "unescape",
+]
 
-_WALL = "\x1f"  # stands in no word: for the tokenizer it is white space
-_CUT = "\x7f"
+MAX_TERM_BYTES = 1000
+"""Longer terms are truncated and end in a digest; a lexeme may have 2,046 bytes, and an index row 2,700."""
+_FTS5_BYTES = 32_768  # FTS5 ignores what follows
+_HASH_BYTES = 16
+_SEPARATOR = "\x1f"  # whitespace for the tokenizer, so no term contains it
+_TRUNCATED = "\x7f"
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+_WEIGHTS = tuple(FIELD_WEIGHTS.values())
+_FIELD_GAP = 16
+"""Positions between two fields, so that no phrase crosses from one to the other."""
+_MAX_POSITION = 16_383
+_MAX_POSITIONS = 255
+_MAX_VECTOR_BYTES = 1_000_000
+
+_REAL = 700  # the type ids of real and real[]
+_REAL_ARRAY = 1021
+_ITEM = np.dtype([("bytes", ">i4"), ("number", ">f4")])
 
 
-def term(stem: str) -> str:
-    """Return a word as indexes keep it: as it is, or its beginning and a digest of the whole.
+def escape(text: str) -> str:
+    r"""Return ``text`` without NUL, which PostgreSQL cannot store; :func:`unescape` restores it.
 
-    >>> term("tea"), len(term("a" * 5000))
-    ('tea', 1017)
-    """
-    encoded = stem.encode()[:_READ_BY_FTS5]
-    if len(encoded) <= LONGEST_TERM:
-        return stem
-    beginning = encoded[:LONGEST_TERM].decode(errors="ignore")
-    return f"{beginning}{_CUT}{blake2b(encoded, digest_size=8).hexdigest()}"
-
-
-def lexeme(namespace: int, word: str) -> str:
-    r"""Return a term behind its namespace, quoted for a ``tsvector`` or ``tsquery``.
-
-    >>> lexeme(7, "tea")
-    "'7\x1ftea'"
-    """
-    return quoted(f"{namespace}{_WALL}{word}")
-
-
-def quoted(text: str) -> str:
-    r"""Return ``text`` as a literal within a ``tsvector`` or ``tsquery``.
-
-    >>> print(quoted(r"o'neil\x"))
-    'o''neil\\x'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
-def escaped(text: str) -> str:
-    r"""Return ``text`` without NUL, which PostgreSQL's text cannot hold; :func:`unescaped` brings it back.
-
-    >>> escaped("a\0b"), escaped("tea")
+    >>> escape("a\0b"), escape("tea")
     ('a\x1aNb', 'tea')
     """
     if "\0" not in text and "\x1a" not in text:
@@ -61,19 +73,234 @@ def escaped(text: str) -> str:
     return text.replace("\x1a", "\x1aS").replace("\0", "\x1aN")
 
 
-def unescaped(text: str) -> str:
-    r"""Return the text that was :func:`escaped`.
+def unescape(text: str) -> str:
+    r"""Return the text that was escaped.
 
-    >>> unescaped("a\x1aNb")
+    >>> unescape("a\x1aNb")
     'a\x00b'
     """
     return text if "\x1a" not in text else text.replace("\x1aN", "\0").replace("\x1aS", "\x1a")
 
 
-def mark(text: str) -> bytes:
-    """Return what a text is looked up by, however long it is; the tables make the same of theirs.
+def lookup_hash(text: str) -> bytes:
+    """Return the 16-byte hash by which a text of any length is looked up, as the tables compute it.
 
-    >>> mark("tea.md").hex()
+    >>> lookup_hash("tea.md").hex()
     '314722604493f56132061819bae3f2fe'
     """
-    return sha256(escaped(text).encode()).digest()[:_MARK_BYTES]
+    return sha256(escape(text).encode()).digest()[:_HASH_BYTES]
+
+
+def term(stem: str) -> str:
+    """Return a stem as the index stores it: a long one is truncated and ends in a digest of the whole.
+
+    >>> term("tea"), len(term("a" * 5000))
+    ('tea', 1017)
+    """
+    encoded = stem.encode()[:_FTS5_BYTES]
+    if len(encoded) <= MAX_TERM_BYTES:
+        return stem
+    return f"{term_prefix(stem)}{_TRUNCATED}{blake2b(encoded, digest_size=8).hexdigest()}"
+
+
+def term_prefix(stem: str) -> str:
+    """Return the part of a stem that terms of any length start with."""
+    return stem.encode()[:MAX_TERM_BYTES].decode(errors="ignore")
+
+
+def lexeme(namespace: int, word: str) -> str:
+    r"""Return a term after its namespace, quoted for a ``tsvector`` or ``tsquery``.
+
+    >>> lexeme(7, "tea"), lexeme(7, r"o'neil\x")
+    ("'7\x1ftea'", "'7\x1fo''neil\\\\x'")
+    """
+    text = f"{namespace}{_SEPARATOR}{word}"
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+class NoteTerms(NamedTuple):
+    """The terms of a note."""
+
+    tokens: int
+    """The number of tokens."""
+    weights: dict[str, float]
+    """The sum of the field weights of each term's occurrences."""
+    positions: dict[str, list[int]]
+    """The positions of each term, over all fields."""
+    field_starts: Sequence[int] = (0,) * 5
+
+    def vector(self, namespace: int) -> tuple[str, bool]:
+        """Return the text of the ``tsvector``, and whether it is complete: a long note may exceed its limits.
+
+        An incomplete vector may miss phrases, and of a note of a hundred thousand different terms also terms. Positions
+        in the summary or the content have the label A.
+
+        >>> read_terms(["tea", "Green tea", "Sencha", "", "tea"]).vector(7)[0].replace(chr(31), "~")
+        "'7~tea':1,19,69A '7~green':18 '7~sencha':36A"
+        """
+        _, _, summary, tags, content = self.field_starts
+        complete = all(
+            len(positions) <= _MAX_POSITIONS and positions[-1] < _MAX_POSITION for positions in self.positions.values()
+        )
+        text = " ".join(
+            lexeme(namespace, word)
+            + ":"
+            + ",".join(
+                f"{min(position, _MAX_POSITION)}{'A' if position >= content or summary <= position < tags else ''}"
+                for position in positions[:_MAX_POSITIONS]
+            )
+            for word, positions in self.positions.items()
+        )
+        if len(text) * 4 <= _MAX_VECTOR_BYTES or len(text.encode()) <= _MAX_VECTOR_BYTES:
+            return text, complete
+        lexemes = [lexeme(namespace, word) for word in self.positions]
+        sizes = accumulate(len(word.encode()) + 1 for word in lexemes)
+        return " ".join(word for word, size in zip(lexemes, sizes, strict=True) if size <= _MAX_VECTOR_BYTES), False
+
+
+def read_terms(fields: Sequence[str | None]) -> NoteTerms:
+    """Tokenize the fields of a note, in the order of ``FIELD_WEIGHTS``.
+
+    >>> terms = read_terms(["tea.md", "Green tea", None, "", "A cup of teas."])
+    >>> terms.tokens, terms.weights["tea"], terms.weights["cup"]
+    (8, 14.0, 1.0)
+    """
+    tokens, position = 0, 1
+    starts: list[int] = []
+    weights: dict[str, float] = {}
+    positions: dict[str, list[int]] = {}
+    for text, weight in zip(fields, _WEIGHTS, strict=True):
+        starts.append(position)
+        for stem in stems_of(text) if text else ():
+            word = term(stem)
+            weights[word] = weights.get(word, 0.0) + weight
+            positions.setdefault(word, []).append(position)
+            position += 1
+            tokens += 1
+        position += _FIELD_GAP
+    return NoteTerms(tokens, weights, positions, starts)
+
+
+def phrase_weight(fields: Sequence[str | None], phrase: Sequence[str], *, prefix: bool = False) -> float:
+    """Return the sum of the field weights of a phrase's occurrences, which may overlap; its last term may be a prefix.
+
+    >>> phrase_weight([None, "tea tea tea", "", "", "Teas, teapots"], ["tea", "tea"], prefix=True)
+    21.0
+    """
+    *front, last = phrase
+    total = 0.0
+    for text, weight in zip(fields, _WEIGHTS, strict=True):
+        stems = stems_of(text) if text else []
+        for end in range(len(front), len(stems)):
+            matches = stems[end].startswith(last) if prefix else stems[end] == last
+            if matches and stems[end - len(front) : end] == front:
+                total += weight
+    return total
+
+
+def query_terms(text: str) -> list[str]:
+    """Return the stems of an operand of a query.
+
+    >>> query_terms("Green teas")
+    ['green', 'tea']
+    """
+    return stems_of(_CONTROL_CHARACTERS.sub(" ", text))
+
+
+def render_tsquery(node: Expression, namespace: int) -> str | None:
+    r"""Return the text of the ``tsquery`` for ``node`` in a namespace; ``None`` if no note can match.
+
+    >>> from recollect.query import expression, parse
+    >>> print(render_tsquery(expression(parse('"green tea" AND brew* NOT sugar')), 7).replace("\x1f", "~"))
+    ((('7~green' <-> '7~tea') & '7~brew':*) & !'7~sugar')
+    """
+    return render(node, _TsQuery(namespace))
+
+
+class _TsQuery:
+    """Renders nodes in tsquery syntax; ``None`` stands for what no note can match, such as punctuation alone."""
+
+    def __init__(self, namespace: int) -> None:
+        self._namespace = namespace
+
+    def match(self, kind: Kind, text: str) -> str | None:
+        stems = query_terms(text)
+        if not stems:
+            return None
+        parts = [lexeme(self._namespace, term(stem)) for stem in stems]
+        if kind == "prefix":
+            parts[-1] = f"{lexeme(self._namespace, term_prefix(stems[-1]))}:*"
+        return _balanced(parts, "<->")
+
+    def any_of(self, parts: Sequence[str | None]) -> str | None:
+        possible = [part for part in parts if part is not None]
+        return _balanced(possible, "|") if possible else None
+
+    def all_of(self, parts: Sequence[str | None]) -> str | None:
+        possible = [part for part in parts if part is not None]
+        return _balanced(possible, "&") if len(possible) == len(parts) else None
+
+    def without(self, wanted: str | None, excluded: str | None) -> str | None:
+        return wanted if wanted is None or excluded is None else f"({wanted} & !{excluded})"
+
+
+def _balanced(parts: Sequence[str], operator: str) -> str:
+    """Join parts as a balanced tree: a chain of 20,000 terms exceeds the server's stack.
+
+    >>> _balanced(["a", "b", "c"], "|")
+    '((a | b) | c)'
+    """
+    while len(parts) > 1:
+        parts = [
+            f"({parts[index]} {operator} {parts[index + 1]})" if index + 1 < len(parts) else parts[index]
+            for index in range(0, len(parts), 2)
+        ]
+    return parts[0]
+
+
+def register_adapters(connection: Connection[TupleRow]) -> None:
+    """Let a connection escape and unescape text, and send float arrays in binary."""
+    for dumper in (_BinaryDumper, _TextDumper):  # psycopg prefers the one that is registered last
+        connection.adapters.register_dumper(str, dumper)
+    for loader in (_BinaryLoader, _TextLoader):
+        connection.adapters.register_loader("text", loader)
+    connection.adapters.register_dumper(FloatArray, _FloatArrayDumper)
+
+
+class FloatArray(bytes):
+    """A ``real[]`` in binary: as text, parsing it would take the server longer than everything else."""
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float32]) -> FloatArray:
+        """Return all numbers of rows as one array."""
+        items = np.empty(rows.size, dtype=_ITEM)
+        items["bytes"], items["number"] = 4, rows.reshape(-1)
+        return cls(np.array([1, 0, _REAL, rows.size, 1], dtype=">i4").tobytes() + items.tobytes())
+
+
+class _FloatArrayDumper(Dumper):
+    format = Format.BINARY
+    oid = _REAL_ARRAY
+
+    def dump(self, obj: Any) -> Any:
+        return obj
+
+
+class _TextDumper(StrDumperUnknown):
+    def dump(self, obj: str) -> Any:
+        return super().dump(escape(obj))
+
+
+class _BinaryDumper(StrBinaryDumper):
+    def dump(self, obj: str) -> Any:
+        return super().dump(escape(obj))
+
+
+class _TextLoader(TextLoader):
+    def load(self, data: Any) -> Any:
+        return unescape(str(data, "utf-8"))
+
+
+class _BinaryLoader(TextBinaryLoader):
+    def load(self, data: Any) -> Any:
+        return unescape(str(data, "utf-8"))

@@ -12,27 +12,23 @@ import numpy as np
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from recollect.stores.changes import Change, words_of
-from recollect.stores.mentions import NoteText, contains_phrase
 from recollect.stores.postgres import statements
-from recollect.stores.postgres.adapters import Numbers
-from recollect.stores.postgres.filtering import condition, facts_of
-from recollect.stores.postgres.indexing import TextChange, index_notes
+from recollect.stores.postgres.filters import filter_conditions, metadata_facts
 from recollect.stores.postgres.names import write_names
-from recollect.stores.postgres.text import lexeme, mark, term
-from recollect.stores.rows import COLUMNS, NoteRow, folded_name
+from recollect.stores.postgres.postings import TextChange, index_notes
+from recollect.stores.postgres.text import FloatArray, lexeme, lookup_hash, term
+from recollect.stores.postgres.vector_index import MAX_DIMENSION
+from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.tokens import stems
+from recollect.stores.tokens import NoteText, contains_phrase, stem_stream
 
 if TYPE_CHECKING:
     from recollect.model import Filters
     from recollect.stores.base import Model
-    from recollect.stores.mentions import Title
+    from recollect.stores.tokens import Title
 
-__all__ = ["MAX_DIMENSION", "PostgresTransaction"]
+__all__ = ["PostgresTransaction"]
 
-MAX_DIMENSION = 16_000
-"""How many numbers a pgvector vector may have; wider ones are stored, but not indexed."""
 READ_VECTORS = 1000
 
 _DIALECT = Dialect(
@@ -43,7 +39,7 @@ _DIALECT = Dialect(
     starts_with="starts_with({0}, {1})",
     words={"STRAIGHT_JOIN": "JOIN", "visible_notes": "living", "%": "%%"},
     list_value=list,
-    lookup_value=mark,
+    lookup_value=lookup_hash,
     statements={},
 )
 
@@ -134,7 +130,7 @@ class PostgresTransaction(SqlTransaction):
         if returning:
             sql += f" RETURNING {returning}"
         values = [
-            [mark(value) for value in column] if kind == _HASHED else column
+            [lookup_hash(value) for value in column] if kind == _HASHED else column
             for column, kind in zip(_columns(rows, len(columns)), types, strict=True)
         ]
         cursor = self.connection.execute(sql, values)
@@ -162,7 +158,7 @@ class PostgresTransaction(SqlTransaction):
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
         """Return the next keys of visible notes that pass the filters, in their order."""
-        conditions, values = condition(filters)
+        conditions, values = filter_conditions(filters)
         if namespace_id is not None:
             conditions += " AND n.namespace = %s"
             values.append(namespace_id)
@@ -174,7 +170,7 @@ class PostgresTransaction(SqlTransaction):
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
         """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
-        rows = [(mark(note_id), moment) for note_id, moment in accessed.items()]
+        rows = [(lookup_hash(note_id), moment) for note_id, moment in accessed.items()]
         return self.connection.execute(statements.TOUCH, [*_columns(rows, 2), namespace_id]).rowcount
 
     def new_keys(self, limit: int) -> Iterator[int]:
@@ -186,7 +182,8 @@ class PostgresTransaction(SqlTransaction):
         """Insert new notes."""
         if rows:
             self.connection.execute(
-                statements.INSERT, _columns([(*row, facts_of(row.metadata)) for row in rows], len(statements.NOTE))
+                statements.INSERT,
+                _columns([(*row, metadata_facts(row.metadata)) for row in rows], len(statements.NOTE)),
             )
 
     def update_notes(self, changes: Sequence[Change]) -> None:
@@ -195,7 +192,7 @@ class PostgresTransaction(SqlTransaction):
         if renamed:
             self.connection.execute("UPDATE notes SET id = chr(1) || key, path = NULL WHERE key = ANY (%s)", [renamed])
         rows = [
-            (*change.new, facts_of(change.new.metadata), change.old.last_accessed_at)
+            (*change.new, metadata_facts(change.new.metadata), change.old.last_accessed_at)
             for change in changes
             if change.old
         ]
@@ -211,9 +208,9 @@ class PostgresTransaction(SqlTransaction):
             self.connection,
             namespace_id,
             [
-                TextChange(change.new.key, words_of(change.old) if change.old else None, words_of(change.new))
+                TextChange(change.new.key, change.old.indexed_fields if change.old else None, change.new.indexed_fields)
                 for change in changes
-                if change.words_changed
+                if change.reindexed
             ],
             fresh=min((change.new.key for change in changes if not change.old), default=None),
         )
@@ -234,7 +231,7 @@ class PostgresTransaction(SqlTransaction):
         """Remove notes, which are about to be deleted, from the lexical index."""
         rows = self.connection.execute(f"SELECT {COLUMNS} FROM notes WHERE key = ANY (%s)", [notes])  # noqa: S608 (names of our own)
         removed = map(NoteRow._make, rows.fetchall())
-        index_notes(self.connection, namespace_id, [TextChange(row.key, words_of(row), None) for row in removed])
+        index_notes(self.connection, namespace_id, [TextChange(row.key, row.indexed_fields, None) for row in removed])
         # What triggers count is deleted at once: the deletion of each note would do so one by one.
         for table in ("mentions", "titled", "vectors"):
             self.connection.execute(f"DELETE FROM {table} WHERE note = ANY (%s)", [notes])  # noqa: S608 (a name of our own)
@@ -247,9 +244,9 @@ class PostgresTransaction(SqlTransaction):
         params = {
             "namespace": namespace_id,
             "targets": names,
-            "plain": [mark(target) for target in names],
-            "suffixed": [mark(f"{target}.md") for target in names],
-            "names": [None if "/" in target else mark(folded_name(target)) for target in names],
+            "plain": [lookup_hash(target) for target in names],
+            "suffixed": [lookup_hash(f"{target}.md") for target in names],
+            "names": [None if "/" in target else lookup_hash(folded_name(target)) for target in names],
         }
         return {
             target: note for target, note in self.connection.execute(statements.RESOLVE, params) if note is not None
@@ -271,10 +268,10 @@ class PostgresTransaction(SqlTransaction):
         """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
         params = {
             "namespace": namespace_id,
-            "ids": [mark(note_id) for note_id in ids],
+            "ids": [lookup_hash(note_id) for note_id in ids],
             "before": created_before,
-            "supersedes": mark("supersedes"),
-            "superseded_by": mark("superseded-by"),
+            "supersedes": lookup_hash("supersedes"),
+            "superseded_by": lookup_hash("superseded-by"),
             "limit": limit,
         }
         return self.connection.execute(statements.CHAINS, params)
@@ -368,7 +365,7 @@ class PostgresTransaction(SqlTransaction):
             for chunk, row in enumerate(vector.rows)
         ]
         every = np.concatenate([vector.rows for vector in vectors])
-        numbers = Numbers.of(every if dimension else every[:0])
+        numbers = FloatArray.of(every if dimension else every[:0])
         self.connection.execute(
             statements.INSERT_VECTORS, [model_key, dimension, numbers, dimension, dimension, *_columns(rows, 5)]
         )
@@ -378,7 +375,8 @@ class PostgresTransaction(SqlTransaction):
         stored: dict[int, bytes] = {}
         for start in range(0, len(notes), READ_VECTORS):
             batch = [
-                (mark(name), mark(note_id), digest) for name, note_id, digest in notes[start : start + READ_VECTORS]
+                (lookup_hash(name), lookup_hash(note_id), digest)
+                for name, note_id, digest in notes[start : start + READ_VECTORS]
             ]
             rows = self.connection.execute(statements.STORED_VECTORS, [*_columns(batch, 3), model_key], binary=True)
             stored.update((start + position - 1, vector) for position, vector in rows)
@@ -392,4 +390,4 @@ def _phrase(namespace_id: int, title: Title) -> tuple[str, str]:
 
 
 def _contains(text: NoteText, title: Title) -> bool:
-    return contains_phrase(title.stems, f" {' '.join(stems([text.summary, text.content]))} ")
+    return contains_phrase(title.stems, f" {' '.join(stem_stream([text.summary, text.content]))} ")

@@ -1,118 +1,153 @@
-"""Indexes of vectors, HNSW graphs, for namespaces that are too large to look at every vector.
+"""HNSW indexes for namespaces that are too large to compare every vector.
 
-They are made behind the back of searches and writes: who searches such a namespace without one gets an exact answer,
-and the index is built meanwhile. Each model has one of its own, which is tried before it is trusted.
+A thread builds a missing index in the background; until then, searches compare all vectors. Each model has its own
+index. How much an HNSW graph misses depends on the vectors: those of texts form clusters and are found easily, random
+ones are not. So an index is tested before it is used: some stored vectors are searched with and without it. The lowest
+``ef_search`` with enough recall is stored as the comment of the index, 0 if none has.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from recollect.errors import RecollectWarning, StoreError
 from recollect.stores.base import Model
-from recollect.stores.postgres.index_trial import Trial, try_index
 
 if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
 
-__all__ = ["LARGEST_EXACT", "VectorIndexes", "cast"]
+__all__ = ["MAX_DIMENSION", "MAX_EXACT_NOTES", "RecallTest", "VectorIndexes", "halfvec"]
 
-LARGEST_EXACT = 20_000
-"""Up to so many notes, a namespace is searched by looking at all of them."""
-SMALLEST_SHARE = 0.2
-"""The share of a store's notes that a namespace must have: an index is one of all, and finds little of a small part."""
-WIDEST = 4000
-"""The most numbers of a vector that can be in an index."""
-
-GROWN = 2
-"""An index is tried again when there are so many times as many notes as there were."""
-
-LOOKED = 30.0
-"""Seconds until a search that finds no index has one looked for again: others may be building it, or none can be."""
+MAX_EXACT_NOTES = 20_000
+"""Up to this many notes, all vectors of a namespace are compared."""
+MIN_SHARE = 0.2
+"""The share of all notes that a namespace must have: the index is of all namespaces, and finds few of a small one."""
+MAX_DIMENSION = 16_000
+"""The limit of pgvector; wider vectors are stored, but the server cannot compare them."""
+MAX_INDEX_DIMENSION = 4000
+"""The limit of an index of ``halfvec``."""
+RETEST_GROWTH = 2
+"""An index is tested again when there are this many times as many notes."""
+RETRY_SECONDS = 30.0
+"""How long a missing index is not looked for again: another process may be building it."""
+EF_SEARCH = (200, 400, 800)
+"""Values that are tested; with fewer, single queries lose all neighbours."""
+MIN_RECALL = 0.97
+_TEST_QUERIES = 24
+_TEST_LIMIT = 10
 
 _NAME = "vectors_near_"
 _LOCK = (0x5265636C, 1)  # "Recl"; the first is of migrations
-_OLDEST_VECTOR = (0, 8)  # before, what is led to by an index could be too little, and it did not go on
-_BUILDING_MEMORY = 256  # megabytes; what does not fit is built much slower
+_MIN_PGVECTOR = (0, 8)  # earlier versions have no iterative scan, and may return too little
+_BUILD_MEMORY = 256  # megabytes; a larger index is built much slower
 
 
-def cast(value: str, model: Model) -> str:
-    """Return the SQL that takes a value for a vector of a model, as its index has it.
+def halfvec(value: str, model: Model) -> str:
+    """Return the SQL that casts a value to the type of a model's index.
 
-    >>> cast("near", Model("tiny", 2))
+    >>> halfvec("near", Model("tiny", 2))
     '(near::halfvec(2))'
     """
     return f"({value}::halfvec({model.dimension:d}))"
 
 
+class RecallTest(NamedTuple):
+    """The result of a test."""
+
+    ef_search: int
+    """0 if the recall is too low at every value."""
+    notes: int
+    """How many notes the store had."""
+
+    def __str__(self) -> str:
+        """Return the comment of the index.
+
+        >>> str(RecallTest(400, 25_000))
+        'breadth 400 for 25000 notes'
+        """
+        return f"breadth {self.ef_search} for {self.notes} notes"
+
+    @classmethod
+    def parse(cls, comment: str | None) -> RecallTest | None:
+        """Return the test that a comment describes, if it does.
+
+        >>> RecallTest.parse("breadth 400 for 25000 notes")
+        RecallTest(ef_search=400, notes=25000)
+        """
+        match = re.fullmatch(r"breadth (\d+) for (\d+) notes", comment or "")
+        return cls(*map(int, match.groups())) if match else None
+
+
 class VectorIndexes:
-    """The indexes of the vectors of one store."""
+    """The HNSW indexes of one store."""
 
     def __init__(self, connections: Connections) -> None:
-        """Know nothing yet."""
+        """Read nothing yet."""
         self._connections = connections
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._failed = False
         self._closed = False
-        self._looked = -math.inf
+        self._started = -math.inf
 
-    def serve(self, connection: Connection[TupleRow], namespace: int, active: tuple[int, Model]) -> int:
-        """Return how broadly an index is searched for this namespace, 0 where all vectors must be looked at.
+    def ef_search(self, connection: Connection[TupleRow], namespace: int, active: tuple[int, Model]) -> int:
+        """Return the ``ef_search`` for this namespace; 0 if all vectors must be compared.
 
-        An index that is missing is built from now on, and one that has grown much is tried again.
+        A missing index is built in the background, and one that has grown much is tested again.
         """
         key, model = active
-        if model.dimension > WIDEST:
+        if model.dimension > MAX_INDEX_DIMENSION:
             return 0
-        ((notes, everywhere, told),) = connection.execute(_STATE, [f"recollect.{_NAME}{key}", namespace]).fetchall()
-        if notes <= LARGEST_EXACT:
+        ((notes, all_notes, comment),) = connection.execute(_STATE, [f"recollect.{_NAME}{key}", namespace]).fetchall()
+        if notes <= MAX_EXACT_NOTES:
             return 0
-        trial = Trial.read(told)
-        if (trial is None or everywhere > GROWN * trial.notes) and time.monotonic() - self._looked >= LOOKED:
-            self.look()
-        return trial.breadth if trial and notes >= SMALLEST_SHARE * everywhere else 0
+        test = RecallTest.parse(comment)
+        outdated = test is None or all_notes > RETEST_GROWTH * test.notes
+        if outdated and time.monotonic() - self._started >= RETRY_SECONDS:
+            self.start()
+        return test.ef_search if test and notes >= MIN_SHARE * all_notes else 0
 
-    def look(self) -> None:
-        """Look in the background which indexes are missing and which are left over, and see to it."""
+    def start(self) -> None:
+        """Build missing indexes and drop unused ones in the background."""
         with self._lock:
             running = self._thread is not None and self._thread.is_alive()
             if running or self._failed or self._closed or self._connections.read_only:
                 return
-            self._looked = time.monotonic()
-            self._thread = threading.Thread(target=self._see_to_it, name="recollect-vector-index", daemon=True)
+            self._started = time.monotonic()
+            self._thread = threading.Thread(target=self._run, name="recollect-vector-index", daemon=True)
             self._thread.start()
 
     def finish(self) -> None:
-        """Look, and wait for what comes of it: who asked for this may end with it, and leave nobody to go on."""
-        self.wait()  # who is at it may have looked before something changed
+        """Build missing indexes, and wait for them: a command that ends leaves no thread to do so."""
+        self.wait()  # a running thread may have started before something changed
         self._failed = False
-        self.look()
+        self.start()
         self.wait()
 
     def wait(self) -> None:
-        """Wait until nothing is being built here."""
+        """Wait until no index is being built here."""
         thread = self._thread
         if thread is not None:
             thread.join()
 
     def close(self) -> None:
-        """Begin no more. What is being built goes on by itself, and nobody is told what comes of it."""
+        """Start no more threads; the server finishes what it is building."""
         with self._lock:
             self._closed = True
 
-    def _see_to_it(self) -> None:
+    def _run(self) -> None:
         try:
             self.ensure()
         except StoreError as error:
-            self._failed = True  # once is enough: searches go on without
+            self._failed = True  # not repeated: searches work without
             if not self._closed:
                 warnings.warn(
                     f"vectors are searched without an index, which takes longer: {error}",
@@ -121,42 +156,68 @@ class VectorIndexes:
                 )
 
     def ensure(self) -> None:
-        """Build the index of the model that is searched with, if a namespace is large enough; drop those of others.
+        """Build the index of the active model, if a namespace is large enough; drop those of other models.
 
-        One process at a time: of two that build, each waits for the other, and the server ends the one that was first.
-        Who finds another at it leaves it to that one. The lock stays with the server's side of the connection, which
-        goes on building when the process has gone.
+        Two processes that build would wait for each other until the server cancels one, so only the one with the lock
+        builds. The server's side of the connection has the lock, and keeps building when the process ends.
         """
         with self._connections.outside() as connection:
-            ((alone, version, models, largest),) = connection.execute(_NEEDED, _LOCK).fetchall()
-            if not alone:
+            ((locked, version, models, largest),) = connection.execute(_PLAN, _LOCK).fetchall()
+            if not locked or tuple(map(int, version.split(".")[:2])) < _MIN_PGVECTOR:
                 return
-            if tuple(map(int, version.split(".")[:2])) < _OLDEST_VECTOR:
-                return
-            wanted = dict(models or {}) if (largest or 0) > LARGEST_EXACT else {}
-            for name, valid, building in connection.execute(_THERE, [f"{_NAME}%"]).fetchall():
+            active = models or {}
+            for name, valid, building in connection.execute(_EXISTING, [f"{_NAME}%"]).fetchall():
                 key = name.removeprefix(_NAME)
-                if key not in (models or {}) or not (valid or building):
+                if key not in active or not (valid or building):
                     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_NAME}{int(key):d}")
-            for key, dimension in wanted.items():
-                if dimension <= WIDEST:
+            for key, dimension in active.items() if (largest or 0) > MAX_EXACT_NOTES else ():
+                if dimension <= MAX_INDEX_DIMENSION:
                     self._build(connection, int(key), Model("", dimension))
 
     def _build(self, connection: Connection[TupleRow], key: int, model: Model) -> None:
-        """Build the index, unless it is there, and try it, unless that was done."""
-        near = cast("near", model)
-        connection.execute(_SETTINGS, [_BUILDING_MEMORY])
+        """Build and test the index, unless it exists and was tested."""
+        near = halfvec("near", model)
+        connection.execute(_BUILD_SETTINGS, [_BUILD_MEMORY])
         connection.execute(
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_NAME}{key:d} ON vectors "
             f"USING hnsw ({near} halfvec_ip_ops) WHERE model = {key:d}"
         )
-        ((told, everywhere),) = connection.execute(_TRIED, [f"recollect.{_NAME}{key}"]).fetchall()
-        before = Trial.read(told)
-        if before is None or everywhere > GROWN * before.notes:
-            # Making an index tells the planner how many rows there are, but not of what kind: it would join them badly.
+        ((comment, all_notes),) = connection.execute(_TESTED, [f"recollect.{_NAME}{key}"]).fetchall()
+        test = RecallTest.parse(comment)
+        if test is None or all_notes > RETEST_GROWTH * test.notes:
+            # A new index tells the planner the number of rows, but not their statistics.
             connection.execute("ANALYZE vectors, notes")
-            trial = Trial(try_index(connection, key, near, cast("%s", model)), everywhere)
-            connection.execute(f"COMMENT ON INDEX {_NAME}{key:d} IS '{trial}'")
+            test = RecallTest(measure_recall(connection, key, model), all_notes)
+            connection.execute(f"COMMENT ON INDEX {_NAME}{key:d} IS '{test}'")
+
+
+def measure_recall(connection: Connection[TupleRow], key: int, model: Model) -> int:
+    """Return the lowest ``ef_search`` with enough recall for the index of a model, 0 if none has.
+
+    The connection is in no transaction, and sees all namespaces afterwards.
+    """
+    connection.execute("SELECT set_config('recollect.namespaces', '*', false)")
+    ((first, last),) = connection.execute(_KEY_RANGE, [key]).fetchall()
+    notes = [first + (last - first) * index // _TEST_QUERIES for index in range(_TEST_QUERIES)]
+    queries = [vector for (vector,) in connection.execute(_SAMPLE, [notes, key])]
+    # The index is of a cast, so that this statement does not use it.
+    exact = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY near <#> %s::halfvec LIMIT %s"  # noqa: S608 (a number)
+    expected = [_search(connection, exact, query, _TEST_LIMIT) for query in queries]
+    near, parameter = halfvec("near", model), halfvec("%s", model)
+    indexed = f"SELECT note FROM vectors WHERE model = {key:d} ORDER BY {near} <#> {parameter} LIMIT %s"  # noqa: S608 (fixed names)
+    for ef_search in EF_SEARCH:
+        connection.execute(_TEST_SETTINGS, [str(ef_search)])
+        hits = sum(
+            len(neighbours & _search(connection, indexed, query, ef_search))
+            for query, neighbours in zip(queries, expected, strict=True)
+        )
+        if hits >= MIN_RECALL * sum(map(len, expected)):
+            return ef_search
+    return 0
+
+
+def _search(connection: Connection[TupleRow], statement: str, vector: str, limit: int) -> set[int]:
+    return {note for (note,) in connection.execute(statement, [vector, limit])}
 
 
 _STATE = """
@@ -165,26 +226,40 @@ SELECT s.notes, (SELECT sum(notes)::bigint FROM namespaces),
 FROM namespaces AS s WHERE s.key = %s
 """
 
-_TRIED = "SELECT obj_description(to_regclass(%s), 'pg_class'), (SELECT sum(notes)::bigint FROM namespaces)"
+_TESTED = "SELECT obj_description(to_regclass(%s), 'pg_class'), (SELECT sum(notes)::bigint FROM namespaces)"
 
-# In one statement: who ends at once has little time to send what is to be done.
-_NEEDED = """
+# One statement, because a process that ends soon has little time to send several.
+_PLAN = """
 SELECT pg_try_advisory_lock(%s, %s), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
     (SELECT json_object_agg(key, dimension) FROM models WHERE active),
     (SELECT max(notes) FROM namespaces)
 """
 
-# One that is not valid is being built by somebody, or was given up.
-_THERE = """
+# An index that is not valid is being built by another process, or was abandoned.
+_EXISTING = """
 SELECT c.relname, i.indisvalid, EXISTS (SELECT 1 FROM pg_stat_progress_create_index WHERE index_relid = c.oid)
 FROM pg_class AS c JOIN pg_index AS i ON i.indexrelid = c.oid
 WHERE c.relnamespace = 'recollect'::regnamespace AND c.relname LIKE %s
 """
 
-# By one process: several need shared memory, of which a server in a container often has too little.
-_SETTINGS = """
+# One worker: several need shared memory, of which a server in a container often has too little.
+_BUILD_SETTINGS = """
 SELECT set_config('max_parallel_maintenance_workers', '0', false),
     set_config('maintenance_work_mem', greatest(%s * 1024, (
         SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'
     ))::text, false)
+"""
+
+_KEY_RANGE = "SELECT coalesce(min(note), 0), coalesce(max(note), 0) FROM vectors WHERE model = %s"
+
+_SAMPLE = """
+SELECT v.near::text FROM unnest(%s::bigint[]) AS place CROSS JOIN LATERAL (
+    SELECT near FROM vectors WHERE model = %s AND note >= place ORDER BY note LIMIT 1
+) AS v
+"""
+
+# Without sorting the planner has to use the index.
+_TEST_SETTINGS = """
+SELECT set_config('hnsw.ef_search', %s, false), set_config('hnsw.iterative_scan', 'relaxed_order', false),
+    set_config('enable_sort', 'off', false)
 """

@@ -14,9 +14,8 @@ from recollect.query.expressions import Expression, Match, expression
 from recollect.stores import tokens
 from recollect.stores.postgres.postings import Postings
 from recollect.stores.postgres.scoring import matching_notes
-from recollect.stores.postgres.text import term
+from recollect.stores.postgres.text import query_terms, term
 from recollect.stores.postgres.transaction import PostgresTransaction
-from recollect.stores.postgres.tsquery import query_words
 from recollect.stores.spelling import MAX_LENGTH, SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
 from recollect.stores.sql.revision_cache import NoteCounts
 
@@ -44,7 +43,7 @@ def start_counts(
 
 def count_matches(transaction: PostgresTransaction, namespace_id: int, nodes: set[Expression]) -> dict[Expression, int]:
     """Count the notes that match each of some expressions; those of single terms are counted in the postings."""
-    words = {node: query_words(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
+    words = {node: query_terms(node.text) for node in nodes if isinstance(node, Match) and node.kind != "prefix"}
     terms = {node: term(stems[0]) for node, stems in words.items() if len(stems) == 1}
     counts: dict[str, int] = {}
     if terms:

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from recollect.model import Filters
     from recollect.stores.base import Model
-    from recollect.stores.changes import Change
-    from recollect.stores.mentions import Title
-    from recollect.stores.rows import NoteRow
+    from recollect.stores.rows import Change, NoteRow
+    from recollect.stores.tokens import Title
 
 __all__ = ["MAX_INTEGER", "Dialect", "Row", "SqlTransaction", "Statement", "VectorRows"]
 

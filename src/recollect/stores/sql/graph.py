@@ -11,10 +11,10 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from recollect.stores.base import Edge
-from recollect.stores.mentions import MAX_TITLE_NOTES
 from recollect.stores.rows import to_microseconds
 from recollect.stores.sql.dialect import MAX_INTEGER, Row, SqlTransaction
 from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS, without_cycles
+from recollect.stores.tokens import MAX_TITLE_NOTES
 
 __all__ = ["KeyEdge", "edges", "edges_of_key", "successors"]
 

@@ -26,10 +26,10 @@ from recollect.stores.base import (
 from recollect.stores.batches import Batch, StoredText, texts_to_embed
 from recollect.stores.rows import to_microseconds
 from recollect.stores.spelling import SpellingIndex, Vocabulary, similar_words, unknown_words
-from recollect.stores.sql import embedding, graph, tables
+from recollect.stores.sql import graph, tables
 from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction
-from recollect.stores.sql.term_filter import TermFilterCache
 from recollect.stores.sql.writing import BatchTables, write_plan
+from recollect.stores.tokens import TermFilterCache
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -79,7 +79,7 @@ class SqlStore(ABC, Generic[T]):
     @property
     def model(self) -> Model | None:
         """The model that the stored vectors are searched with."""
-        active = self._read(embedding.active_model, None)
+        active = self._read(tables.active_model, None)
         return active[1] if active else None
 
     def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
@@ -89,7 +89,7 @@ class SqlStore(ABC, Generic[T]):
             return self._read_namespace(
                 namespace,
                 [],
-                lambda transaction, namespace_id: embedding.stored_texts(transaction, model, namespace_id, ids, paths),
+                lambda transaction, namespace_id: tables.stored_texts(transaction, model, namespace_id, ids, paths),
             )
 
         return texts_to_embed(drafts, read)
@@ -189,10 +189,10 @@ class SqlStore(ABC, Generic[T]):
         """Return the model that the store is searched with, and its vectors of these notes as they are here."""
 
         def work(transaction: T) -> tuple[Model | None, list[Vector | None]]:
-            active = embedding.active_model(transaction)
+            active = tables.active_model(transaction)
             if active is None:
                 return None, [None] * len(notes)
-            return active[1], embedding.vectors_of(transaction, active, notes)
+            return active[1], tables.vectors_of(transaction, active, notes)
 
         return self._read(work, None)
 
@@ -301,12 +301,12 @@ class SqlStore(ABC, Generic[T]):
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
         """Return notes of any namespace that have no vector of ``model``."""
         limit = min(limit, MAX_INTEGER)
-        return self._read(lambda transaction: embedding.pending(transaction, model, limit, after or 0), None)
+        return self._read(lambda transaction: tables.pending(transaction, model, limit, after or 0), None)
 
     def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
         """Write vectors of notes whose text is still the one that was embedded."""
         with self._write(None) as transaction:
-            return embedding.embed(transaction, model, vectors)
+            return tables.embed(transaction, model, vectors)
 
 
 @contextmanager

@@ -1,25 +1,64 @@
-"""A batch becomes rows: notes, terms, vectors and links, table by table, in the transaction of the caller."""
+"""A batch becomes rows: notes, terms, links and vectors, and what connects notes: mentions and entities.
+
+A title that too many notes mention is marked as common and its mentions are deleted. It stays common until the last
+note that has it is deleted, or the mentions are rebuilt.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from functools import partial
+from itertools import groupby, islice
 from operator import attrgetter
 
+from recollect.arguments import with_deep_stack
 from recollect.model import Document, Link
 from recollect.stores.base import Model
 from recollect.stores.batches import Plan
-from recollect.stores.changes import Change
-from recollect.stores.mentions import NoteText
-from recollect.stores.rows import COLUMNS, NoteRow
+from recollect.stores.rows import COLUMNS, Change, NoteRow
 from recollect.stores.sql.dialect import SqlTransaction
-from recollect.stores.sql.embedding import active_model, write_vectors
-from recollect.stores.sql.entities import write_entities
-from recollect.stores.sql.mentions import write_mentions
-from recollect.stores.sql.tables import delete_notes, links_by_source, upsert_documents, write_links
-from recollect.stores.sql.term_filter import TermFilter, TermFilterCache
+from recollect.stores.sql.tables import (
+    active_model,
+    delete_notes,
+    links_by_source,
+    upsert_documents,
+    write_links,
+    write_vectors,
+)
+from recollect.stores.tokens import (
+    MAX_MENTIONS,
+    MIN_TITLES,
+    Mention,
+    NoteText,
+    StemStream,
+    TermFilter,
+    TermFilterCache,
+    Title,
+    contains_phrase,
+    find_mentions,
+    folded_text,
+    titles_by_note,
+)
+from recollect.text import collapse_whitespace
 
-__all__ = ["BatchTables", "write_plan"]
+__all__ = [
+    "BatchTables",
+    "entities_in",
+    "insert_mentions",
+    "look_up_titles",
+    "write_entities",
+    "write_mentions",
+    "write_plan",
+    "write_titles",
+]
+
+BATCH_TITLES = 64
+"""How many new titles are looked up in the lexical index at a time."""
+LONG_STEMS = 250
+"""Longer titles are always looked up: an index may have shortened a term of theirs."""
+ENTITIES_KEY = "entities"
+"""The metadata that lists the entities of a note."""
 
 
 class BatchTables:
@@ -110,7 +149,7 @@ def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache
     by_namespace = {key: list(group) for key, group in groupby(plan.changes, key=attrgetter("new.namespace"))}
     for namespace_id, changes in by_namespace.items():
         transaction.unindex_texts(
-            namespace_id, [change.new.key for change in changes if change.old and change.words_changed]
+            namespace_id, [change.new.key for change in changes if change.old and change.reindexed]
         )
     transaction.update_notes([change for change in plan.changes if change.old])
     transaction.insert_notes([change.new for change in plan.changes if not change.old])
@@ -150,7 +189,7 @@ def _connect(
         [(change.new.key, change.new.metadata) for change in with_entities],
         [change.new.key for change in with_entities if change.old],
     )
-    reworded = [change for change in changes if change.words_changed]
+    reworded = [change for change in changes if change.reindexed]
     if not reworded and not any(change.renamed for change in changes):
         return None
     texts = [NoteText(new.key, new.title, new.summary, new.content) for new in map(attrgetter("new"), reworded)]
@@ -158,3 +197,176 @@ def _connect(
     term_filter = write_mentions(transaction, namespace_id, texts, changed, filters)
     transaction.index_texts(namespace_id, changes)
     return term_filter
+
+
+def write_mentions(
+    transaction: SqlTransaction,
+    namespace_id: int,
+    texts: Sequence[NoteText],
+    changed: Sequence[int],
+    filters: TermFilterCache,
+) -> TermFilter | None:
+    """Connect new and changed notes with the titles that they mention, and all notes with the new titles.
+
+    The notes are written, but not yet in the lexical index, and what they contained is no longer there. ``changed`` are
+    those that existed before. Return the filter of the namespace with these notes, if there is one.
+    """
+    revision, has_terms, has_titles = transaction.index_state(namespace_id)
+    term_filter = filters.take(namespace_id, revision)
+    if not has_titles and not any(text.title for text in texts):
+        return None
+    titles = titles_by_note(texts)
+    if term_filter is None and (not (has_titles or has_terms) or len(titles) >= MIN_TITLES):
+        term_filter = _read_filter(transaction, namespace_id)
+    if changed:
+        transaction.execute("DELETE FROM mentions WHERE note IN LIST(:notes)", notes=changed)
+    new = write_titles(transaction, namespace_id, titles, changed, term_filter)
+    if has_terms:
+        _find_notes(transaction, namespace_id, new, changed, term_filter)
+    if term_filter is not None:
+        term_filter.add_titles(title.stems for title in new.values())
+    lookup = partial(look_up_titles, transaction, namespace_id)
+    insert_mentions(transaction, find_mentions(lookup, texts, titles, StemStream.of(texts), term_filter))
+    return term_filter
+
+
+def _read_filter(transaction: SqlTransaction, namespace_id: int) -> TermFilter:
+    titles = transaction.fetch_column("SELECT stems FROM titles WHERE namespace = :namespace", namespace=namespace_id)
+    return TermFilter(transaction.indexed_terms(namespace_id), titles)
+
+
+def write_titles(
+    transaction: SqlTransaction,
+    namespace_id: int,
+    titles: Mapping[int, Sequence[Title]],
+    changed: Sequence[int] = (),
+    term_filter: TermFilter | None = None,
+) -> dict[int, Title]:
+    """Write the titles of notes, and return those that are new to the namespace by their keys."""
+    distinct = {title.words: title for note_titles in titles.values() for title in note_titles}
+    stems = [title.stems for title in distinct.values() if term_filter is None or term_filter.may_be_title(title.stems)]
+    keys: dict[str, int] = {}
+    if stems:
+        keys = transaction.fetch_dict(
+            "SELECT words, key FROM titles WHERE namespace = :namespace AND stems IN LIST(:stems)",
+            namespace=namespace_id,
+            stems=stems,
+        )
+    rows = transaction.insert(
+        "titles",
+        ("namespace", "stems", "words"),
+        [(namespace_id, title.stems, words) for words, title in distinct.items() if words not in keys],
+        returning="key, words",
+    )
+    new = {key: distinct[words] for key, words in rows}
+    keys |= {title.words: key for key, title in new.items()}
+    pairs = {note: [keys[title.words] for title in note_titles] for note, note_titles in titles.items()}
+    transaction.insert(
+        "titled",
+        ("note", "title"),
+        [(note, title) for note, note_titles in pairs.items() for title in note_titles],
+        conflict="NOTHING",
+    )
+    if changed:
+        # Afterwards, so that a title that moves from one note to another is never without one, and stays.
+        stored = transaction.fetch("SELECT note, title FROM titled WHERE note IN LIST(:notes)", notes=changed)
+        for note, title in stored:
+            if title not in pairs.get(note, ()):
+                transaction.execute("DELETE FROM titled WHERE note = :note AND title = :title", note=note, title=title)
+    return new
+
+
+def _find_notes(
+    transaction: SqlTransaction,
+    namespace_id: int,
+    titles: Mapping[int, Title],
+    changed: Sequence[int],
+    term_filter: TermFilter | None,
+) -> None:
+    """Find the notes of the lexical index that mention new titles."""
+    if term_filter is not None:
+        possible = term_filter.may_contain((key, title.stems) for key, title in titles.items())
+        titles = {key: title for key, title in titles.items() if key in possible or len(title.stems) > LONG_STEMS}
+    remaining = iter(titles.items())
+    while group := dict(islice(remaining, BATCH_TITLES)):
+        notes = transaction.notes_containing(namespace_id, group, changed, MAX_MENTIONS)
+        _mark_common(transaction, [key for key, keys in notes.items() if len(keys) > MAX_MENTIONS])
+        few = {key: keys for key, keys in notes.items() if 0 < len(keys) <= MAX_MENTIONS}
+        if few:
+            rows = transaction.fetch(
+                "SELECT key, title, summary, content FROM notes WHERE key IN LIST(:notes)",
+                notes=sorted({note for keys in few.values() for note in keys}),
+            )
+            folded = {row[0]: folded_text(NoteText(*row)) for row in rows}
+            _insert(
+                transaction,
+                [
+                    Mention(key, note, contains_phrase(group[key].words, folded[note]))
+                    for key, keys in few.items()
+                    for note in keys
+                ],
+            )
+
+
+def look_up_titles(
+    transaction: SqlTransaction, namespace_id: int, runs: set[str]
+) -> tuple[dict[str, list[tuple[int, str]]], set[str]]:
+    """Return the titles that are one of some runs of stems, and the runs that start a longer title."""
+    titles: dict[str, list[tuple[int, str]]] = {}
+    longer: set[str] = set()
+    if runs:
+        for run, last, key, words in transaction.titles_starting_with(namespace_id, list(runs)):
+            if key is not None:
+                titles.setdefault(run, []).append((key, words))
+            if last != run:
+                longer.add(run)
+    return titles, longer
+
+
+def insert_mentions(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
+    """Write mentions, and mark the titles that have too many by now."""
+    if mentions:
+        _insert(transaction, mentions)
+        common = transaction.fetch_column(
+            "SELECT key FROM titles WHERE namers > :limit AND key IN LIST(:titles)",
+            limit=MAX_MENTIONS,
+            titles=list({mention.title for mention in mentions}),
+        )
+        _mark_common(transaction, common)
+
+
+def _insert(transaction: SqlTransaction, mentions: Sequence[Mention]) -> None:
+    transaction.insert("mentions", Mention._fields, mentions)
+
+
+def _mark_common(transaction: SqlTransaction, titles: Sequence[int]) -> None:
+    if titles:
+        transaction.execute("DELETE FROM mentions WHERE title IN LIST(:titles)", titles=titles)
+        transaction.execute("UPDATE titles SET common = true WHERE key IN LIST(:titles)", titles=titles)
+
+
+def entities_in(metadata: str) -> set[str]:
+    """Return the entities that a note's metadata lists, case-folded and with single spaces.
+
+    >>> sorted(entities_in('{"entities": ["Ines  Weber", "ines weber", "Kyoto", 7, " "]}'))
+    ['ines weber', 'kyoto']
+    """
+    if f'"{ENTITIES_KEY}"' not in metadata:
+        return set()
+    names = with_deep_stack(lambda: json.loads(metadata)).get(ENTITIES_KEY)
+    if not isinstance(names, list):
+        return set()
+    return {collapse_whitespace(name).casefold() for name in names if isinstance(name, str)} - {""}
+
+
+def write_entities(
+    transaction: SqlTransaction, namespace_id: int, notes: Sequence[tuple[int, str]], changed: Sequence[int] = ()
+) -> None:
+    """Write the entities of notes, given by key and metadata; ``changed`` are those that existed before."""
+    if changed:
+        transaction.execute("DELETE FROM entities WHERE note IN LIST(:notes)", notes=changed)
+    transaction.insert(
+        "entities",
+        ("note", "namespace", "name"),
+        [(note, namespace_id, name) for note, metadata in notes for name in sorted(entities_in(metadata))],
+    )

@@ -7,9 +7,15 @@ from collections.abc import Iterator
 import apsw
 
 from recollect.stores.base import Finding
-from recollect.stores.sql.entities import entity_problems, rebuild_entities
-from recollect.stores.sql.health import list_problems, namespaces, vector_problems
-from recollect.stores.sql.mentions import mention_problems, rebuild_mentions
+from recollect.stores.sql.checking import (
+    entity_problems,
+    list_problems,
+    mention_problems,
+    namespaces,
+    rebuild_entities,
+    rebuild_mentions,
+    vector_problems,
+)
 from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_index, forget_word_index
 from recollect.stores.sqlite.snapshots import Snapshots
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch

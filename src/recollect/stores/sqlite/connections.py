@@ -1,7 +1,7 @@
-"""Connections to one SQLite file: one for writing, many for reading, for threads and for processes.
+"""Connections to one SQLite file: one writer and many readers, for threads and for processes.
 
-SQLite's write-ahead log lets readers go on while one writes. Writers wait for each other: within this process at a
-lock, between processes at SQLite's own, for as long as :data:`PATIENCE` says. A commit is on the disk when it returns.
+In WAL mode readers do not wait for a writer. Writers wait for each other up to :data:`WRITE_TIMEOUT`: within this
+process for a lock, between processes for SQLite's own. A commit is on the disk when it returns.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
 from weakref import WeakSet
 
 import apsw
 
+from recollect.arguments import with_deep_stack
 from recollect.errors import (
     StoreBusyError,
     StoreDamagedError,
@@ -26,27 +28,27 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
-from recollect.nesting import with_room
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.transaction import reveal_expired
 from recollect.stores.tokens import indexed
 
-__all__ = ["PATIENCE", "Connections"]
+__all__ = ["WRITE_TIMEOUT", "Connections"]
 
-PATIENCE = 60.0
+WRITE_TIMEOUT = 60.0
 """Seconds to wait for other writers before giving up."""
 
-PAGE_BYTES = 8192  # five vectors of 384 numbers fit into one page; of SQLite's usual 4096 a quarter would stay empty
-LOG_PAGES = 4000  # 32 MB: many notes at once are not copied into the file after every few hundred
-HEARS_EVERY = 100_000  # steps of SQLite's machine: some milliseconds
+PAGE_BYTES = 8192  # five vectors of 384 numbers fit into a page; of SQLite's default 4096 a quarter would stay empty
+WAL_PAGES = 4000  # 32 MB, so that a large batch is not checkpointed every few hundred notes
+PROGRESS_STEPS = 100_000  # of SQLite's virtual machine: some milliseconds
 CACHE_KIBIBYTES = 16 * 1024
 
 _NOT_WRITABLE = "cannot be written to; make it and its folder writable, or use read_only=True"
+_LOCKED = "is locked by other writers; nothing was written"
 _DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
-    (apsw.BusyError, StoreBusyError, f"is kept busy by others; nothing was written after {PATIENCE:.0f} seconds"),
-    (apsw.LockedError, StoreBusyError, "is kept busy by others; nothing was written"),
-    (apsw.FullError, StoreFullError, "has no room left on its disk; nothing was written"),
+    (apsw.BusyError, StoreBusyError, f"{_LOCKED} after {WRITE_TIMEOUT:.0f} seconds"),
+    (apsw.LockedError, StoreBusyError, _LOCKED),
+    (apsw.FullError, StoreFullError, "has no space left on its disk; nothing was written"),
     (apsw.ReadOnlyError, StoreReadOnlyError, _NOT_WRITABLE),
     (apsw.NotADBError, StoreDamagedError, "is not an SQLite database; choose another file"),
     (apsw.CorruptError, StoreDamagedError, _DAMAGED),
@@ -59,12 +61,12 @@ class Connections:
     """All connections of this process to one file."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Open the file, and create or migrate it where that is needed and allowed."""
+        """Open the file, and create or migrate it if necessary and allowed."""
         self.path = path
-        """As it was given, for people."""
+        """As the caller wrote it, for messages."""
         with self._translated():
             self.file = Path(os.path.realpath(path))
-            """Where that was then: the folder that a process works in may change, and a link may lead there."""
+            """Resolved: the working directory may change later."""
         self.read_only = read_only
         self._writing = threading.Lock()
         self._changed = threading.Condition(threading.RLock())  # guards what follows
@@ -75,36 +77,36 @@ class Connections:
         self._forking = False
         self._closed = False
         self._in_use = 1
-        self._give_back(self._open_first())
+        self._return(self._open_first())
         _OPEN.add(self)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Give a connection on which all reads see the store at one moment."""
+        """Yield a connection in a read transaction."""
         with self._translated():
             connection = self._take()
             try:
                 connection.execute("BEGIN")
                 yield connection
             finally:
-                self._give_back(connection)
+                self._return(connection)
 
     @contextmanager
-    def writing(self, patience: float | None = None) -> Iterator[apsw.Connection]:
-        """Give the connection for writing in a transaction of its own, committed at the end unless an error comes.
+    def writing(self, timeout: float | None = None) -> Iterator[apsw.Connection]:
+        """Yield the writing connection in a transaction; it is committed unless an error is raised.
 
-        ``patience`` is for what is not worth waiting for as long as usual: how many seconds it waits for its turn.
+        ``timeout`` is how many seconds to wait for other writers, if not :data:`WRITE_TIMEOUT`.
         """
         if self.read_only:
             raise StoreReadOnlyError(f"{self.path} was opened with read_only=True; open it without to change it")
-        with self._translated(), self._turn(patience):
+        with self._translated(), self._write_lock(timeout):
             self._check_open()
             if self._writer is None:
                 self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
             connection = self._writer
             try:
-                # An interrupt may come while it waits, and must not leave the transaction open behind it.
-                self._begin_writing(connection, patience)
+                # An interrupt while it waits must not leave the transaction open.
+                self._begin_writing(connection, timeout)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -113,9 +115,9 @@ class Connections:
                 raise
 
     @contextmanager
-    def checking(self, blamed: Path | None = None) -> Iterator[apsw.Connection]:
-        """Give a connection for what SQLite counts as a write though it changes nothing here; it sees all there is."""
-        with self._translated(blamed):
+    def maintaining(self, path: Path | None = None) -> Iterator[apsw.Connection]:
+        """Yield a connection that sees expired notes, for statements that SQLite counts as writes."""
+        with self._translated(path):
             connection = self._take()
             try:
                 connection.pragma("query_only", value=False)
@@ -123,38 +125,38 @@ class Connections:
                 yield connection
             finally:
                 connection.pragma("query_only", value=True)
-                self._give_back(connection)
+                self._return(connection)
 
     def vacuum(self) -> None:
-        """Free what no table holds any more."""
-        with self.checking() as connection:
+        """Free unused pages."""
+        with self.maintaining() as connection:
             connection.execute("VACUUM")
 
     def backup(self, target: Path) -> None:
         """Write a compact, consistent copy to ``target``, which must not exist."""
-        with self.checking(target) as connection:
+        with self.maintaining(target) as connection:
             connection.execute("VACUUM INTO ?", (_uri(target),))
 
     def close(self) -> None:
-        """Close what is idle; a connection in use closes when it comes back."""
+        """Close idle connections; one in use is closed when it is returned."""
         with self._writing:
             self._closed = True
             self._close_idle()
 
     def before_fork(self) -> None:
-        """Wait until no connection is in use, and close all: SQLite's locks do not survive in a child process.
+        """Wait until no connection is in use, and close all.
 
-        A child that has a copy of an open connection would take the parent's locks for its own, and lose what it
-        writes. Both sides open new connections when they need them.
+        SQLite's locks do not survive a fork: a child with a copy of an open connection would take the parent's locks
+        for its own, and corrupt the file. Both processes open new connections when they need them.
         """
         self._writing.acquire()
         self._changed.acquire()
-        self._forking = True  # who comes now waits, so that those who are here can finish
-        self._changed.wait_for(lambda: not self._in_use, timeout=PATIENCE)
+        self._forking = True  # new readers wait, so that the present ones can finish
+        self._changed.wait_for(lambda: not self._in_use, timeout=WRITE_TIMEOUT)
         self._close_idle()
 
     def after_fork(self) -> None:
-        """Go on, in the parent and in the child."""
+        """Continue, in the parent and in the child."""
         self._forking = False
         self._changed.notify_all()
         self._changed.release()
@@ -166,28 +168,28 @@ class Connections:
         return self._forking
 
     @contextmanager
-    def _turn(self, patience: float | None) -> Iterator[None]:
-        """Wait for the other writers of this process."""
-        if not self._writing.acquire(timeout=-1 if patience is None else patience):
-            raise StoreBusyError(f"{self.path} is kept busy by others; nothing was written after {patience:g} seconds")
+    def _write_lock(self, timeout: float | None) -> Iterator[None]:
+        """Wait for other writers of this process."""
+        if not self._writing.acquire(timeout=-1 if timeout is None else timeout):
+            raise StoreBusyError(f"{self.path} {_LOCKED} after {timeout:g} seconds")
         try:
             yield
         finally:
             self._writing.release()
 
-    def _begin_writing(self, connection: apsw.Connection, patience: float | None) -> None:
-        """Begin a transaction as soon as no other process writes."""
-        if patience is None:
+    def _begin_writing(self, connection: apsw.Connection, timeout: float | None) -> None:
+        """Begin a transaction when no other process writes."""
+        if timeout is None:
             connection.execute("BEGIN IMMEDIATE")
             return
-        connection.set_busy_timeout(int(patience * 1000))
+        connection.set_busy_timeout(int(timeout * 1000))
         try:
             connection.execute("BEGIN IMMEDIATE")
         except apsw.BusyError as error:
-            problem = f"{self.path} is kept busy by others; nothing was written after {patience:g} seconds ({error})"
+            problem = f"{self.path} {_LOCKED} after {timeout:g} seconds ({error})"
             raise StoreBusyError(problem) from error
         finally:
-            connection.set_busy_timeout(int(PATIENCE * 1000))
+            connection.set_busy_timeout(int(WRITE_TIMEOUT * 1000))
 
     def _close_idle(self) -> None:
         with self._changed:
@@ -199,7 +201,7 @@ class Connections:
 
     def _take(self) -> apsw.Connection:
         with self._changed:
-            self._changed.wait_for(lambda: not self._forking, timeout=PATIENCE)
+            self._changed.wait_for(lambda: not self._forking, timeout=WRITE_TIMEOUT)
             self._check_open()
             self._in_use += 1
             if self._idle:
@@ -211,13 +213,13 @@ class Connections:
                 self._in_use -= 1
             raise
 
-    def _give_back(self, connection: apsw.Connection) -> None:
+    def _return(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._changed:
             self._in_use -= 1
             self._changed.notify_all()
-            # One that believes the file immutable would never learn of what others write.
+            # An immutable connection would never see what others write.
             if self._closed or connection in self._immutable:
                 self._immutable.discard(connection)
                 connection.close()
@@ -240,63 +242,86 @@ class Connections:
                 connection = self._connect_for_reading()
                 if not schema.is_current(connection, str(self.path)):
                     raise StoreError(
-                        f"{self.path} is empty or of an older version; open it once without read_only=True"
+                        f"{self.path} is empty or has an older schema; open it once without read_only=True"
                     )
                 return connection
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main"):
                 raise StoreReadOnlyError(f"{self.path} {_NOT_WRITABLE}")
             current = schema.is_current(connection, str(self.path))
-            if connection.pragma("journal_mode") != "wal":  # a new store, or a backup
+            if connection.pragma("journal_mode") != "wal":  # a new file, or a backup
                 connection.pragma("page_size", PAGE_BYTES)
-                _begin_log(connection)
+                _enable_wal(connection)
             if not current:
+                self._back_up(connection)
                 schema.migrate(connection, str(self.path))
             self._writer = connection
             return self._connect_for_reading()
+
+    def _back_up(self, connection: apsw.Connection) -> None:
+        """Copy a file of an older schema to ``<name>.schema-<number>.bak`` beside it, before it is migrated.
+
+        A new file has nothing to copy, and one that another process has migrated meanwhile needs no copy.
+        """
+        version = connection.pragma("user_version")
+        if not version:
+            return
+        target = self.file.with_name(f"{self.file.name}.schema-{version}.bak")
+        unfinished = target.with_name(f"{target.name}.{token_hex(4)}.partial")
+        try:
+            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode=0o600))
+            connection.execute("VACUUM INTO ?", (_uri(unfinished),))
+            copy = apsw.Connection(_uri(unfinished), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+            copied = copy.pragma("user_version")
+            copy.close()
+            if copied == version:
+                unfinished.chmod(self.file.stat().st_mode & 0o777)
+                unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def _connect_for_reading(self) -> apsw.Connection:
         try:
             connection = self._connect(apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE)
             connection.execute("SELECT 1 FROM sqlite_schema").get  # noqa: B018 (opens the file, which SQLite puts off)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            if not self.read_only or not self.file.exists() or self._log().exists():
+            if not self.read_only or not self.file.exists() or self._wal().exists():
                 raise
-            # The log's index cannot be created in a folder without permission; without a log none is needed.
+            # In a read-only folder the index of the WAL cannot be created; without a WAL none is needed.
             connection = self._connect(apsw.SQLITE_OPEN_READONLY, "immutable=1")
             self._immutable.add(connection)
         connection.pragma("query_only", value=True)
         return connection
 
-    def _log(self) -> Path:
+    def _wal(self) -> Path:
         return self.file.with_name(self.file.name + "-wal")
 
     def _connect(self, flags: int, options: str = "") -> apsw.Connection:
         connection = apsw.Connection(_uri(self.file, options), flags=flags | apsw.SQLITE_OPEN_URI)
-        connection.set_busy_timeout(int(PATIENCE * 1000))
+        connection.set_busy_timeout(int(WRITE_TIMEOUT * 1000))
         connection.create_scalar_function(
             "indexed", lambda *texts: indexed(texts[0]), 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
         )
         connection.create_scalar_function("same_json", _same_json, 2, deterministic=True)
-        # A call into Python now and then, so that an interrupt is heard during a long search.
-        connection.set_progress_handler(lambda: False, HEARS_EVERY)
+        # Calls into Python, so that an interrupt takes effect during a long search.
+        connection.set_progress_handler(lambda: False, PROGRESS_STEPS)
         connection.pragma("cache_size", -CACHE_KIBIBYTES)
         connection.pragma("foreign_keys", value=True)
         connection.pragma("synchronous", "full")
-        connection.pragma("wal_autocheckpoint", LOG_PAGES)
-        connection.pragma("secure_delete", value=True)  # what is deleted is overwritten, not left in free pages
+        connection.pragma("wal_autocheckpoint", WAL_PAGES)
+        connection.pragma("secure_delete", value=True)  # overwrite deleted content
         return connection
 
     @contextmanager
-    def _translated(self, blamed: Path | None = None) -> Iterator[None]:
-        """Turn SQLite's errors into ours: one line that names the file and says what to do."""
-        path = blamed or self.path
+    def _translated(self, path: Path | None = None) -> Iterator[None]:
+        """Translate SQLite's errors into ours: one line that names the file and says what to do."""
+        path = path or self.path
         try:
             yield
         except apsw.Error as error:
-            for kind, ours, advice in _ERRORS:
+            for kind, error_class, advice in _ERRORS:
                 if isinstance(error, kind):
-                    raise ours(f"{path} {advice} ({error})") from error
+                    raise error_class(f"{path} {advice} ({error})") from error
             if "no such table" in str(error):
                 raise StoreDamagedError(f"{path} {_DAMAGED} ({error})") from error
             raise StoreError(f"{path}: {error}") from error
@@ -305,17 +330,17 @@ class Connections:
 
 
 def _same_json(*values: Any) -> bool:
-    return with_room(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
+    return with_deep_stack(lambda: bool(json.loads(values[0]) == json.loads(values[1])))
 
 
 def _uri(path: Path, options: str = "") -> str:
-    """Return the path as SQLite takes it whatever bytes it holds."""
+    """Return the path as a URI, which may have any bytes."""
     return f"file:{quote(os.fsencode(path.absolute()))}?{options}"
 
 
-def _begin_log(connection: apsw.Connection) -> None:
-    """Switch to a write-ahead log. Who does so at the same moment as another is sent away at once: it tries again."""
-    end = time.monotonic() + PATIENCE
+def _enable_wal(connection: apsw.Connection) -> None:
+    """Switch to WAL mode; SQLite does not wait for another process that does so, so try again."""
+    end = time.monotonic() + WRITE_TIMEOUT
     while True:
         try:
             connection.pragma("journal_mode", "wal")
@@ -328,19 +353,19 @@ def _begin_log(connection: apsw.Connection) -> None:
 
 
 _OPEN: WeakSet[Connections] = WeakSet()
-_held: list[Connections] = []
+_forking: list[Connections] = []
 
 
 def _before_fork() -> None:
-    _held.extend(_OPEN)
-    for connections in _held:
+    _forking.extend(_OPEN)
+    for connections in _forking:
         connections.before_fork()
 
 
 def _after_fork() -> None:
-    while _held:
-        _held.pop().after_fork()
+    while _forking:
+        _forking.pop().after_fork()
 
 
-if hasattr(os, "register_at_fork"):  # pragma: no branch (wherever there is no fork, nothing is to be done)
+if hasattr(os, "register_at_fork"):  # pragma: no branch (not on Windows)
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

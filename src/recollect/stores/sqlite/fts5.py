@@ -17,7 +17,7 @@ from recollect.query.expressions import Semantics
 from recollect.query.parser import Kind
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.transaction import hides_notes
 
 __all__ = ["fts5_scores", "render_fts5", "render_fts5_exclusion", "search_fts5"]
@@ -78,7 +78,7 @@ def search_fts5(
 
     The rows of notes are only read for those that score no worse than the last that counts.
     """
-    conditions, values = condition(filters)
+    conditions, values = filter_conditions(filters)
     restricted = conditions or hides_notes(connection)
     table = f"words_{namespace}"
     joined = f"JOIN notes AS n ON n.key = {table}.rowid" if restricted else ""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.sqlite.maxscore import saturation
 from recollect.stores.sqlite.snapshots import SnapshotArrays, SnapshotSchema
-from recollect.stores.tokens import BREAK, stems
+from recollect.stores.tokens import BREAK, stem_stream
 
 __all__ = ["EMPTY", "SCHEMA", "Fields", "PostingLists", "PostingsBuilder", "TermNumbers", "tokenize_notes"]
 
@@ -183,7 +183,7 @@ def tokenize_notes(notes: Sequence[Fields], numbers: TermNumbers) -> TokenizedNo
     [4, 3]
     """
     fields = len(_WEIGHTS)
-    tokens = stems(["" if text is None else text for text in chain.from_iterable(notes)])
+    tokens = stem_stream(["" if text is None else text for text in chain.from_iterable(notes)])
     terms = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
     breaks = terms == numbers[BREAK]
     texts = np.cumsum(breaks)[~breaks]

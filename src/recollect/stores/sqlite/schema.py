@@ -1,8 +1,10 @@
-"""The tables of a store, and how an older store becomes a current one.
+"""The tables of a store in SQLite, and migrations from older versions.
 
-``PRAGMA user_version`` counts the migrations that a file has been through; ``PRAGMA application_id`` marks it as ours.
-Every namespace has a word index of its own, so that one tenant's word statistics never touch another's scores. Its
-text comes from a view over the notes: SQLite can check the index against it, and rebuild it from there.
+``PRAGMA user_version`` counts the migrations of a file; ``PRAGMA application_id`` marks it as ours. Every namespace has
+its own FTS5 index, so that the statistics of one tenant never change the scores of another. The index has external
+content, a view over the notes, from which SQLite can check and rebuild it.
+
+The comments in the statements below are stored in every file: they do not change.
 """
 
 from __future__ import annotations
@@ -10,8 +12,7 @@ from __future__ import annotations
 import apsw
 
 from recollect.errors import StoreDamagedError, StoreVersionError
-from recollect.stores.sql.entities import rebuild_entities
-from recollect.stores.sql.mentions import rebuild_mentions
+from recollect.stores.sql.checking import rebuild_entities, rebuild_mentions
 
 __all__ = [
     "APPLICATION_ID",
@@ -25,7 +26,7 @@ __all__ = [
 
 APPLICATION_ID = 0x5265636C  # "Recl"
 
-_NOTES_AND_ALL_THAT_HANGS_ON_THEM = """
+_NOTES = """
 CREATE TABLE namespaces (
     key INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -101,7 +102,7 @@ _REVISIONS = """
 ALTER TABLE namespaces ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;  -- grows when a name or word in it changes
 """
 
-_CONNECTIONS = """
+_GRAPH = """
 CREATE TABLE titles (
     key INTEGER PRIMARY KEY,
     namespace INTEGER NOT NULL REFERENCES namespaces,
@@ -152,7 +153,7 @@ ALTER TABLE notes ADD COLUMN expires_at INTEGER;  -- microseconds since 1970 in 
 CREATE INDEX notes_by_expiry ON notes (expires_at) WHERE expires_at IS NOT NULL;
 """
 
-_WALLS = """
+_NAMESPACED_LINKS = """
 ALTER TABLE links ADD COLUMN namespace INTEGER NOT NULL DEFAULT 0;  -- the source's: others' links are not even walked
 UPDATE links SET namespace = coalesce((SELECT namespace FROM notes WHERE key = source), 0);
 DROP INDEX links_by_target;
@@ -196,18 +197,18 @@ TABLES = (
     "word_changes",
 )
 
-_MIGRATIONS = (_NOTES_AND_ALL_THAT_HANGS_ON_THEM, _REVISIONS, _CONNECTIONS, _EXPIRY, _WALLS, _SNAPSHOTS)
-"""The migration at place n brings a store from version n to n + 1. They are history: never changed, only added to."""
+_MIGRATIONS = (_NOTES, _REVISIONS, _GRAPH, _EXPIRY, _NAMESPACED_LINKS, _SNAPSHOTS)
+"""Migration n migrates a file from version n to n + 1. Never change one, only append."""
 
 SCHEMA_VERSION = len(_MIGRATIONS)
 
-_CONNECTED = 3
-"""From this version on, titles, mentions and entities are kept beside the notes."""
+_GRAPH_VERSION = 3
+"""The first version with titles, mentions and entities."""
 
 
 def is_current(connection: apsw.Connection, location: str) -> bool:
-    """Return whether the store needs no migration; raise an error that says why if it can never be used."""
-    # One statement, because another process may be creating the store at this very moment.
+    """Return whether a file needs no migration; raise an error if it is no store, or one of a newer version."""
+    # One statement, because another process may be creating the store.
     version, application, used = connection.execute(
         "SELECT user_version, application_id, EXISTS (SELECT 1 FROM sqlite_schema) "
         "FROM pragma_user_version, pragma_application_id"
@@ -223,15 +224,15 @@ def is_current(connection: apsw.Connection, location: str) -> bool:
 
 
 def migrate(connection: apsw.Connection, location: str) -> None:
-    """Bring the store up to date in one transaction; another process may have done so in the meantime."""
+    """Migrate a file in one transaction; another process may be faster."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not is_current(connection, location):
             before = connection.pragma("user_version")
             for migration in _MIGRATIONS[before:]:
                 connection.execute(migration)
-            if 0 < before < _CONNECTED:
-                _rebuild_connections(connection)
+            if 0 < before < _GRAPH_VERSION:
+                _rebuild_graph(connection)
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", SCHEMA_VERSION)
         connection.execute("COMMIT")
@@ -241,7 +242,7 @@ def migrate(connection: apsw.Connection, location: str) -> None:
         raise
 
 
-def _rebuild_connections(connection: apsw.Connection) -> None:
+def _rebuild_graph(connection: apsw.Connection) -> None:
     from recollect.stores.sqlite.transaction import SqliteTransaction  # noqa: PLC0415 (it imports this module)
 
     transaction = SqliteTransaction(connection)
@@ -251,7 +252,7 @@ def _rebuild_connections(connection: apsw.Connection) -> None:
 
 
 def create_word_index(connection: apsw.Connection, namespace: int) -> None:
-    """Create the empty word index of a namespace."""
+    """Create the empty FTS5 index of a namespace."""
     connection.execute(f"""
         CREATE VIEW words_{namespace}_text AS
             SELECT key, indexed(path) AS path, indexed(title) AS title, indexed(summary) AS summary,
@@ -263,16 +264,16 @@ def create_word_index(connection: apsw.Connection, namespace: int) -> None:
         );
         -- What is deleted leaves the index at once, not when its pages happen to be merged.
         INSERT INTO words_{namespace} (words_{namespace}, rank) VALUES ('secure-delete', 1);
-    """)  # noqa: S608 (the namespace is a number of our own)
+    """)  # noqa: S608 (the namespace is a number)
 
 
 def drop_word_index(connection: apsw.Connection, namespace: int) -> None:
-    """Drop the word index of a namespace."""
+    """Drop the FTS5 index of a namespace."""
     connection.execute(f"DROP TABLE IF EXISTS words_{namespace}; DROP VIEW IF EXISTS words_{namespace}_text")
 
 
 def forget_word_index(connection: apsw.Connection, namespace: int) -> None:
-    """Take a word index out of the schema without looking at it; its pages stay behind until a vacuum.
+    """Remove a corrupt FTS5 index from the schema; its pages are freed by the next VACUUM.
 
     SQLite does not drop a table whose pages it cannot read.
     """

@@ -17,15 +17,14 @@ from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Semantics, expression
 from recollect.stores.bm25 import Scores
-from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarities
+from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, search_fts5
 from recollect.stores.sqlite.posting_view import PostingsView, TermQuery, term_query
 from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.snapshots import SNAPSHOT_ERRORS
 from recollect.stores.sqlite.transaction import fetch, hides_notes
 from recollect.stores.sqlite.vector_index import VectorIndex
-from recollect.stores.units import nearnesses
 
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
@@ -128,7 +127,7 @@ def search_postings(
     With filters, some of the best notes are read, and then more, until enough of them pass. If too few do, the result
     is ``None``: FTS5 is faster then.
     """
-    conditions, values = condition(filters)
+    conditions, values = filter_conditions(filters)
     restricted = bool(conditions) or hides_notes(connection)
     for factor in OVERFETCH if restricted else (1,):
         best = view.search(query, factor * limit)
@@ -221,7 +220,7 @@ def _search_vectors(
             continue
         index.mark_deleted(deleted)
         view = view.without(deleted)
-    scores = nearnesses([row[1] for row in rows], model, vector.astype(np.float64))
+    scores = cosine_similarities([row[1] for row in rows], model, vector.astype(np.float64))
     best = Scores(np.arange(len(rows)), scores).best(limit)
     candidates = []
     for position, score in zip(best.notes.tolist(), best.scores.tolist(), strict=True):
@@ -257,7 +256,7 @@ def similarities(
         "ON n.namespace = ? AND n.id = ids.value JOIN vectors AS v ON v.note = n.key AND v.model = ?",
         (json.dumps(list(dict.fromkeys(ids))), namespace, active[0]),
     )
-    scores = nearnesses([blob for _, blob in rows], active[1], vector.astype(np.float64))
+    scores = cosine_similarities([blob for _, blob in rows], active[1], vector.astype(np.float64))
     return dict(zip((note for note, _ in rows), scores.tolist(), strict=True))
 
 
@@ -275,7 +274,7 @@ def _rank(candidate: Candidate) -> tuple[float, str, str]:
 
 
 def _conditions(namespace: int, filters: Filters, excluded: str) -> tuple[str, list[Any]]:
-    conditions, values = condition(filters)
+    conditions, values = filter_conditions(filters)
     if excluded:
         table = f"words_{namespace}"
         conditions += f" AND n.key NOT IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"  # noqa: S608 (as above)

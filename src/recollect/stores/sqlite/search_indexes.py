@@ -13,7 +13,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.stores.base import Model
-from recollect.stores.sql.embedding import active_model
+from recollect.stores.sql.tables import active_model
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.posting_index import PostingsIndex
 from recollect.stores.sqlite.posting_view import PostingsView

@@ -234,7 +234,7 @@ class Snapshots:
         with self._connections.reading() as connection:
             if connection.execute(_SELECT, (namespace, model)).get:
                 return
-        with self._connections.writing(patience=timeout) as connection:
+        with self._connections.writing(timeout=timeout) as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO snapshots SELECT key, ?, '', revision, 0 FROM namespaces WHERE key = ?",
                 (model, namespace),
@@ -242,7 +242,7 @@ class Snapshots:
 
     def _stop_change_log(self, namespace: int, model: int, timeout: float) -> None:
         """Remove the row of a snapshot that was not built."""
-        with self._connections.writing(patience=timeout) as connection:
+        with self._connections.writing(timeout=timeout) as connection:
             connection.execute(
                 "DELETE FROM snapshots WHERE namespace = ? AND model = ? AND token = ''", (namespace, model)
             )
@@ -263,7 +263,7 @@ class Snapshots:
         try:
             save_arrays(path, data.arrays, {**data.facts, "token": token})
             self._copy_permissions(path)
-            with self._connections.writing(patience=timeout) as connection:
+            with self._connections.writing(timeout=timeout) as connection:
                 # Only in place of the one that was read: a later one has trimmed changes that this one lacks.
                 connection.execute(
                     "UPDATE snapshots SET token = ?1, revision = ?2, last = ?3 "

@@ -11,28 +11,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
-from recollect import clock
+from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
 from recollect.query.expressions import Semantics
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.name_index import NameIndex
-from recollect.stores.rows import to_microseconds
+from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
-from recollect.stores.sql import embedding
+from recollect.stores.sql import tables
 from recollect.stores.sql.dialect import MAX_INTEGER
-from recollect.stores.sql.embedding import active_model
-from recollect.stores.sql.health import count_rows
 from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
-from recollect.stores.sql.tables import remove_expired
+from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite import checking, names, search, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
 from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hide_expired
-from recollect.stores.units import unit_query
 
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
@@ -75,7 +72,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def _read(self, work: Callable[[SqliteTransaction], R], namespace: str | None) -> R:  # noqa: ARG002 (a file has no policies)
         with self._connections.reading() as connection:
-            hide_expired(connection, to_microseconds(clock.now()))
+            hide_expired(connection, to_microseconds(arguments.now()))
             return work(SqliteTransaction(connection))
 
     @contextmanager
@@ -87,12 +84,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         accesses_only: bool = False,
     ) -> Iterator[SqliteTransaction]:
         if accesses_only:
-            with self._connections.writing(patience=TOUCH_TIMEOUT) as connection:
+            with self._connections.writing(timeout=TOUCH_TIMEOUT) as connection:
                 yield SqliteTransaction(connection)
             return
         with self._connections.writing() as connection:
             transaction = SqliteTransaction(connection)
-            self._note_removed(transaction, remove_expired(transaction, to_microseconds(clock.now())))
+            self._note_removed(transaction, remove_expired(transaction, to_microseconds(arguments.now())))
             yield transaction
             changed = namespaces
             if changed is None:
@@ -115,7 +112,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             due = "SELECT EXISTS (SELECT 1 FROM main.notes WHERE expires_at <= ?)"
             if not connection.execute(due, (moment,)).get:
                 return 0
-        with self._connections.writing(patience=0) as connection:
+        with self._connections.writing(timeout=0) as connection:
             transaction = SqliteTransaction(connection)
             return self._note_removed(transaction, remove_expired(transaction, moment, limit=most))
 
@@ -250,7 +247,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         snapshots = self._indexes.snapshots
         with self._write(()) as transaction:
             before = snapshots.tokens(transaction.connection)
-            activated = embedding.activate(transaction, model)
+            activated = tables.activate(transaction, model)
             if activated:
                 transaction.execute("DELETE FROM snapshots WHERE model <> 0 AND model NOT IN (SELECT key FROM models)")
             outdated = before - snapshots.tokens(transaction.connection)
@@ -275,12 +272,12 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
 
     def check(self) -> list[Finding]:
         """Check every part and return the findings, good ones too."""
-        with self._connections.checking() as connection:
+        with self._connections.maintaining() as connection:
             return checking.check(SqliteTransaction(connection), self._indexes.snapshots)
 
     def repair(self) -> list[Finding]:
         """Rebuild what is derived from the notes, and return what a check finds afterwards."""
-        with self._connections.checking() as connection:
+        with self._connections.maintaining() as connection:
             unreadable = checking.unreadable_indexes(SqliteTransaction(connection))
         with self._connections.writing() as connection:
             tokens = self._indexes.snapshots.tokens(connection)

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from recollect.stores.changes import Change, words_of
-from recollect.stores.rows import COLUMNS, NoteRow, folded_name
+from recollect.stores.rows import COLUMNS, Change, NoteRow, folded_name
 from recollect.stores.sql.dialect import Dialect, Row, SqlTransaction, VectorRows
-from recollect.stores.sqlite.filtering import condition
+from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.schema import create_word_index
 from recollect.stores.tokens import indexed
 
 if TYPE_CHECKING:
     from recollect.model import Filters
     from recollect.stores.base import Model
-    from recollect.stores.mentions import Title
+    from recollect.stores.tokens import Title
 
 __all__ = ["SqliteTransaction", "fetch", "hide_expired", "hides_notes", "reveal_expired", "revision"]
 
@@ -151,7 +150,7 @@ class SqliteTransaction(SqlTransaction):
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
         """Return the next keys of visible notes that pass the filters, in their order."""
-        conditions, values = condition(filters)
+        conditions, values = filter_conditions(filters)
         if namespace_id is not None:
             conditions += " AND n.namespace = ?"
             values.append(namespace_id)
@@ -202,11 +201,11 @@ class SqliteTransaction(SqlTransaction):
 
     def index_texts(self, namespace_id: int, changes: Sequence[Change]) -> None:
         """Add the terms of new and changed notes to FTS5."""
-        reworded = [change for change in changes if change.words_changed]
+        reworded = [change for change in changes if change.reindexed]
         self._revise(namespace_id, [change.new.key for change in reworded if change.old])
         self.connection.executemany(
             f"INSERT INTO words_{namespace_id} (rowid, path, title, summary, tags, content) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 (a number)
-            [(change.new.key, *map(indexed, words_of(change.new))) for change in reworded],
+            [(change.new.key, *map(indexed, change.new.indexed_fields)) for change in reworded],
         )
 
     def _revise(self, namespace_id: int, notes: Sequence[int]) -> None:

@@ -1,17 +1,14 @@
-// The page: the address says which view is shown.
+// The frame of the web UI: views by URL, key, namespace and theme.
 
-import { key, namespace } from "./api.js";
+import { clearStats, key, namespace, stats } from "./api.js";
 import { compareView } from "./compare.js";
 import { fill, h } from "./dom.js";
 import { editView, newView } from "./editor.js";
-import { askForKey } from "./keys.js";
-import { noteView } from "./note.js";
-import { notesView } from "./notes.js";
-import { place } from "./places.js";
+import { noteView, notesView } from "./notes.js";
 import { reportsView } from "./reports.js";
-import { forget, stats } from "./rights.js";
+import { currentRoute } from "./router.js";
 import { searchView } from "./search.js";
-import { listen, showShortcuts } from "./shortcuts.js";
+import { registerShortcuts, showShortcuts } from "./shortcuts.js";
 
 const VIEWS = {
   search: searchView,
@@ -27,73 +24,74 @@ const THEMES = { "": "◐", light: "☀", dark: "☾" };
 
 const main = document.getElementById("main");
 let leave = () => {};
-let turn = 0;
+let shows = 0;
+let keyDialog = null;
 
-/** Show what the address says. */
+/** Show the view of the URL. */
 async function show() {
-  const mine = ++turn;
-  const where = place();
+  const current = ++shows;
+  const route = currentRoute();
   leave();
   leave = () => {};
-  document.title = `${Object.hasOwn(TITLES, where.view) ? TITLES[where.view] : "Nothing"} · Recollect`;
+  document.title = `${Object.hasOwn(TITLES, route.view) ? TITLES[route.view] : "Not found"} · Recollect`;
   for (const link of document.querySelectorAll("[data-view]")) {
-    const here = link.dataset.view === where.view || (link.dataset.view === "notes" && ["note", "new", "edit"].includes(where.view));
-    if (here) link.setAttribute("aria-current", "page");
+    const isCurrent = link.dataset.view === route.view || (link.dataset.view === "notes" && ["note", "new", "edit"].includes(route.view));
+    if (isCurrent) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   window.scrollTo(0, 0);
-  const view = Object.hasOwn(VIEWS, where.view) ? VIEWS[where.view] : nothingView;
-  // Each view draws on a sheet of its own: what comes late for one that was left is drawn where nobody looks.
-  const sheet = h("div", {});
-  fill(main, sheet);
-  const left = await view(sheet, where);
-  if (mine === turn) {
-    if (typeof left === "function") leave = left;
-    keepFocus();
-  } else if (typeof left === "function") left();
+  const view = Object.hasOwn(VIEWS, route.view) ? VIEWS[route.view] : notFoundView;
+  // Each view has its own container, so that late responses of a view that was left are not visible.
+  const container = h("div", {});
+  fill(main, container);
+  const onLeave = await view(container, route);
+  if (current === shows) {
+    if (typeof onLeave === "function") leave = onLeave;
+    ensureFocus();
+  } else if (typeof onLeave === "function") onLeave();
 }
 
-function nothingView(main) {
-  fill(main, h("div", { class: "empty" }, h("h1", {}, "Nothing here"), h("p", {}, h("a", { href: "#/search" }, "To the search"))));
+function notFoundView(main) {
+  fill(main, h("div", { class: "empty" }, h("h1", {}, "Not found"), h("p", {}, h("a", { href: "#/search" }, "Go to the search"))));
 }
 
-/** What had the focus may be gone with its view; then the new view has it, so that the keyboard goes on from there. */
-function keepFocus() {
+/** Focus the view if the focused element was removed, so that the keyboard works from there. */
+function ensureFocus() {
   if (document.activeElement && document.activeElement !== document.body) return;
   main.focus({ preventScroll: true });
 }
 
-/** Begin anew with another key or namespace: nothing of what was shown stays. */
+/** Start again with another key or namespace. */
 async function restart() {
-  forget();
+  clearStats();
   leave();
   leave = () => {};
   fill(main);
-  await prepare();
+  await loadNamespaces();
   await show();
 }
 
-/** Find out which namespaces there are, before anything is asked in one of them. */
-async function prepare() {
+/** Load the namespaces that the key may read. */
+async function loadNamespaces() {
   const button = document.getElementById("key");
   button.hidden = !key.get();
   try {
-    const told = await stats();
+    const data = await stats();
     const select = document.getElementById("namespace");
-    const names = Object.keys(told.notes);
+    const names = Object.keys(data.notes);
     select.closest("label").hidden = names.length < 2;
-    const current = [namespace.get(), "default", ...names].find((name) => names.includes(name));
-    fill(select, names.map((name) => h("option", { selected: name === current }, name)));
-    namespace.set(current ?? "");
+    const selected = [namespace.get(), "default", ...names].find((name) => names.includes(name));
+    fill(select, names.map((name) => h("option", { selected: name === selected }, name)));
+    namespace.set(selected ?? "");
   } catch {
-    // The view says what is wrong.
+    // The view shows the problem.
   }
 }
 
 function nextTheme() {
   const names = Object.keys(THEMES);
-  const now = document.documentElement.dataset.theme ?? "";
-  const next = names[(names.indexOf(now) + 1) % names.length];
+  const theme = document.documentElement.dataset.theme ?? "";
+  const next = names[(names.indexOf(theme) + 1) % names.length];
   if (next) {
     document.documentElement.dataset.theme = next;
     localStorage.setItem("recollect.theme", next);
@@ -101,24 +99,71 @@ function nextTheme() {
     delete document.documentElement.dataset.theme;
     localStorage.removeItem("recollect.theme");
   }
-  nameTheme();
+  updateThemeButton();
   window.dispatchEvent(new CustomEvent("theme-changed"));
 }
 
-function nameTheme() {
-  const now = document.documentElement.dataset.theme ?? "";
+function updateThemeButton() {
+  const theme = document.documentElement.dataset.theme ?? "";
   const button = document.getElementById("theme");
-  button.textContent = THEMES[now];
-  button.title = `Colours: ${now || "as the system has them"}`;
+  button.textContent = THEMES[theme];
+  button.title = `Theme: ${theme || "system"}`;
   button.setAttribute("aria-label", button.title);
+}
+
+/** Request a key; `error` is why the last one was rejected. */
+function showKeyDialog(error = "") {
+  if (keyDialog) return;
+  const field = h("input", { id: "key-field", type: "password", autocomplete: "off", required: true, placeholder: "rk_…", value: key.get(), oninput: () => field.setCustomValidity("") });
+  const use = (value) => {
+    key.set(value);
+    keyDialog.close();
+    restart();
+  };
+  keyDialog = h(
+    "dialog",
+    {
+      "aria-labelledby": "key-title",
+      onclose: () => {
+        keyDialog.remove();
+        keyDialog = null;
+      },
+    },
+    h(
+      "form",
+      {
+        method: "dialog",
+        onsubmit: (event) => {
+          event.preventDefault();
+          const text = field.value.trim();
+          if (/^[\x21-\x7e]+$/.test(text)) return use(text);
+          field.setCustomValidity("This is not a key: keys begin with rk_ and have no spaces.");
+          field.reportValidity();
+        },
+      },
+      h("h2", { id: "key-title" }, "Key required"),
+      error ? h("p", { class: "rejected", role: "alert" }, error) : null,
+      h("p", {}, h("label", { for: "key-field" }, "A key of this server"), field),
+      h("p", { class: "muted" }, "It is stored in this tab only. The operator of the server creates keys with ", h("code", {}, "recollect keys add NAME")),
+      h(
+        "p",
+        { class: "actions" },
+        h("button", { type: "submit", class: "primary" }, "Use key"),
+        key.get() ? h("button", { type: "button", onclick: () => use("") }, "Remove key") : null,
+        h("button", { type: "button", onclick: () => keyDialog.close() }, "Cancel"),
+      ),
+    ),
+  );
+  document.body.append(keyDialog);
+  keyDialog.showModal();
 }
 
 window.addEventListener("hashchange", show);
 window.addEventListener("key-needed", ({ detail }) => {
   document.getElementById("key").hidden = false;
-  askForKey(restart, key.get() ? detail : "");
+  showKeyDialog(key.get() ? detail : "");
 });
-document.getElementById("key").addEventListener("click", () => askForKey(restart));
+document.getElementById("key").addEventListener("click", () => showKeyDialog());
 document.getElementById("theme").addEventListener("click", nextTheme);
 document.getElementById("help").addEventListener("click", showShortcuts);
 document.getElementById("namespace").addEventListener("change", (event) => {
@@ -129,7 +174,7 @@ document.querySelector("[data-skip]").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-listen();
-nameTheme();
-await prepare();
+registerShortcuts();
+updateThemeButton();
+await loadNamespaces();
 await show();

@@ -1,34 +1,68 @@
-// Elements from data. Text is always text: nothing that a note says is ever read as markup.
+// Elements from data. Text is always text, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Return an element: `on…` are listeners, `style` holds properties, true and false are there or not. */
+/** Return an element: `on…` are listeners, `style` has properties, boolean attributes are set or not. */
 export function h(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return build(document.createElement(tag), attributes, children);
 }
 
-/** The same for a drawing. */
+/** Return an SVG element. */
 export function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+  return build(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Put `children` in the place of what an element holds. */
+/** Replace the children of an element. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter(isThere));
+  element.replaceChildren(...children.flat(Infinity).filter(isPresent));
   return element;
 }
 
-function filled(element, attributes, children) {
+function build(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") for (const [key, set] of Object.entries(value)) element.style.setProperty(key, set);
+    else if (name === "style") for (const [property, set] of Object.entries(value)) element.style.setProperty(property, set);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  element.append(...children.flat(Infinity).filter(isThere));
+  element.append(...children.flat(Infinity).filter(isPresent));
   return element;
 }
 
-function isThere(child) {
+function isPresent(child) {
   return child !== null && child !== undefined && child !== false && child !== "";
+}
+
+/** Highlight everything that shows one note in `containers`; null removes the highlight. */
+export function highlightNote(containers, id) {
+  for (const container of containers) {
+    container.classList.toggle("has-highlight", id !== null);
+    for (const element of container.querySelectorAll("[data-note]")) element.classList.toggle("highlighted", element.dataset.note === id);
+  }
+}
+
+let timer = 0;
+
+/** Announce a text to screen readers, once typing has paused. */
+export function announce(text) {
+  clearTimeout(timer);
+  timer = setTimeout(() => (document.getElementById("announcer").textContent = text), 600);
+}
+
+/** Return a problem as an alert; `retry` adds a button, `heading` is "h1" if the view shows nothing else. */
+export function problemBox(problem, retry, heading = "h2") {
+  const details = (problem.errors ?? []).filter(({ detail }) => !problem.message.includes(detail));
+  return h(
+    "div",
+    { class: "problem", role: "alert" },
+    h(heading, {}, problemTitle(problem)),
+    h("p", {}, problem.message),
+    details.length ? h("ul", {}, details.map(({ field, detail }) => h("li", {}, `${field}: ${detail}`))) : null,
+    retry ? h("button", { type: "button", onclick: retry }, "Try again") : null,
+  );
+}
+
+function problemTitle({ status }) {
+  const titles = { 0: "No answer", 401: "A key is required", 403: "Not allowed with this key", 404: "Not found", 429: "Too many requests" };
+  return titles[status] ?? (status >= 500 ? "Server error" : "That did not work");
 }

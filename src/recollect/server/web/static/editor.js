@@ -1,32 +1,30 @@
-// Write a note, or change one.
+// The form of a note.
 
-import { Problem, ask, get } from "./api.js";
-import { fill, h } from "./dom.js";
-import { announce, problemBox } from "./notices.js";
-import { to } from "./places.js";
-import { forget, mayWrite } from "./rights.js";
-import { nameOf } from "./words.js";
+import { Problem, clearStats, get, mayWrite, request } from "./api.js";
+import { announce, fill, h, problemBox } from "./dom.js";
+import { noteName } from "./format.js";
+import { url } from "./router.js";
 
-/** What was typed and not saved when a form was left, by the note's id; empty for a new one. */
+/** Unsaved changes by the note's id; empty for a new note. */
 const drafts = new Map();
 
-const NOTHING = { title: "", content: "", tags: [], path: "", summary: "", importance: 0.5, session: "", position: null, expires_at: null };
+const EMPTY_NOTE = { title: "", content: "", tags: [], path: "", summary: "", importance: 0.5, session: "", position: null, expires_at: null };
 
 /** Show an empty form. */
 export function newView(main) {
-  return permitted(main, async () => form(main, null, NOTHING));
+  return withWriteAccess(main, async () => form(main, null, EMPTY_NOTE));
 }
 
-/** Show the form of a note that there is. */
+/** Show the form of an existing note. */
 export async function editView(main, { rest: [id] }) {
-  return permitted(main, async () => {
+  return withWriteAccess(main, async () => {
     const note = await get(`/v1/notes/${encodeURIComponent(id)}`);
     return form(main, note, note);
   });
 }
 
-/** Who may only read is not let write a text that nobody would take. */
-async function permitted(main, show) {
+/** Show the form, or a problem if the key may not write. */
+async function withWriteAccess(main, show) {
   try {
     if (await mayWrite()) return await show();
     throw new Problem(403, "This key may read notes, but not write them.");
@@ -35,56 +33,56 @@ async function permitted(main, show) {
   }
 }
 
-function form(main, note, held) {
+function form(main, note, values) {
   const notices = h("div", { class: "notices" });
   const field = (name, label, control, hint) => h("p", {}, h("label", { for: `note-${name}` }, label), control, hint ? h("small", { id: `hint-${name}` }, hint) : null);
   const input = (name, options = {}) => h("input", { id: `note-${name}`, name, autocomplete: "off", "aria-describedby": `hint-${name}`, ...options });
   const save = h("button", { type: "submit", class: "primary" }, "Save");
-  // A button that is disabled for as long loses the focus, so it is only deaf.
+  // A disabled button would lose the focus, so submit() ignores it while saving.
   let saving = false;
   let saved = false;
   const content = h("textarea", { id: "note-content", name: "content", rows: 10, required: true });
-  content.defaultValue = held.content;
+  content.defaultValue = values.content;
   const draft = note?.id ?? "";
   const element = h(
     "form",
     { class: "editor", onsubmit: submit, onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && element.requestSubmit() },
-    h("h1", {}, note ? `Edit “${nameOf(note)}”` : "A new note"),
+    h("h1", {}, note ? `Edit “${noteName(note)}”` : "New note"),
     notices,
-    field("title", "Title", h("input", { id: "note-title", name: "title", value: held.title, autocomplete: "off" })),
+    field("title", "Title", h("input", { id: "note-title", name: "title", value: values.title, autocomplete: "off" })),
     field("content", "Text", content),
-    field("tags", "Tags", input("tags", { value: held.tags.join(", ") }), "Words to filter by, with commas between them."),
+    field("tags", "Tags", input("tags", { value: values.tags.join(", ") }), "Tags to filter by, separated by commas."),
     h(
       "details",
       {},
       h("summary", {}, "More"),
-      field("path", "Path", input("path", { value: held.path }), "Where it stands, such as memory/tea.md; no two notes share one."),
-      field("summary", "Summary", h("input", { id: "note-summary", name: "summary", value: held.summary, autocomplete: "off" })),
-      field("importance", "Importance", input("importance", { type: "number", min: 0, max: 1, step: "any", value: held.importance }), "From 0 to 1. Used by the presets memini and weighted-graph; the default preset does not use it."),
-      field("session", "Session", input("session", { value: held.session }), "The conversation or document that it belongs to."),
-      field("position", "Position", input("position", { type: "number", min: 0, step: 1, value: held.position ?? "" }), "Its place there, from 0."),
-      field("expires_at", "Forget it from", input("expires_at", { value: held.expires_at ?? "", placeholder: "2026-12-31" }), "A date; empty keeps it for good."),
+      field("path", "Path", input("path", { value: values.path }), "A unique path, such as memory/tea.md."),
+      field("summary", "Summary", h("input", { id: "note-summary", name: "summary", value: values.summary, autocomplete: "off" })),
+      field("importance", "Importance", input("importance", { type: "number", min: 0, max: 1, step: "any", value: values.importance }), "From 0 to 1. Used by the presets memini and weighted-graph; the default preset does not use it."),
+      field("session", "Session", input("session", { value: values.session }), "The conversation or document that the note belongs to."),
+      field("position", "Position", input("position", { type: "number", min: 0, step: 1, value: values.position ?? "" }), "Its position in the session, from 0."),
+      field("expires_at", "Expires", input("expires_at", { value: values.expires_at ?? "", placeholder: "2026-12-31" }), "A date; empty if the note does not expire."),
     ),
-    h("p", { class: "actions" }, save, h("a", { class: "button", href: note ? to("note", [note.id]) : to("search"), onclick: () => element.reset() }, "Cancel"), h("small", {}, "Ctrl + Enter saves")),
+    h("p", { class: "actions" }, save, h("a", { class: "button", href: note ? url("note", [note.id]) : url("search"), onclick: () => element.reset() }, "Cancel"), h("small", {}, "Ctrl + Enter saves")),
   );
 
-  const before = new FormData(element);
+  const initial = new FormData(element);
 
   async function submit(event) {
     event.preventDefault();
     if (saving) return;
     saving = true;
     try {
-      const fields = changes(element, before);
-      if (note) await unchanged(held);
-      if (!note && fields.path && (await isTaken(fields.path))) throw new Problem(409, `There is a note at ${fields.path} already. Edit that one, or choose another path.`);
-      const answer = note
-        ? await ask("PATCH", `/v1/notes/${encodeURIComponent(note.id)}`, { body: fields })
-        : await ask("POST", "/v1/notes", { body: fields });
+      const fields = changes(element, initial);
+      if (note) await checkUnchanged(values);
+      if (!note && fields.path && (await isTaken(fields.path))) throw new Problem(409, `There is already a note at ${fields.path}. Edit that note, or choose another path.`);
+      const response = note
+        ? await request("PATCH", `/v1/notes/${encodeURIComponent(note.id)}`, { body: fields })
+        : await request("POST", "/v1/notes", { body: fields });
       saved = true;
-      forget();
+      clearStats();
       announce("saved");
-      location.hash = to("note", [answer.data.id]);
+      location.hash = url("note", [response.data.id]);
     } catch (problem) {
       fill(notices, problemBox(problem));
       notices.scrollIntoView({ block: "nearest" });
@@ -93,7 +91,7 @@ function form(main, note, held) {
     }
   }
 
-  const isUnsaved = () => !saved && Object.keys(changes(element, before)).length > 0;
+  const isUnsaved = () => !saved && Object.keys(changes(element, initial)).length > 0;
   const warn = (event) => {
     if (isUnsaved()) event.preventDefault();
   };
@@ -101,7 +99,7 @@ function form(main, note, held) {
   if (drafts.has(draft)) {
     restore(element, drafts.get(draft));
     drafts.delete(draft);
-    fill(notices, h("p", { class: "notice" }, "This was typed here before and not saved. Cancel forgets it."));
+    fill(notices, h("p", { class: "notice" }, "This draft was not saved. Cancel discards it."));
   }
   element.elements.title.focus();
   window.addEventListener("beforeunload", warn);
@@ -111,19 +109,19 @@ function form(main, note, held) {
   };
 }
 
-function restore(element, said) {
-  for (const [name, value] of said) element.elements[name].value = value;
+function restore(element, values) {
+  for (const [name, value] of values) element.elements[name].value = value;
 }
 
-/** Raise if somebody else changed the note since it was read; who saves again after that means it. */
-async function unchanged(held) {
-  const now = await get(`/v1/notes/${encodeURIComponent(held.id)}`);
-  if (now.updated_at === held.updated_at) return;
-  held.updated_at = now.updated_at;
-  throw new Problem(409, "The note was changed elsewhere meanwhile. Look at it in another tab, or save again: of what is there, only what you changed here is replaced.");
+/** Throw if the note was changed since it was read; saving again overwrites it. */
+async function checkUnchanged(values) {
+  const now = await get(`/v1/notes/${encodeURIComponent(values.id)}`);
+  if (now.updated_at === values.updated_at) return;
+  values.updated_at = now.updated_at;
+  throw new Problem(409, "The note was changed elsewhere meanwhile. Look at it in another tab, or save again: only the fields that you changed here are replaced.");
 }
 
-/** The server lets a note take the place of another with its path; a form that says "new" must not. */
+/** Return whether a note has this path; adding one with the same path would update it. */
 async function isTaken(path) {
   let cursor = null;
   do {
@@ -134,8 +132,8 @@ async function isTaken(path) {
   return false;
 }
 
-/** What a field's text means. */
-const MEANING = {
+/** How the text of a field is parsed. */
+const PARSERS = {
   tags: (text) => text.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean),
   path: (text) => text.trim(),
   importance: (text) => (text === "" ? 0.5 : Number(text)),
@@ -144,8 +142,8 @@ const MEANING = {
   expires_at: (text) => text.trim() || "never",
 };
 
-/** Return what was changed in the form: a field whose text is as it was says nothing, whatever it would mean. */
-function changes(element, before) {
-  const changed = [...new FormData(element)].filter(([name, text]) => text !== before.get(name));
-  return Object.fromEntries(changed.map(([name, text]) => [name, name in MEANING ? MEANING[name](text) : text]));
+/** Return the fields whose text was changed. */
+function changes(element, initial) {
+  const changed = [...new FormData(element)].filter(([name, text]) => text !== initial.get(name));
+  return Object.fromEntries(changed.map(([name, text]) => [name, name in PARSERS ? PARSERS[name](text) : text]));
 }

@@ -1,92 +1,92 @@
-// A note and what lies around it, as a small graph: the note in the middle, one line for each connection.
+// A note and its neighbours as a graph: the note in the middle, a line for each neighbour.
 
 import { h, svg } from "./dom.js";
-import { to } from "./places.js";
-import { nameOf, shortened } from "./words.js";
+import { noteName, truncate } from "./format.js";
+import { url } from "./router.js";
 
 const WIDTH = 720;
 const HEIGHT = 380;
-const LOW = 90;
-const PHONE = 350;
+const ROW_HEIGHT = 90;
+const PHONE_WIDTH = 350;
 const NARROW = "(max-width: 560px)";
-const MOST = 12;
+const MAX_NEIGHBOURS = 12;
 
-/** Return the drawing of a note's neighbours; those with several connections stand there once. */
+/** Return the graph; a neighbour with several connections is drawn once. */
 export function graph(note, neighbours) {
-  const around = [...gathered(neighbours).values()];
-  const shown = around.slice(0, MOST);
-  const { width, height, self, places } = matchMedia(NARROW).matches ? below(shown.length) : beside(shown.length);
-  const middle = box(nameOf(note), self, "self", width);
-  const drawn = shown.map((each, place) => node(each, middle, places[place], width));
+  const all = [...byNote(neighbours).values()];
+  const shown = all.slice(0, MAX_NEIGHBOURS);
+  const { width, height, centre, positions } = matchMedia(NARROW).matches ? listLayout(shown.length) : circleLayout(shown.length);
+  const self = box(noteName(note), centre, "self", width);
+  const nodes = shown.map((neighbour, index) => node(neighbour, self, positions[index], width));
   return h(
     "figure",
     { class: "graph" },
     svg(
       "svg",
-      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `What lies around ${nameOf(note)}` },
+      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Neighbours of ${noteName(note)}` },
       svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 0L8 4L0 8z" }))),
-      drawn.map(({ edge }) => edge),
-      drawn.map(({ label }) => label),
-      middle.element,
+      nodes.map(({ edge }) => edge),
+      nodes.map(({ label }) => label),
+      self.element,
     ),
-    around.length > shown.length ? h("figcaption", {}, `and ${around.length - shown.length} more, in the list`) : null,
+    all.length > shown.length ? h("figcaption", {}, `and ${all.length - shown.length} more in the list`) : null,
   );
 }
 
-/** One or two stand beside the note, in a row; more stand around it. */
-function beside(count) {
-  const [height, first] = count < 3 ? [LOW, 0] : [HEIGHT, -Math.PI / 2];
-  const self = { x: WIDTH / 2, y: height / 2 };
-  const places = Array.from({ length: count }, (_, place) => {
-    const angle = (2 * Math.PI * place) / count + first;
-    return { x: self.x + 270 * Math.cos(angle), y: self.y + 148 * Math.sin(angle) };
+/** Place one or two neighbours beside the note in a row, more in a circle. */
+function circleLayout(count) {
+  const [height, firstAngle] = count < 3 ? [ROW_HEIGHT, 0] : [HEIGHT, -Math.PI / 2];
+  const centre = { x: WIDTH / 2, y: height / 2 };
+  const positions = Array.from({ length: count }, (_, index) => {
+    const angle = (2 * Math.PI * index) / count + firstAngle;
+    return { x: centre.x + 270 * Math.cos(angle), y: centre.y + 148 * Math.sin(angle) };
   });
-  return { width: WIDTH, height, self, places };
+  return { width: WIDTH, height, centre, positions };
 }
 
-/** On a phone they stand below it, to the left and to the right in turn, in letters that can be read. */
-function below(count) {
-  const places = Array.from({ length: count }, (_, place) => ({ x: place % 2 ? PHONE : 0, y: 92 + 46 * place }));
-  return { width: PHONE, height: 72 + 46 * count, self: { x: PHONE / 2, y: 22 }, places };
+/** On a phone, place neighbours below the note, left and right in turn, so that labels stay readable. */
+function listLayout(count) {
+  const positions = Array.from({ length: count }, (_, index) => ({ x: index % 2 ? PHONE_WIDTH : 0, y: 92 + 46 * index }));
+  return { width: PHONE_WIDTH, height: 72 + 46 * count, centre: { x: PHONE_WIDTH / 2, y: 22 }, positions };
 }
 
-function gathered(neighbours) {
+function byNote(neighbours) {
   const notes = new Map();
   for (const { kind, direction, note } of neighbours) {
-    const known = notes.get(note.id) ?? { note, kinds: new Set(), directions: new Set() };
-    known.kinds.add(kind);
-    known.directions.add(direction);
-    notes.set(note.id, known);
+    const entry = notes.get(note.id) ?? { note, kinds: new Set(), directions: new Set() };
+    entry.kinds.add(kind);
+    entry.directions.add(direction);
+    notes.set(note.id, entry);
   }
   return notes;
 }
 
-function node({ note, kinds, directions }, self, at, room) {
-  const other = box(nameOf(note), at, "other", room);
+function node({ note, kinds, directions }, self, position, maxX) {
+  const other = box(noteName(note), position, "other", maxX);
   const [from, until] = [border(self, other), border(other, self)];
   const middle = { x: (from.x + until.x) / 2, y: (from.y + until.y) / 2 };
   const kind = [...kinds].join(", ");
   const edge = svg("g", { class: "edge" }, svg("line", { x1: from.x, y1: from.y, x2: until.x, y2: until.y, "marker-end": directions.has("out") ? "url(#arrow)" : null }));
   if (directions.has("in")) edge.append(svg("line", { x1: until.x, y1: until.y, x2: from.x, y2: from.y, "marker-end": "url(#arrow)" }));
-  // On a line that goes up its name stands on it, beside one that lies above it.
+  // The label of a steep line is on the line, that of a flat one above it.
   const above = Math.abs(self.y - other.y) < 80 ? 11 : 4;
-  edge.append(svg("text", { x: middle.x, y: middle.y - above }, shortened(kind, 22)));
-  const label = svg("a", { href: to("note", [note.id]), "aria-label": `${nameOf(note)}, ${kind}` }, svg("title", {}, nameOf(note)), other.element);
+  edge.append(svg("text", { x: middle.x, y: middle.y - above }, truncate(kind, 22)));
+  const label = svg("a", { href: url("note", [note.id]), "aria-label": `${noteName(note)}, ${kind}` }, svg("title", {}, noteName(note)), other.element);
   return { edge, label };
 }
 
-/** Where a line from one box to another leaves it, with a little air. */
+/** Return where a line to another box leaves this one, with a small gap. */
 function border(box, other) {
   const [dx, dy] = [other.x - box.x, other.y - box.y];
   const share = Math.min((box.width / 2 + 4) / Math.abs(dx), 18 / Math.abs(dy), 0.5);
   return { x: box.x + dx * share, y: box.y + dy * share };
 }
 
-/** Return a box with a name in it, and where it stands: inside of the drawing. */
-function box(name, { x, y }, kind, room) {
-  const text = shortened(name, 22);
+/** Return a labelled box and its centre, moved into the drawing if needed. */
+function box(name, { x, y }, kind, maxX) {
+  const text = truncate(name, 22);
   const width = Math.max(60, Array.from(text).length * (kind === "self" ? 7.9 : 7.4) + 18);
-  const left = Math.min(room - width - 2, Math.max(2, x - width / 2));
+  const left = Math.min(maxX - width - 2, Math.max(2, x - width / 2));
   const element = svg("g", { class: kind }, svg("rect", { x: left, y: y - 14, width, height: 28, rx: 8 }), svg("text", { x: left + width / 2, y }, text));
   return { element, width, x: left + width / 2, y };
 }

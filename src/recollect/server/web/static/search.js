@@ -1,197 +1,253 @@
-// Search as one types, with the reasons: hits on one side, how the search went on the other.
+// Search as you type: hits on one side, how the search ran on the other.
 
-import { ask, namespace } from "./api.js";
-import { askingControls } from "./asking.js";
-import { fill, h } from "./dom.js";
-import { hitCard } from "./hit.js";
-import { Latest } from "./latest.js";
-import { legs } from "./legs.js";
-import { lightUp } from "./lighting.js";
-import { announce, problemBox } from "./notices.js";
-import { remember } from "./places.js";
-import { stats } from "./rights.js";
-import { ladder, timeline } from "./timeline.js";
-import { count, milliseconds, percent } from "./words.js";
+import { LatestRequest, namespace, request, stats } from "./api.js";
+import { fallbackLadder, legsChart, scoreBar, timeline, waterfallTable } from "./charts.js";
+import { announce, fill, h, highlightNote, problemBox } from "./dom.js";
+import { count, day, markSpans, milliseconds, noteName, percent, score, truncate } from "./format.js";
+import { replaceQuery, url } from "./router.js";
+import { searchForm } from "./search-form.js";
 
-/** Show the view; the result is what to do when it is left. */
-export function searchView(main, { asked }) {
+/** Show the view; the returned function is called when it is left. */
+export function searchView(main, { query: initial }) {
   const open = new Set();
-  let weakShown = null; // the query whose weak candidates the user wants to see
+  let weakShownFor = null; // the query whose weak candidates are shown
   const results = h("ol", { class: "hits" });
   const more = h("p", { class: "more" });
   const notices = h("div", { class: "notices" });
-  const speed = h("p", { class: "speed" });
+  const timing = h("p", { class: "timing" });
   const columns = h("div", { class: "columns" });
-  const story = h("aside", { class: "story", "aria-label": "How the search went", tabindex: "0" });
+  const details = h("aside", { class: "details", "aria-label": "Search details", tabindex: "0" });
 
-  const latest = new Latest(
-    ({ query, preset, mode }, signal) => ask("POST", "/v1/search", { signal, body: question(query, preset, mode) }),
-    (answer, question) => show(answer, question),
+  const latest = new LatestRequest(
+    ({ query, preset, mode }, signal) => request("POST", "/v1/search", { signal, body: searchBody(query, preset, mode) }),
+    (response, params) => show(response, params),
     (problem) => {
-      for (const each of [results, more, story, speed]) fill(each);
-      fill(notices, problemBox(problem, again));
+      for (const element of [results, more, details, timing]) fill(element);
+      fill(notices, problemBox(problem, retry));
     },
-    (waits) => {
-      columns.classList.toggle("waiting", waits);
-      columns.setAttribute("aria-busy", String(waits));
-      if (waits) fill(speed, "searching…");
+    (outdated) => {
+      columns.classList.toggle("outdated", outdated);
+      columns.setAttribute("aria-busy", String(outdated));
+      if (outdated) fill(timing, "searching…");
     },
   );
-  const controls = askingControls(asked, search);
+  const form = searchForm(initial, search);
 
-  /** The button that was pressed goes with the problem; the field has the focus then. */
-  function again() {
-    controls.focus();
+  /** The pressed button disappears with the problem, so the field gets the focus. */
+  function retry() {
+    form.focus();
     search();
   }
 
   function search() {
-    const question = { ...controls.question(), since: performance.now() };
-    remember("search", { q: question.query, preset: question.preset, mode: question.mode });
-    if (question.query.trim()) latest.request(question);
+    const params = { ...form.params(), started: performance.now() };
+    replaceQuery("search", { q: params.query, preset: params.preset, mode: params.mode });
+    if (params.query.trim()) latest.submit(params);
     else {
       latest.cancel();
-      welcome();
+      showWelcome();
     }
   }
 
-  function show({ data, server }, { query, since }) {
+  function show({ data, server }, { query, started }) {
     const { explanation_data: account, trace } = data;
-    const nothing = data.hits.length > 0 && !data.has_answer;
-    const hits = weakShown === query ? data.hits : data.hits.filter((hit) => !hit.weak);
+    const noAnswer = data.hits.length > 0 && !data.has_answer;
+    const hits = weakShownFor === query ? data.hits : data.hits.filter((hit) => !hit.weak);
     const hidden = data.hits.length - hits.length;
-    const waterfalls = new Map(account.waterfalls.map((each) => [each.id, each]));
+    const waterfalls = new Map(account.waterfalls.map((waterfall) => [waterfall.id, waterfall]));
     const showWeak = () => {
-      weakShown = query;
-      show({ data, server }, { query, since: performance.now() });
+      weakShownFor = query;
+      show({ data, server }, { query, started: performance.now() });
       results.querySelector(".hit.weak h2 a").focus();
     };
-    const light = (id) => lightUp([results, story], id);
-    const toggled = (id, now) => (now ? open.add(id) : open.delete(id));
+    const highlight = (id) => highlightNote([results, details], id);
+    const onToggle = (id, isOpen) => (isOpen ? open.add(id) : open.delete(id));
     const focused = results.contains(document.activeElement) ? document.activeElement : null;
-    fill(notices, told(data, query, hits, showWeak));
+    fill(notices, searchNotices(data, query, hits.length > 0, showWeak));
     fill(
       results,
-      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), account.max_score, { open: open.has(hit.id), toggled, light, weak: hit.weak })),
+      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), account.max_score, { open: open.has(hit.id), onToggle, highlight })),
     );
-    fill(more, hidden && !nothing ? h("button", { type: "button", onclick: showWeak }, `Show ${count(hidden, "weak candidate")}`) : null);
-    if (focused) refocus(results, focused, controls.focus);
-    fill(story, reading(account), legs(hits, light), timeline(account, trace), ladder(trace.attempts));
-    onceDrawn(() => {
-      if (!controls.question().query.trim()) return; // the field was emptied meanwhile
-      const whole = performance.measure("keystroke", { start: since, detail: server }).duration;
-      const down = h("button", { type: "button", onclick: () => story.scrollIntoView() }, "How it went ↓");
-      fill(speed, timing(whole, server), down);
+    fill(more, hidden && !noAnswer ? h("button", { type: "button", onclick: showWeak }, `Show ${count(hidden, "weak candidate")}`) : null);
+    if (focused) restoreFocus(results, focused, form.focus);
+    fill(details, parsedQuery(account), legsChart(hits, highlight), timeline(account, trace), fallbackLadder(trace.attempts));
+    afterPaint(() => {
+      if (!form.params().query.trim()) return; // the field was emptied meanwhile
+      const total = performance.measure("keystroke", { start: started, detail: server }).duration;
+      fill(timing, timingText(total, server), h("button", { type: "button", onclick: () => details.scrollIntoView() }, "Details ↓"));
     });
-    announce(hits.length ? `${count(hits.length, nothing ? "weak candidate" : "note")} found` : nothing ? "nothing fits" : "nothing found");
+    announce(hits.length ? `${count(hits.length, noAnswer ? "weak candidate" : "note")} found` : noAnswer ? "no answer" : "nothing found");
   }
 
-  async function welcome() {
-    for (const each of [results, more, story, speed]) fill(each);
+  async function showWelcome() {
+    for (const element of [results, more, details, timing]) fill(element);
     try {
-      const told = await stats();
-      if (!controls.question().query.trim()) fill(notices, greeting(told));
+      const data = await stats();
+      if (!form.params().query.trim()) fill(notices, welcome(data));
     } catch (problem) {
-      if (!controls.question().query.trim()) fill(notices, problemBox(problem, again));
+      if (!form.params().query.trim()) fill(notices, problemBox(problem, retry));
     }
   }
 
-  fill(main, h("h1", { class: "unseen" }, "Search"), controls.element, speed, fill(columns, h("div", {}, notices, results, more), story));
-  controls.focus();
+  fill(main, h("h1", { class: "visually-hidden" }, "Search"), form.element, timing, fill(columns, h("div", {}, notices, results, more), details));
+  form.focus();
   search();
   return () => latest.cancel();
 }
 
-/** Give the focus back to a hit that had it and was drawn anew; if it is no hit any more, to the field. */
-function refocus(results, focused, otherwise) {
+/** Focus the same hit after it was rendered again, or else the field. */
+function restoreFocus(results, focused, focusField) {
   const id = focused.closest(".hit").dataset.note;
-  const hit = [...results.children].find((each) => each.dataset.note === id);
+  const hit = [...results.children].find((element) => element.dataset.note === id);
   if (hit) hit.querySelector(focused.matches(".explain") ? ".explain" : "h2 a").focus({ preventScroll: true });
-  else otherwise();
+  else focusField();
 }
 
-/** What is asked; as of now, which counts as reading nothing: a note is not recalled by passing a keystroke. */
-function question(query, preset, mode) {
+/** With a fixed time, a search does not count as an access of its hits. */
+function searchBody(query, preset, mode) {
   return { query, trace: true, now: new Date().toISOString(), ...(preset && { preset }), ...(mode && { mode }) };
 }
 
-/** The notices above the hits; `shown` are the hits that are drawn, `showWeak` draws the weak ones. */
-function told(data, query, shown, showWeak) {
+function searchNotices(data, query, hasShownHits, showWeak) {
   return [
     ...data.warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
     data.excluded.length ? h("p", { class: "notice excluded" }, `excluding notes with: ${data.excluded.join(", ")}`) : null,
     data.explanation_data.notice ? h("p", { class: "notice" }, data.explanation_data.notice) : null,
-    data.hits.length ? (data.has_answer ? null : nothingFits(data, query, shown.length > 0, showWeak)) : nothingFound(query),
+    data.hits.length ? (data.has_answer ? null : noAnswerNotice(data, query, hasShownHits, showWeak)) : noHitsNotice(query),
   ];
 }
 
-function nothingFound(query) {
+function noHitsNotice(query) {
   return h(
     "div",
     { class: "empty" },
     h("h2", {}, "Nothing found"),
-    h("p", {}, `No note matches “${query}”. `, "Fewer words, or a part of one with a star (", h("code", {}, "kube*"), "), may find more."),
+    h("p", {}, `No note matches “${query}”. `, "Try fewer words, or a prefix with a star (", h("code", {}, "kube*"), ")."),
   );
 }
 
-/** There are hits, but none of them is likely to be an answer. */
-function nothingFits({ hits, answer_threshold: threshold }, query, shown, showWeak) {
-  if (shown) return h("p", { class: "notice warning" }, `Nothing in this memory fits “${query}”. These are weak candidates.`);
+function noAnswerNotice({ hits, answer_threshold: threshold }, query, hasShownHits, showWeak) {
+  if (hasShownHits) return h("p", { class: "notice warning" }, `No note answers “${query}”. These are weak candidates.`);
   const best = Math.max(...hits.map((hit) => hit.confidence ?? 0));
   return h(
     "div",
     { class: "empty" },
-    h("h2", {}, "Nothing in this memory fits"),
+    h("h2", {}, "No answer in this memory"),
     h("p", {}, `The best candidate for “${query}” has a confidence of ${percent(best)}; an answer needs ${percent(threshold)}.`),
     h("button", { type: "button", onclick: showWeak }, `Show ${count(hits.length, "weak candidate")}`),
   );
 }
 
-function reading(account) {
-  const told = account.query_summary.filter(({ label }) => !["query", "tried", "", "warning"].includes(label));
-  return h("dl", { class: "reading" }, told.map(({ label, text }) => [h("dt", {}, label), h("dd", {}, text)]));
+function parsedQuery(account) {
+  const lines = account.query_summary.filter(({ label }) => !["query", "tried", "", "warning"].includes(label));
+  return h("dl", { class: "parsed-query" }, lines.map(({ label, text }) => [h("dt", {}, label), h("dd", {}, text)]));
 }
 
-/** How long a keystroke took to become a result, and how much of that was the server's, if it says so. */
-function timing(whole, { total, search }) {
-  const key = [h("strong", {}, milliseconds(whole)), " from key to screen"];
-  if (total === undefined || search === undefined) return key;
+/** Return the time from keystroke to screen, and the server's share if the server sent it. */
+function timingText(total, { total: server, search }) {
+  const whole = [h("strong", {}, milliseconds(total)), " from keystroke to screen"];
+  if (server === undefined || search === undefined) return whole;
   return [
-    ...key,
+    ...whole,
     " · ",
-    h("strong", {}, milliseconds(total)),
+    h("strong", {}, milliseconds(server)),
     ` in the server, ${milliseconds(search)} of it the search`,
-    h("span", { class: "share", "aria-hidden": "true" }, h("span", { style: { width: `${Math.min(100, (100 * total) / whole)}%` } })),
+    h("span", { class: "share", "aria-hidden": "true" }, h("span", { style: { width: `${Math.min(100, (100 * server) / total)}%` } })),
   ];
 }
 
-/** Call back when what was put into the page is on the screen: behind the frame that draws it. */
-function onceDrawn(callback) {
+/** Call back after the next frame is on the screen. */
+function afterPaint(callback) {
   requestAnimationFrame(() => setTimeout(callback));
 }
 
-function greeting({ notes: held, embedder, right }) {
-  const notes = namespace.get() ? held[namespace.get()] : Object.values(held).reduce((sum, each) => sum + each, 0);
+function welcome({ notes: byNamespace, embedder, right }) {
+  const notes = namespace.get() ? byNamespace[namespace.get()] : Object.values(byNamespace).reduce((sum, number) => sum + number, 0);
   if (!notes) {
     return h(
       "div",
       { class: "empty" },
       h("h2", {}, "This memory is empty"),
-      right === "read" ? h("p", {}, "There is nothing to search yet.") : h("p", {}, h("a", { href: "#/new" }, "Write a note"), ", or take in a folder: ", h("code", {}, "recollect ingest notes/")),
+      right === "read" ? h("p", {}, "There is nothing to search yet.") : h("p", {}, h("a", { href: "#/new" }, "Write a note"), ", or ingest a folder: ", h("code", {}, "recollect ingest notes/")),
     );
   }
   const examples = [
-    ["what does she drink?", "a question, in your words"],
-    ['"green tea"', "these words, one behind the other"],
-    ["tea NOT coffee", "one but not the other; AND and OR, too"],
-    ["kube*", "words that begin so"],
-    ["dentist last march", "when it was"],
+    ["what does she drink?", "a question"],
+    ['"green tea"', "a phrase"],
+    ["tea NOT coffee", "exclusion; AND and OR work, too"],
+    ["kube*", "a prefix"],
+    ["dentist last march", "a time"],
   ];
   return h(
     "div",
     { class: "empty" },
     h("h2", {}, `${count(notes, "note")} to search`),
     h("p", {}, `Embedder: ${embedder}`),
-    h("dl", { class: "examples" }, examples.map(([typed, meant]) => [h("dt", {}, h("code", {}, typed)), h("dd", {}, meant)])),
+    h("dl", { class: "examples" }, examples.map(([query, meaning]) => [h("dt", {}, h("code", {}, query)), h("dd", {}, meaning)])),
   );
+}
+
+/** Return a hit; `open` is whether its waterfall is shown, `onToggle` is called when that changes. */
+function hitCard(hit, waterfall, scale, { open, onToggle, highlight }) {
+  const panelId = `why-${hit.rank}`;
+  const panel = h("div", { id: panelId, class: "why", hidden: !open });
+  if (open) panel.append(waterfallTable(hit, waterfall, scale));
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "explain",
+      "aria-expanded": String(open),
+      "aria-controls": panelId,
+      "aria-label": `Why ${noteName(hit)} scores ${score(hit.score)}`,
+      onclick: () => {
+        const isOpen = panel.hidden;
+        if (isOpen && !panel.firstChild) panel.append(waterfallTable(hit, waterfall, scale));
+        panel.hidden = !isOpen;
+        button.setAttribute("aria-expanded", String(isOpen));
+        onToggle(hit.id, isOpen);
+      },
+    },
+    h("span", { class: "label" }, "Why"),
+    scoreBar(waterfall, scale),
+    h("span", { class: "number" }, score(hit.score)),
+  );
+  return h(
+    "li",
+    { class: hit.weak ? "hit weak" : "hit", "data-note": hit.id, onmouseenter: () => highlight(hit.id), onmouseleave: () => highlight(null) },
+    h("span", { class: "rank", "aria-hidden": "true" }, String(hit.rank)),
+    h(
+      "article",
+      {},
+      h("h2", {}, h("a", { href: url("note", [hit.id]), onfocus: () => highlight(hit.id), onblur: () => highlight(null) }, truncate(noteName(hit), 200))),
+      hit.path && hit.path !== noteName(hit) ? h("p", { class: "path" }, hit.path) : null,
+      h("p", { class: "snippet" }, markSpans(hit.snippet, hit.highlights, (text) => h("mark", {}, text))),
+      h("p", { class: "facts" }, hit.weak ? h("span", { class: "chip weak" }, "weak") : null, facts(hit)),
+      button,
+      panel,
+    ),
+  );
+}
+
+function facts(hit) {
+  return [
+    hit.confidence === null
+      ? null
+      : h("span", { class: "confidence", title: "The probability that the note answers the query" }, meter(hit.confidence), `${percent(hit.confidence)} confidence`),
+    legChip("lexical", hit.lexical_rank, hit.lexical_score, "BM25"),
+    legChip("vector", hit.vector_rank, hit.vector_similarity, "cosine"),
+    hit.superseded_by.length ? h("span", { class: "chip superseded" }, "superseded") : null,
+    hit.session ? h("span", { class: "chip" }, `${hit.session}${hit.position === null ? "" : ` · ${hit.position}`}`) : null,
+    hit.tags.map((tag) => h("span", { class: "chip tag" }, `#${tag}`)),
+    hit.created_at ? h("time", { datetime: hit.created_at }, day(hit.created_at)) : null,
+  ];
+}
+
+function legChip(leg, rank, value, unit) {
+  if (!rank) return h("span", { class: `chip ${leg} missing` }, `${leg} –`);
+  return h("span", { class: `chip ${leg}`, title: `${unit} ${value.toPrecision(4)}` }, `${leg} #${rank}`);
+}
+
+function meter(share) {
+  return h("span", { class: "meter", "aria-hidden": "true" }, h("span", { style: { width: `${100 * share}%` } }));
 }

@@ -1,38 +1,38 @@
-// Everything by the keyboard.
+// Keyboard shortcuts.
 
+import { mayWrite } from "./api.js";
 import { h } from "./dom.js";
-import { place, to } from "./places.js";
-import { mayWrite } from "./rights.js";
+import { currentRoute, url } from "./router.js";
 
 const KEYS = [
-  ["/", "to the search field"],
-  ["↓ ↑, j k", "from hit to hit"],
+  ["/", "focus the search field"],
+  ["↓ ↑, j k", "next or previous hit"],
   ["Enter", "open the note"],
-  ["w", "why: open or close the explanation"],
-  ["c", "compare presets on this query"],
-  ["s", "back to the search with it"],
+  ["w", "open or close the waterfall"],
+  ["c", "compare presets with this query"],
+  ["s", "search with this query"],
   ["n", "write a note"],
-  ["e", "edit the note that is shown"],
-  ["Esc", "empty the field; elsewhere back to it, or close"],
-  ["?", "these shortcuts"],
+  ["e", "edit the note"],
+  ["Esc", "clear the field; elsewhere focus it, or close"],
+  ["?", "show shortcuts"],
 ];
 
-/** Listen to keys wherever one is. */
-export function listen() {
+/** Register the shortcuts. */
+export function registerShortcuts() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const act = writing(event.target) ? inField(event) : ACTIONS[event.key];
-    if (act?.() !== false && act) event.preventDefault();
+    const action = isField(event.target) ? fieldAction(event) : ACTIONS[event.key];
+    if (action?.() !== false && action) event.preventDefault();
   });
 }
 
-/** Show what the keys do. */
+/** Show the list of shortcuts. */
 export function showShortcuts() {
   const dialog = h(
     "dialog",
     { class: "shortcuts", "aria-labelledby": "shortcuts", onclose: () => dialog.remove() },
-    h("h2", { id: "shortcuts" }, "By the keyboard"),
-    h("dl", { class: "table" }, KEYS.map(([keys, does]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, does)])),
+    h("h2", { id: "shortcuts" }, "Keyboard shortcuts"),
+    h("dl", { class: "table" }, KEYS.map(([keys, effect]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, effect)])),
     h("p", { class: "actions" }, h("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, "Close")),
   );
   document.body.append(dialog);
@@ -46,16 +46,16 @@ const ACTIONS = {
   ArrowUp: () => move(-1),
   j: () => move(1),
   k: () => move(-1),
-  w: why,
-  c: () => go("compare"),
-  s: () => go("search"),
-  n: write,
+  w: toggleWaterfall,
+  c: () => openView("compare"),
+  s: () => openView("search"),
+  n: newNote,
   e: () => press("[data-edit]"),
   "?": showShortcuts,
 };
 
-/** In a field, letters are letters. */
-function inField(event) {
+/** Fields have few shortcuts, since letters are typed there. */
+function fieldAction(event) {
   const leave = () => document.getElementById("main").focus({ preventScroll: true });
   if (event.target.type !== "search") return event.key === "Escape" ? leave : undefined;
   if (event.key === "ArrowDown") return () => move(1);
@@ -63,7 +63,7 @@ function inField(event) {
   return undefined;
 }
 
-function writing(target) {
+function isField(target) {
   return target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
 }
 
@@ -74,36 +74,36 @@ function focusField() {
   field.select();
 }
 
-/** Go to the next or the last of what can be chosen; above the first is the field. */
+/** Focus the next or previous item of a list; above the first is the field. */
 function move(by) {
-  const all = [...document.querySelectorAll(".hit h2 a, .board button, .listing a")];
-  if (!all.length) return false;
-  const at = all.indexOf(document.activeElement?.closest(".hit")?.querySelector("h2 a") ?? document.activeElement);
-  const next = at < 0 ? (by > 0 ? 0 : -1) : at + by;
+  const items = [...document.querySelectorAll(".hit h2 a, .board button, .listing a")];
+  if (!items.length) return false;
+  const index = items.indexOf(document.activeElement?.closest(".hit")?.querySelector("h2 a") ?? document.activeElement);
+  const next = index < 0 ? (by > 0 ? 0 : -1) : index + by;
   if (next < 0) return focusField();
-  all[Math.min(next, all.length - 1)].focus();
+  items[Math.min(next, items.length - 1)].focus();
 }
 
-function why() {
+function toggleWaterfall() {
   const hit = document.activeElement?.closest(".hit") ?? document.querySelector(".hit");
   return hit ? hit.querySelector("button.explain").click() : false;
 }
 
-/** Go on with the same query: in the mode, and from a search with its preset first among those that are compared. */
-function go(view) {
-  const { asked } = place();
-  const [mode, preset, presets] = ["mode", "preset", "presets"].map((name) => asked.get(name) ?? "");
+/** Open a view with the same query, mode and preset. */
+function openView(view) {
+  const { view: current, query: parameters } = currentRoute();
+  const [mode, preset, presets] = ["mode", "preset", "presets"].map((name) => parameters.get(name) ?? "");
   const query = document.getElementById("query")?.value ?? "";
   const compared = preset ? `${preset},default` : "";
   const more = view === "compare" ? { presets: compared } : { preset: presets.split(",")[0] };
-  location.hash = to(view, [], { q: query, mode, ...(place().view === view ? {} : more) });
+  location.hash = url(view, [], { q: query, mode, ...(current === view ? {} : more) });
 }
 
-async function write() {
-  if (await mayWrite().catch(() => false)) location.hash = to("new");
+async function newNote() {
+  if (await mayWrite().catch(() => false)) location.hash = url("new");
 }
 
 function press(selector) {
-  const found = document.querySelector(selector);
-  return found ? found.click() : false;
+  const element = document.querySelector(selector);
+  return element ? element.click() : false;
 }

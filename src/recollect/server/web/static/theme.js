@@ -1,5 +1,5 @@
-// Light or dark, chosen before anything is drawn; without a choice, as the system has it.
+// Apply the chosen theme before the first paint; without a choice, the system's is used.
 (() => {
-  const kept = localStorage.getItem("recollect.theme");
-  if (kept) document.documentElement.dataset.theme = kept;
+  const theme = localStorage.getItem("recollect.theme");
+  if (theme) document.documentElement.dataset.theme = theme;
 })();

@@ -1,0 +1,75 @@
+"""Dataset formats. A new format is one module with a :class:`DatasetFormat`, and one entry in ``DATASETS``."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from recollect import arguments
+from recollect.errors import ArgumentError
+from recollect.evaluation.dataset import Dataset
+from recollect.evaluation.datasets.beir import BeirFormat
+from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource
+from recollect.evaluation.datasets.locomo import LocomoFormat
+from recollect.evaluation.datasets.longmemeval import LongMemEvalFormat
+
+__all__ = ["DATASETS", "LEVELS", "DatasetFormat", "load_dataset"]
+
+DATASETS: dict[str, DatasetFormat] = {
+    "beir": BeirFormat(),
+    "locomo": LocomoFormat(),
+    "longmemeval": LongMemEvalFormat(),
+}
+"""The dataset formats by name; a path without a named format is read by the first that detects it."""
+
+LEVELS = ("turn", "session")
+
+
+def load_dataset(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 (the option's name)
+    level: str | None = None,
+    split: str | None = None,
+    pool: bool = False,
+) -> Dataset:
+    r"""Read a dataset: a BEIR folder, or a JSON file of LoCoMo or LongMemEval.
+
+    ``format`` is a name in ``DATASETS``; without it the content decides. ``level`` says what a note of a conversation
+    is: a ``turn`` (the default for LoCoMo) or a whole ``session`` (the default for LongMemEval). ``split`` names the
+    judgements of a BEIR folder that has several. ``pool`` puts the sessions of all LongMemEval questions into one
+    collection, each session once.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as temporary:
+    ...     folder = Path(temporary, "tea")
+    ...     Path(folder, "qrels").mkdir(parents=True)
+    ...     _ = Path(folder, "corpus.jsonl").write_text('{"_id": "n1", "text": "Prefers green tea."}')
+    ...     _ = Path(folder, "queries.jsonl").write_text('{"_id": "q1", "text": "which tea?"}')
+    ...     _ = Path(folder, "qrels", "test.tsv").write_text("q1\tn1\t1")
+    ...     dataset = load_dataset(folder)
+    >>> dataset.name, dataset.notes, dict(dataset.questions[0].relevant)
+    ('tea', 1, {'n1': 1})
+    """
+    source = DatasetSource(Path(path).expanduser())
+    if format is not None:
+        arguments.choice("format", format, tuple(DATASETS))
+    if level is not None:
+        arguments.choice("level", level, LEVELS)
+    if not source.path.exists():
+        raise ArgumentError("dataset", f"there is no {source.path}")
+    name = format or next((name for name, candidate in DATASETS.items() if candidate.detect(source)), None)
+    if name is None:
+        names = ", ".join(DATASETS)
+        raise ArgumentError("dataset", f"{source.path} is none of {names}; if it is one of them, name it by format")
+    reader = DATASETS[name]
+    given = {"level": level, "split": split, "pool": pool or None}
+    for option, value in given.items():
+        if value is not None and option not in reader.options:
+            users = " and ".join(key for key, other in DATASETS.items() if option in other.options)
+            raise ArgumentError(option, f"is for {users}; leave it out for {name}")
+    dataset = reader.load(source, level=level, split=split, pool=pool)
+    if not dataset.answerable:
+        reason = f" ({'; '.join(dataset.remarks)})" if dataset.remarks else ""
+        raise ArgumentError("dataset", f"{source.path} has no question that could be judged{reason}")
+    return dataset

@@ -1,0 +1,150 @@
+"""BEIR folders: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``.
+
+Thakur et al., BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models, 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import ArgumentError, IngestError
+from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question
+from recollect.evaluation.datasets.files import DatasetSource, get_field, get_text, read_objects, remarks
+from recollect.evaluation.datasets.trec import read_qrels
+from recollect.ingest.dates import parse_date
+from recollect.model import DEFAULT_NAMESPACE, Note
+from recollect.query import parse_question_date
+
+__all__ = ["BeirFormat"]
+
+_NOTE_FIELDS = ("path", "summary", "tags", "importance", "session", "position", "links")
+_TIME_FIELDS = ("created_at", "updated_at", "last_accessed_at")
+
+
+class BeirFormat:
+    """A BEIR folder; one without ``corpus.jsonl`` has questions about a memory of the user's own.
+
+    A row's ``metadata`` may have fields of a note; any other key becomes the note's metadata. That of a query may have
+    its ``stratum`` or ``strata``, when it was ``asked``, and whether it is ``synthetic``. A query without judgements is
+    left out unless its stratum is ``unanswerable``.
+    """
+
+    options = frozenset(("split",))
+
+    def detect(self, source: DatasetSource) -> bool:
+        """Return whether it is a folder."""
+        return source.path.is_dir()
+
+    def load(self, source: DatasetSource, *, level: str | None, split: str | None, pool: bool) -> Dataset:  # noqa: ARG002 (part of the contract)
+        """Read corpus, queries and the judgements of a split, by default ``test`` or the only one."""
+        folder = source.path
+        if not (folder / "queries.jsonl").exists():
+            raise ArgumentError("dataset", f"{folder} is no BEIR folder: there is no queries.jsonl in it")
+        judgements = read_qrels(_judgements_file(folder, split))
+        questions: dict[str, Question] = {}
+        synthetic, unjudged, unreadable_dates = False, set(), 0
+        for location, row in read_objects(folder / "queries.jsonl"):
+            metadata = _metadata(row, location)
+            question_id = get_text(row, "_id", location)
+            if question_id in questions or question_id in unjudged:
+                raise IngestError(f"{location}: the _id {question_id!r} was there before; each question needs its own")
+            relevant = {note: grade for note, grade in judgements.pop(question_id, {}).items() if grade > 0}
+            strata = _strata(metadata, location)
+            if not relevant and UNANSWERABLE not in strata:
+                unjudged.add(question_id)
+                continue
+            asked_at = str(metadata.get("asked") or "")
+            unreadable_dates += bool(asked_at) and parse_question_date(asked_at) is None
+            synthetic = synthetic or metadata.get("synthetic") is True
+            questions[question_id] = Question(
+                id=question_id,
+                text=get_text(row, "text", location),
+                collection=DEFAULT_NAMESPACE,
+                relevant=relevant,
+                strata=strata,
+                asked_at=asked_at,
+            )
+        notes = _read_corpus(folder)
+        note_ids = {note.id for note in notes}
+        judged_ids = [note for question in questions.values() for note in question.relevant] if notes else []
+        missing = sum(note not in note_ids for note in judged_ids)
+        return Dataset(
+            name=folder.resolve().name,
+            collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},
+            questions=tuple(questions.values()),
+            synthetic=synthetic,
+            remarks=remarks(
+                (len(unjudged), "question", "without a relevant note left out"),
+                (len(judgements), "judged question", "not in queries.jsonl left out"),
+                (unreadable_dates, "question", "with a date that cannot be read: it is ignored"),
+                (missing, "judgement", "of notes that are not in the corpus: they can never be found"),
+            ),
+        )
+
+
+def _judgements_file(folder: Path, split: str | None) -> Path:
+    """Return the qrels file of the split, else test, else the only one."""
+    tables = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    if not tables:
+        raise IngestError(f"{folder}: has no judgements; put them into qrels/test.tsv")
+    if split is None and len(tables) == 1:
+        return next(iter(tables.values()))
+    chosen = tables.get("test" if split is None else split)
+    if chosen is None:
+        raise ArgumentError("split", f"must be one of {', '.join(tables)}" + (f", got {split!r}" if split else ""))
+    return chosen
+
+
+def _read_corpus(folder: Path) -> tuple[Note, ...]:
+    """Return the notes of a folder; none if it has no corpus: then its questions are about a memory of the user's."""
+    corpus, compressed = folder / "corpus.jsonl", folder / "corpus.jsonl.gz"
+    if not corpus.exists():
+        if compressed.exists():
+            raise IngestError(f"{compressed}: is compressed; decompress it with gunzip")
+        return ()
+    notes = tuple(_read_notes(corpus))
+    if not notes:
+        raise IngestError(f"{corpus}: holds no note; without the file, the questions would be for the memory of --db")
+    return notes
+
+
+def _read_notes(corpus: Path) -> Iterator[Note]:
+    seen: set[str] = set()
+    for location, row in read_objects(corpus):
+        try:
+            note = _note(row, location)
+        except ArgumentError as error:
+            raise IngestError(f"{location}: {error}") from None
+        for key in filter(None, (f"id {note.id}", note.path and f"path {note.path}")):
+            if key in seen:
+                raise IngestError(f"{location}: the {key} was there before; each note needs its own")
+            seen.add(key)
+        yield note
+
+
+def _note(row: Mapping[str, Any], location: str) -> Note:
+    metadata = _metadata(row, location)
+    fields = {name: metadata.pop(name) for name in _NOTE_FIELDS if metadata.get(name) is not None}
+    fields |= {name: parse_date(name, metadata.pop(name)) for name in _TIME_FIELDS if metadata.get(name) is not None}
+    title, text = str(row.get("title") or ""), str(row.get("text") or "")
+    return Note(
+        id=get_text(row, "_id", location),
+        title=title if text else "",
+        content=text or title,
+        metadata=metadata,
+        **fields,
+    )
+
+
+def _metadata(row: Mapping[str, Any], location: str) -> dict[str, Any]:
+    """Return the metadata of a row; it may be missing, empty or null."""
+    return dict(get_field(row, "metadata", dict, location)) if row.get("metadata") else {}
+
+
+def _strata(metadata: Mapping[str, Any], location: str) -> tuple[str, ...]:
+    strata = metadata.get("strata", metadata.get("stratum", []))
+    if not isinstance(strata, (str, list)):
+        raise IngestError(f"{location}: strata must be a list of names, got {type(strata).__name__}")
+    return (strata,) if isinstance(strata, str) else tuple(map(str, strata))

@@ -1,0 +1,114 @@
+"""The contract of a dataset format, and JSON readers whose errors name the file and the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from recollect.errors import ArgumentError, IngestError
+from recollect.evaluation.dataset import Dataset, format_count
+
+__all__ = [
+    "DatasetFormat",
+    "DatasetSource",
+    "get_field",
+    "get_text",
+    "read_lines",
+    "read_objects",
+    "remarks",
+]
+
+
+@dataclass(frozen=True)
+class DatasetSource:
+    """A file or folder that may be a dataset. A JSON file is parsed once, however many formats look at it."""
+
+    path: Path
+
+    @cached_property
+    def samples(self) -> list[dict[str, Any]]:
+        """The objects of a JSON file that must be a list of them, as LoCoMo and LongMemEval are."""
+        if self.path.is_dir():
+            raise ArgumentError("dataset", f"{self.path} is a folder; LoCoMo and LongMemEval are JSON files")
+        samples = _read_json(self.path)
+        if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
+            raise IngestError(f"{self.path}: must be a list of objects, as LoCoMo and LongMemEval are")
+        return samples
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the first object of a JSON file; none for a folder."""
+        return frozenset(self.samples[0]) if self.path.is_file() and self.samples else frozenset()
+
+
+class DatasetFormat(Protocol):
+    """A dataset format: how to recognise it and how to read it."""
+
+    options: frozenset[str]
+    """Those of ``level``, ``split`` and ``pool`` that apply to it; the others are refused."""
+
+    def detect(self, source: DatasetSource) -> bool:
+        """Return whether a file or folder looks like this format, by its content."""
+
+    def load(self, source: DatasetSource, *, level: str | None, split: str | None, pool: bool) -> Dataset:
+        """Read a dataset; raise ``IngestError`` or ``ArgumentError`` if it is not of this format."""
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file that are not blank, with their numbers from 1."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    except UnicodeDecodeError as error:
+        raise IngestError(f"{path}: is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def read_objects(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects of a file with one JSON object a line, each with its location for error messages."""
+    for number, line in read_lines(path):
+        location = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise IngestError(f"{location}: is not JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise IngestError(f"{location}: must be an object in braces, got {type(record).__name__}")
+        yield location, record
+
+
+def _read_json(path: Path) -> Any:
+    """Return the data of a JSON file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise IngestError(f"{path}: is not UTF-8: {error.reason} at byte {error.start}") from None
+    except (ValueError, RecursionError) as error:
+        raise IngestError(f"{path}: is not JSON: {error}") from None
+
+
+def get_field(record: Any, name: str, kind: type | tuple[type, ...], location: str) -> Any:
+    """Return a field of a record that must exist and be of this type."""
+    if not isinstance(record, Mapping):
+        raise IngestError(f"{location}: must be an object in braces, got {type(record).__name__}")
+    if not isinstance(value := record.get(name), kind):
+        problem = "is missing" if value is None else f"cannot be {type(value).__name__}"
+        raise IngestError(f"{location}: {name!r} {problem}")
+    return value
+
+
+def get_text(record: Any, name: str, location: str) -> str:
+    """Return a field that must exist as text; a number counts as its digits."""
+    return str(get_field(record, name, (str, int), location))
+
+
+def remarks(*counts: tuple[int, str, str]) -> tuple[str, ...]:
+    """Return a remark for each count above 0: the count with its noun, and what about it.
+
+    >>> remarks((2, "question", "left out"), (0, "turn", "repeated"))
+    ('2 questions left out',)
+    """
+    return tuple(f"{format_count(count, noun)} {text}" for count, noun, text in counts if count)

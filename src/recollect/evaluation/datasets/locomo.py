@@ -1,0 +1,199 @@
+"""LoCoMo: long conversations of two people over months, and questions with the turns that answer them.
+
+Maharana et al., Evaluating Very Long-Term Conversational Memory of LLM Agents, 2024.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from recollect.errors import IngestError
+from recollect.evaluation.dataset import Collection, Dataset, Question
+from recollect.evaluation.datasets.files import DatasetSource, get_field, get_text, remarks
+from recollect.model import Note
+from recollect.query.dates import MONTHS
+
+__all__ = ["CATEGORIES", "LocomoFormat"]
+
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+"""The names of the category numbers."""
+
+_SESSION = re.compile(r"session_(\d+)")
+_TURN = re.compile(r"D:?(\d+):(\d+)")
+"""A turn as evidence names it: ``D8:6``, several in one text, ``D30:05`` for the fifth, or even ``D:11:26``."""
+_DATE = re.compile(r"(\d{1,2}):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
+
+_TurnKey = tuple[int, int]
+"""The numbers of a session and of a turn in it."""
+
+
+class _Turn(NamedTuple):
+    id: str
+    session: int
+    position: int
+    """Its position in the session, from 0."""
+    speaker: str
+    caption: str
+    """The caption of the image that was sent with it; empty if there was none."""
+    line: str
+    """Speaker, text and caption."""
+    date: datetime | None
+    repeated: bool = False
+    """Whether an earlier turn has the same id."""
+
+
+class LocomoFormat:
+    """A LoCoMo JSON file; each conversation is a collection.
+
+    At the level ``turn`` a note is a turn, ``Speaker: text`` with the caption of its image; at the level ``session`` it
+    is a session, one turn a line. The questions are the same at both levels: those whose evidence names at least one
+    turn that exists.
+    """
+
+    options = frozenset(("level",))
+
+    def detect(self, source: DatasetSource) -> bool:
+        """Return whether objects have ``conversation`` and ``qa``."""
+        return {"conversation", "qa"} <= source.keys
+
+    def load(self, source: DatasetSource, *, level: str | None, split: str | None, pool: bool) -> Dataset:  # noqa: ARG002 (part of the contract)
+        """Read conversations at a level, by default ``turn``."""
+        by_turn = level != "session"
+        collections: dict[str, Collection] = {}
+        questions: list[Question] = []
+        question_count = unknown = undated = repeated = 0
+        for number, sample in enumerate(source.samples, 1):
+            location = f"{source.path}, conversation {number}"
+            conversation = get_field(sample, "conversation", dict, location)
+            name = str(sample.get("sample_id", f"conversation-{number}"))
+            if name in collections:
+                raise IngestError(
+                    f"{location}: the sample_id {name!r} was there before; each conversation needs its own"
+                )
+            turns = _with_distinct_ids(_turns(conversation, location))
+            repeated += sum(turn.repeated for turn in turns)
+            undated += len({turn.session for turn in turns if turn.date is None})
+            notes = map(_turn_note, turns) if by_turn else _session_notes(turns)
+            collections[name] = Collection(id=name, notes=tuple(notes))
+            by_key = {key: turn for turn in turns if not turn.repeated for key in _keys(turn.id)}
+            for order, qa in enumerate(get_field(sample, "qa", list, location), 1):
+                qa_location = f"{location}, question {order}"
+                evidence = [list(_keys(str(text))) for text in get_field(qa, "evidence", list, qa_location)]
+                unknown += sum(not keys or not by_key.keys() >= set(keys) for keys in evidence)
+                relevant = [by_key[key] for keys in evidence for key in keys if key in by_key]
+                question_count += 1
+                if relevant:
+                    questions.append(
+                        Question(
+                            id=f"{name}/q{order}",
+                            text=get_text(qa, "question", qa_location),
+                            collection=name,
+                            relevant={turn.id if by_turn else f"D{turn.session}": 1 for turn in relevant},
+                            strata=(_stratum(qa.get("category")),),
+                        )
+                    )
+        return Dataset(
+            name=source.path.stem if by_turn else f"{source.path.stem}, sessions",
+            collections=collections,
+            questions=tuple(questions),
+            remarks=remarks(
+                (question_count - len(questions), "question", "whose evidence names no turn left out"),
+                (unknown, "piece", "of evidence for a turn that is not there left out"),
+                (undated, "session", "without a date that can be read"),
+                (repeated, "turn", "with an id that was there before: evidence means the first"),
+            ),
+        )
+
+
+def _turns(conversation: Mapping[str, Any], location: str) -> Iterator[_Turn]:
+    """Yield the turns of all sessions in the order of the sessions' numbers."""
+    for session in sorted(int(match[1]) for match in map(_SESSION.fullmatch, conversation) if match):
+        name = f"session_{session}"
+        date = _parse_date(str(conversation.get(f"{name}_date_time") or ""))
+        for position, turn in enumerate(get_field(conversation, name, list, location)):
+            turn_location = f"{location}, {name}, turn {position + 1}"
+            speaker = get_text(turn, "speaker", turn_location)
+            caption = str(turn.get("blip_caption") or "").strip()
+            line = f"{speaker}: {str(turn.get('text') or '').strip()}".rstrip()
+            yield _Turn(
+                id=get_text(turn, "dia_id", turn_location),
+                session=session,
+                position=position,
+                speaker=speaker,
+                caption=caption,
+                line=f"{line} [image: {caption}]" if caption else line,
+                date=date,
+            )
+
+
+def _with_distinct_ids(turns: Iterator[_Turn]) -> list[_Turn]:
+    counts: Counter[str] = Counter()
+    distinct = []
+    for turn in turns:
+        counts[turn.id] += 1
+        again = counts[turn.id] > 1
+        distinct.append(turn._replace(id=f"{turn.id}#{counts[turn.id]}", repeated=True) if again else turn)
+    return distinct
+
+
+def _turn_note(turn: _Turn) -> Note:
+    return Note(
+        id=turn.id,
+        content=turn.line,
+        session=f"session_{turn.session}",
+        position=turn.position,
+        created_at=turn.date,
+        metadata={"speaker": turn.speaker} | ({"caption": turn.caption} if turn.caption else {}),
+    )
+
+
+def _session_notes(turns: Sequence[_Turn]) -> Iterator[Note]:
+    for session, group in groupby(turns, key=lambda turn: turn.session):
+        members = list(group)
+        yield Note(
+            id=f"D{session}",
+            content="\n".join(turn.line for turn in members),
+            created_at=members[0].date,
+            metadata={"speakers": list(dict.fromkeys(turn.speaker for turn in members))},
+        )
+
+
+def _keys(text: str) -> Iterator[_TurnKey]:
+    """Yield the keys of the turns that a text names.
+
+    >>> list(_keys("D8:6; D9:17")), list(_keys("D30:05")), list(_keys("D:11:26")), list(_keys("D"))
+    ([(8, 6), (9, 17)], [(30, 5)], [(11, 26)], [])
+    """
+    return ((int(session), int(turn)) for session, turn in _TURN.findall(text))
+
+
+def _parse_date(text: str) -> datetime | None:
+    """Return the date of a session, or ``None`` if it cannot be read.
+
+    >>> _parse_date("1:56 pm on 8 May, 2023").isoformat(), _parse_date("in May")
+    ('2023-05-08T13:56:00+00:00', None)
+    """
+    match = _DATE.search(text)
+    if match is None or match[5].title() not in MONTHS:
+        return None
+    hour = int(match[1]) % 12 + (12 if match[3].lower() == "p" else 0)
+    month = MONTHS.index(match[5].title()) + 1
+    try:
+        return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _stratum(category: Any) -> str:
+    """Return the name of a category, which may be a number or a text.
+
+    >>> _stratum(4), _stratum("4"), _stratum(None)
+    ('4 single-hop', '4 single-hop', 'None')
+    """
+    names = {str(number): f"{number} {name}" for number, name in CATEGORIES.items()}
+    return names.get(str(category), str(category))

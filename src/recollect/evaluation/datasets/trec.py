@@ -1,0 +1,137 @@
+"""TREC files of runs and judgements (qrels).
+
+A line of a run is ``question Q0 note rank score tag``, a line of judgements ``question 0 note grade``. White space
+separates columns, so that white space and ``%`` within an id are percent-encoded, and decoded on reading. So is U+FEFF:
+at the start of a file it would be read as a byte order mark.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from recollect.errors import IngestError
+from recollect.evaluation.dataset import Question
+from recollect.evaluation.datasets.files import read_lines
+from recollect.evaluation.outcome import Ranking
+
+__all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
+
+_SPECIAL = re.compile(r"[\s%\ufeff]")
+_HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
+"""Names of the grade column in a header line."""
+
+
+def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, int]]:
+    r"""Return the grade of each judged note by question, from TREC's four columns or BEIR's three with tabs.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "qrels").write_text("q1 0 n1 1\nq1 0 n2 0\n")
+    ...     read_qrels(Path(folder, "qrels"))
+    {'q1': {'n1': 1, 'n2': 0}}
+    """
+    judged: dict[str, dict[str, int]] = {}
+    for number, line in read_lines(Path(path)):
+        tabbed = "\t" in line
+        columns = [column.strip() for column in line.split("\t")] if tabbed else line.split()
+        if len(columns) == 4:
+            del columns[1]
+        if len(columns) != 3:
+            raise IngestError(
+                f"{path}, line {number}: must be a question, a note and a grade, got {line.strip()[:60]!r}"
+            )
+        question, note, grade = columns
+        try:
+            value = float(grade)
+        except ValueError:
+            if number == 1 and grade.lower() in _HEADINGS:
+                continue
+            raise IngestError(f"{path}, line {number}: the grade must be a number, got {grade[:60]!r}") from None
+        if not value.is_integer():
+            raise IngestError(f"{path}, line {number}: the grade must be a whole number, got {grade[:60]!r}")
+        if not tabbed:
+            question, note = unquote(question), unquote(note)
+        if judged.setdefault(question, {}).setdefault(note, int(value)) != value:
+            raise IngestError(f"{path}, line {number}: {note[:60]!r} has another grade before for {question[:60]!r}")
+    return judged
+
+
+def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> None:
+    r"""Write the relevant notes of each question.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "qrels")
+    ...     write_qrels(path, [Question(id="q1", text="tea?", collection="", relevant={"n1": 1})])
+    ...     path.read_text()
+    'q1 0 n1 1\n'
+    """
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        for question in questions:
+            judged = question.relevant.items()
+            file.writelines(f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n" for note, grade in judged)
+
+
+def read_run(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
+    r"""Return the score of each note by question, in the order of ranks.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "run").write_text("q1 Q0 n2 2 0.5 mine\nq1 Q0 n1 1 0.5 mine\n")
+    ...     read_run(Path(folder, "run"))
+    {'q1': {'n1': 0.5, 'n2': 0.5}}
+    """
+    rows: dict[str, list[tuple[int, str, float]]] = {}
+    seen: set[tuple[str, str]] = set()
+    for number, line in read_lines(Path(path)):
+        parsed = _parse_row(line)
+        if parsed is None:
+            raise IngestError(
+                f"{path}, line {number}: must be question Q0 note rank score tag, got {line.strip()[:60]!r}"
+            )
+        question, row = parsed
+        note = row[1]
+        if (question, note) in seen:
+            raise IngestError(f"{path}, line {number}: {note[:60]!r} is there twice for {question[:60]!r}")
+        seen.add((question, note))
+        rows.setdefault(question, []).append(row)
+    return {question: {note: score for _, note, score in sorted(notes)} for question, notes in rows.items()}
+
+
+def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
+    r"""Write the rankings of a system.
+
+    Many tools sort by score, and scores may be equal: so the score that is written is n + 1 − rank for n notes, which
+    gives the same order.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "run")
+    ...     write_run(path, {"q1": Ranking(("n1",), (0.7,), 1.5)}, tag="default")
+    ...     path.read_text()
+    'q1 Q0 n1 1 1 default\n'
+    """
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        for question, ranking in rankings.items():
+            for rank, note in enumerate(ranking.ids, 1):
+                score = len(ranking.ids) + 1 - rank
+                file.write(f"{_encoded(question)} Q0 {_encoded(note)} {rank} {score} {_encoded(tag)}\n")
+
+
+def _parse_row(line: str) -> tuple[str, tuple[int, str, float]] | None:
+    """Return the question of a run's line, with rank, note and score; ``None`` if it is no such line."""
+    try:
+        question, _, note, rank, score, _ = line.split()
+        value = float(score)
+        return None if math.isnan(value) else (unquote(question), (int(rank), unquote(note), value))
+    except ValueError:
+        return None
+
+
+def _encoded(text: str) -> str:
+    return _SPECIAL.sub(lambda match: quote(match[0]), text)

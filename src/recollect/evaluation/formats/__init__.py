@@ -1,1 +1,0 @@
-"""The formats in which judged collections come, each read by one file."""

@@ -1,0 +1,204 @@
+"""Memories that are searched in an evaluation: temporary ones with a collection's notes, or one of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from recollect.embedders import Embedder
+from recollect.errors import ArgumentError
+from recollect.evaluation.dataset import Collection, Dataset, Question
+from recollect.evaluation.outcome import Ranking
+from recollect.memory import Memory
+from recollect.model import DEFAULT_NAMESPACE, TEXT_FIELDS, Hit, Note, is_blank
+from recollect.opening import open as open_memory
+from recollect.progress import Progress
+from recollect.query import parse_question_date
+from recollect.retrieval import Preset
+from recollect.retrieval.messages import index_warnings
+from recollect.retrieval.options import Mode
+from recollect.stores import open_store
+
+__all__ = [
+    "UNDATED",
+    "JudgedNotes",
+    "SearchTarget",
+    "dated_notes",
+    "find_judged_notes",
+    "latest_date",
+    "questions_by_collection",
+    "temporary_memory",
+]
+
+UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
+"""The time of notes without one: the same for all, so that none is newer than another."""
+
+
+@contextmanager
+def temporary_memory(
+    collection: Collection,
+    embedder: Embedder | None = None,
+    *,
+    store: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Memory, str]]:
+    """Give a memory with the notes of a collection, and the namespace that they are in.
+
+    The memory is a temporary file; in a ``store`` the notes have a namespace of their own, which is emptied at the end.
+
+    >>> tea = Collection(id="tea", notes=(Note(id="n1", content="Prefers green tea."),))
+    >>> with temporary_memory(tea) as (memory, namespace):
+    ...     [hit.id for hit in memory.search("tea", namespace=namespace)]
+    ['n1']
+    """
+    if store is None:
+        with (
+            TemporaryDirectory(prefix="recollect-") as folder,
+            open_memory(Path(folder, "memory.db"), embedder=embedder, record_access=False) as memory,
+        ):
+            memory.add_many(dated_notes(collection), progress=progress)
+            yield memory, DEFAULT_NAMESPACE
+        return
+    namespace = f"evaluation-{token_hex(8)}"
+    with _open_in_store(store, embedder) as memory:
+        try:
+            memory.add_many(dated_notes(collection), namespace=namespace, progress=progress)
+            yield memory, namespace
+        finally:
+            memory.delete(*(note.id for note in memory.notes(namespace=namespace)), namespace=namespace)
+
+
+def _open_in_store(address: str | PathLike[str], embedder: Embedder | None) -> Memory:
+    try:
+        with closing(open_store(address)) as store:
+            model = store.model
+    except ArgumentError as error:
+        raise ArgumentError("store" if error.argument == "target" else error.argument, error.problem) from None
+    if model and embedder and model.name != embedder.name:  # vector search would not be available
+        raise ArgumentError(
+            "store",
+            f"is searched with {model.name!r}, not with {embedder.name!r}; name an empty one, or that embedder",
+        )
+    return open_memory(address, embedder=embedder, record_access=False)
+
+
+def dated_notes(collection: Collection) -> list[Note]:
+    """Return the notes of a collection that have a text, each with a time.
+
+    >>> notes = Note(id="n1", content="Prefers green tea."), Note(id="n2", content=" ")
+    >>> [(note.id, note.created_at.year) for note in dated_notes(Collection(id="tea", notes=notes))]
+    [('n1', 2000)]
+    """
+    return [
+        note if note.created_at else replace(note, created_at=UNDATED)
+        for note in collection.notes
+        if not is_blank({name: getattr(note, name) for name in TEXT_FIELDS})
+    ]
+
+
+def latest_date(notes: Sequence[Note]) -> datetime:
+    """Return the time of the latest note."""
+    return max((note.created_at or UNDATED for note in notes), default=UNDATED)
+
+
+def questions_by_collection(dataset: Dataset, memory: Memory | None) -> list[tuple[Collection, list[Question]]]:
+    """Return the collections that have questions, each with these; check that notes are in exactly one place."""
+    if not dataset.answerable:
+        raise ArgumentError("dataset", f"{dataset.name} has no questions that a note answers")
+    by_name: dict[str, list[Question]] = {}
+    for question in dataset.questions:
+        if question.collection not in dataset.collections:
+            raise ArgumentError("dataset", f"{dataset.name} has no collection {question.collection!r}")
+        by_name.setdefault(question.collection, []).append(question)
+    groups = [(dataset.collections[name], questions) for name, questions in by_name.items()]
+    if memory is None and any(not collection.notes for collection, _ in groups):
+        raise ArgumentError("memory", f"{dataset.name} has questions and no notes: name the memory that they are for")
+    if memory is not None and any(collection.notes for collection, _ in groups):
+        raise ArgumentError("memory", f"{dataset.name} has notes of its own; evaluate it without a memory")
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedNotes:
+    """The notes of a user's own memory that judgements name, by id or by path, and the time of its latest note."""
+
+    names: frozenset[str]
+    latest: datetime
+
+    def name_of(self, hit: Hit) -> str:
+        """Return the name of a note in judgements: its path if they name that and not its id."""
+        return hit.path if hit.path in self.names and hit.id not in self.names else hit.id
+
+    def warnings(self, question: Question) -> tuple[str, ...]:
+        """Return a warning if the memory lacks a relevant note, so that it can never be found."""
+        return () if question.relevant.keys() <= self.names else ("judgements name notes that this memory lacks",)
+
+
+def find_judged_notes(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> JudgedNotes:
+    """Return which notes of a namespace judgements name; raise ``ArgumentError`` if there is none.
+
+    >>> import recollect, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> question = Question(id="q1", text="which tea?", collection="", relevant={"tea.md": 1, "milk.md": 1})
+    >>> with recollect.open(f"{folder.name}/memory.db", embedder=None) as memory:
+    ...     _ = memory.add("Prefers green tea.", path="tea.md", created_at="2026-04-18")
+    ...     judged = find_judged_notes(memory, None, [question])
+    >>> sorted(judged.names), judged.latest.year, judged.warnings(question)
+    (['tea.md'], 2026, ('judgements name notes that this memory lacks',))
+    >>> folder.cleanup()
+    """
+    named = {name for question in questions for name in question.relevant}
+    names: set[str] = set()
+    latest = None
+    for note in memory.notes(namespace=namespace):
+        names |= {note.id, note.path} & named
+        if latest is None or (note.created_at and note.created_at > latest):
+            latest = note.created_at
+    if not names or latest is None:
+        raise ArgumentError(
+            "memory",
+            f"holds none of the notes that judgements name in namespace {namespace or DEFAULT_NAMESPACE!r}: "
+            "name the memory and the namespace that the questions were made for",
+        )
+    return JudgedNotes(frozenset(names), latest)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTarget:
+    """A namespace of a memory that questions are put to."""
+
+    memory: Memory
+    namespace: str | None
+    now: datetime
+    """The time of questions without a date: that of the latest note, never today."""
+    judged: JudgedNotes | None = None
+    """For a memory of the user's own, where judgements name notes by id or by path."""
+
+    def search(self, question: Question, preset: Preset, mode: Mode, top_k: int) -> Ranking:
+        """Search for a question, as of the time when it was asked, and return the ranking."""
+        asked_at = parse_question_date(question.asked_at) if question.asked_at else None
+        start = perf_counter()
+        result = self.memory.search(
+            question.text,
+            top_k=top_k,
+            mode=mode,
+            preset=preset,
+            namespace=self.namespace,
+            now=asked_at or self.now,
+            question_date=asked_at,
+        )
+        milliseconds = (perf_counter() - start) * 1000
+        return Ranking(
+            ids=tuple(self.judged.name_of(hit) if self.judged else hit.id for hit in result),
+            scores=tuple(float(hit.score) for hit in result),
+            milliseconds=milliseconds,
+            warnings=(*index_warnings(result.trace), *(self.judged.warnings(question) if self.judged else ())),
+            confidences=tuple(float(hit.confidence or 0.0) for hit in result),
+        )

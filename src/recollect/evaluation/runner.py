@@ -1,0 +1,235 @@
+"""Put every question of a dataset to every system, and measure the rankings."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from recollect import arguments
+from recollect.embedders import Embedder, EmbedderSpec, embedder_from
+from recollect.embedders.base import SupportsQueryCache
+from recollect.errors import ArgumentError
+from recollect.evaluation.cache import (
+    CachingEmbedder,
+    RankingCache,
+    code_digest,
+    collection_digest,
+    default_cache_folder,
+    question_digest,
+)
+from recollect.evaluation.calibration import trust_metrics
+from recollect.evaluation.dataset import Collection, Dataset, Question
+from recollect.evaluation.measures import MEASURES, compute_measures, cutoff
+from recollect.evaluation.memories import (
+    SearchTarget,
+    find_judged_notes,
+    latest_date,
+    questions_by_collection,
+    temporary_memory,
+)
+from recollect.evaluation.outcome import Outcome, Ranking, System
+from recollect.memory import Memory
+from recollect.progress import Progress
+from recollect.retrieval import PresetSpec
+
+__all__ = ["DEPTH", "evaluate"]
+
+DEPTH = 20
+"""The number of hits of a search: enough for measures at 10, and for ``mrr`` of late hits."""
+
+
+def evaluate(
+    dataset: Dataset,
+    systems: Sequence[System | PresetSpec],
+    *,
+    embedder: EmbedderSpec = "auto",
+    depth: int = DEPTH,
+    measures: Sequence[str] = MEASURES,
+    memory: Memory | None = None,
+    namespace: str | None = None,
+    store: str | PathLike[str] | None = None,
+    cache: str | PathLike[str] | None = None,
+    resume: bool = True,
+    cache_queries: bool = False,
+    answer_threshold: float | None = None,
+    progress: Progress | None = None,
+) -> list[Outcome]:
+    """Put every question to every system, and return their outcomes in the order of ``systems``.
+
+    ``measures`` are means over the answerable questions. Each collection becomes a memory of its own, one at a time: a
+    temporary file, or a namespace of ``store`` (a path or address) that is emptied at the end. Questions of a
+    collection without notes are put to ``memory``, in ``namespace``, and judged by the ids or paths of its notes;
+    nothing is written there. The time of a search is that of the question; without one, that of the latest note.
+
+    Vectors of notes, and rankings, are stored in the folder ``cache``, by default in the user's cache. A second run
+    continues the first; without ``resume`` it starts anew. A ranking is reused only if dataset, preset, mode, embedder,
+    ``depth``, ``store`` and the code of Recollect are the same; those of ``memory``, which may change, never are.
+    With ``cache_queries`` each query is embedded once, for sweeps, where latency does not matter.
+
+    ``answer_threshold`` is the confidence below which a search counts as having no answer, for
+    :class:`~recollect.evaluation.TrustMetrics`; by default it is that of each system's preset.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from recollect import Note
+    >>> tea = Collection(id="tea", notes=(Note(id="n1", content="Prefers green tea."), Note(id="n2", content="Keys.")))
+    >>> question = Question(id="q1", text="which tea?", collection="tea", relevant={"n1": 1})
+    >>> dataset = Dataset(name="tiny", collections={"tea": tea}, questions=(question,))
+    >>> with TemporaryDirectory() as folder:
+    ...     default, memini = evaluate(dataset, ["default", "memini"], embedder=None, cache=folder)
+    >>> default.rankings["q1"].ids, memini.mean("mrr")
+    (('n1',), 1.0)
+    """
+    chosen = _distinct_systems(systems)
+    max_cutoff = max(map(cutoff, measures), default=0)
+    if arguments.at_least_one("depth", depth) < max_cutoff:
+        raise ArgumentError("depth", f"must be at least {max_cutoff}, as deep as the measures look, got {depth}")
+    folder = default_cache_folder() if cache is None else Path(cache).expanduser()
+    groups = questions_by_collection(dataset, memory)
+    if memory is not None and store is not None:
+        raise ArgumentError("store", "is for the notes of a dataset; these questions are for a memory that has its own")
+    model = embedder_from(embedder) if memory is None else memory.embedder
+    lacking = next((system for system in chosen if system.mode in ("hybrid", "semantic")), None)
+    if model is None and lacking:
+        raise ArgumentError("embedder", f"must not be none for {lacking.name}, which needs vector search")
+    model_name = model.name if model else "none"
+    with ExitStack() as stack:
+        ranking_folder = folder
+        if memory is not None:  # it may change between two runs: its rankings are not kept
+            ranking_folder = Path(stack.enter_context(TemporaryDirectory(prefix="recollect-")))
+        caches = []
+        for system in chosen:
+            key = "\0".join((system.digest(), model_name, str(depth), code_digest(), str(store or "")))
+            path = _ranking_file(ranking_folder, f"{dataset.name}.{system.name}", key)
+            caches.append((system, stack.enter_context(RankingCache(path, fresh=not resume))))
+        work = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
+        run = _Run(caches, depth, work, progress)
+        for collection, questions in groups:
+            if memory is None:
+                caching = CachingEmbedder(model, folder, cache_queries=cache_queries) if model else None
+                run.search_collection(collection, questions, caching, store)
+            else:
+                judged = find_judged_notes(memory, namespace, questions)
+                target = SearchTarget(memory, namespace, judged.latest, judged)
+                run.search(target, questions, {question.id: question_digest(question, "") for question in questions})
+    return [
+        _outcome(dataset, system, model_name, run.rankings[system.name], measures, answer_threshold)
+        for system in chosen
+    ]
+
+
+class _Run:
+    """A running evaluation: the rankings so far, and the progress."""
+
+    def __init__(
+        self, caches: Sequence[tuple[System, RankingCache]], depth: int, work: int, progress: Progress | None
+    ) -> None:
+        self.rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system, _ in caches}
+        self._caches = caches
+        self._depth = depth
+        self._work = work
+        self._progress = progress
+        self._done = 0
+
+    def search_collection(
+        self,
+        collection: Collection,
+        questions: Sequence[Question],
+        embedder: Embedder | None,
+        store: str | PathLike[str] | None,
+    ) -> None:
+        """Put questions to a temporary memory with the notes of their collection, unless all rankings are cached."""
+        digest = collection_digest(collection)
+        digests = {question.id: question_digest(question, digest) for question in questions}
+        if all(key in cache.rankings for key in digests.values() for _, cache in self._caches):
+            self._report(self._done + len(collection.notes), collection.id)
+            self._collect(questions, digests)
+            self._report(self._done + len(questions) * len(self._caches), collection.id)
+            return
+        before = self._done
+        with temporary_memory(
+            collection, embedder, store=store, progress=lambda count, *_: self._report(before + count, collection.id)
+        ) as (memory, namespace):
+            self._report(before + len(collection.notes), collection.id)
+            self.search(SearchTarget(memory, namespace, latest_date(collection.notes)), questions, digests)
+
+    def search(self, target: SearchTarget, questions: Sequence[Question], digests: Mapping[str, str]) -> None:
+        """Search for each question with each system, unless its ranking is cached."""
+        embedder = target.memory.embedder
+        for system, cache in self._caches:
+            pending = [question for question in questions if digests[question.id] not in cache.rankings]
+            for question in pending[:1]:  # the first search loads models and indexes: it is not timed
+                target.search(question, system.rules, system.mode, self._depth)
+            for question in pending:
+                if isinstance(embedder, SupportsQueryCache):
+                    embedder.clear_query_cache()  # the latency of each system includes embedding
+                ranking = target.search(question, system.rules, system.mode, self._depth)
+                cache.write(digests[question.id], ranking)
+                self._report(self._done + 1, system.name)
+            self._report(self._done + len(questions) - len(pending), system.name)
+        self._collect(questions, digests)
+
+    def _collect(self, questions: Sequence[Question], digests: Mapping[str, str]) -> None:
+        for system, cache in self._caches:
+            rankings = {question.id: cache.rankings[digests[question.id]] for question in questions}
+            self.rankings[system.name].update(rankings)
+
+    def _report(self, done: int, name: str) -> None:
+        self._done = done
+        if self._progress:
+            self._progress(done, self._work, name)
+
+
+def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
+    """Return the systems; raise ``ArgumentError`` if there is none, or two have the same name."""
+    given = arguments.sequence("systems", systems)
+    chosen = [system if isinstance(system, System) else System(system) for system in given]
+    if not chosen:
+        raise ArgumentError("systems", "must be at least one")
+    names: set[str] = set()
+    for system in chosen:
+        if system.name in names:
+            raise ArgumentError("systems", f"two of them are called {system.name!r}; give one another name")
+        names.add(system.name)
+    return chosen
+
+
+def _ranking_file(folder: Path, name: str, key: str) -> Path:
+    """Return the file of a system's rankings: a readable name, and a hash of all that rankings depend on."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:80]
+    return folder / "runs" / f"{readable}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsonl"
+
+
+def _outcome(
+    dataset: Dataset,
+    system: System,
+    embedder: str,
+    rankings: Mapping[str, Ranking],
+    measures: Sequence[str],
+    answer_threshold: float | None,
+) -> Outcome:
+    answerable = dataset.answerable
+    threshold = system.rules.answer_threshold if answer_threshold is None else answer_threshold
+    indexes = {
+        stratum: [index for index, question in enumerate(answerable) if stratum in question.strata]
+        for stratum in dataset.strata
+    }
+    return Outcome(
+        dataset=dataset.name,
+        system=system.name,
+        preset=system.rules.name,
+        mode=system.mode,
+        embedder=embedder,
+        rankings={question.id: rankings[question.id] for question in answerable},
+        values=compute_measures(answerable, rankings, measures),
+        strata={stratum: np.array(members, dtype=np.intp) for stratum, members in indexes.items() if members},
+        synthetic=dataset.synthetic,
+        trust=trust_metrics(dataset.questions, rankings, threshold),
+        unanswerable={question.id: rankings[question.id] for question in dataset.unanswerable},
+    )

@@ -1,0 +1,353 @@
+"""Tuning of a preset's constants on judged questions, with the gain measured on held-out questions.
+
+A search over many settings always finds one that is better on the questions at hand, by chance if not otherwise. So
+the gain is measured by nested cross-validation: for each fold the constants are chosen on the other folds alone, and
+the fold's questions are answered with these. The recommended constants are then chosen on all questions in the same
+way; their expected gain is that of the held-out questions, not the larger one on the questions they were chosen on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect import arguments
+from recollect.errors import ArgumentError
+from recollect.evaluation.report.text import format_interval, format_p, format_signed
+from recollect.evaluation.significance import SIGNIFICANT, Difference, paired_difference
+from recollect.evaluation.tuning_space import Parameter, search_space
+from recollect.progress import Progress
+from recollect.retrieval import Preset
+
+__all__ = [
+    "MIN_GAIN",
+    "MIN_QUESTIONS",
+    "PresetScorer",
+    "Setting",
+    "SettingChange",
+    "TuningResult",
+    "assign_folds",
+    "coordinate_ascent",
+    "require_min_questions",
+    "tune",
+]
+
+PresetScorer: TypeAlias = Callable[[Preset], NDArray[np.float64]]
+"""Returns the value of each question under a preset, always in the same order, as fractions of 1."""
+
+Setting: TypeAlias = tuple[tuple[Any, ...], ...]
+"""The values of each parameter of a space, in its order."""
+
+MIN_QUESTIONS = 20
+"""With fewer questions no gain can be significant."""
+
+MIN_GAIN = 0.002
+"""A change must gain this on the questions that it is chosen on."""
+
+_MAX_FLAT_STEPS = 2
+"""The ascent along a parameter ends after this many steps without a change of the score."""
+
+
+class SettingChange(NamedTuple):
+    """A setting that would change.
+
+    >>> SettingChange("fusion.k", 60.0, 5.0, agreeing=4).to_dict()
+    {'setting': 'fusion.k', 'before': 60.0, 'after': 5.0, 'agreeing': 4}
+    """
+
+    path: str
+    before: Any
+    after: Any
+    agreeing: int
+    """In how many folds the same value was chosen."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the change as JSON-ready data."""
+        return {"setting": self.path, "before": self.before, "after": self.after, "agreeing": self.agreeing}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningResult:
+    """Constants chosen on all questions, and the gain of this choice, measured on held-out questions.
+
+    >>> from recollect.retrieval import presets
+    >>> start = presets()["default"]
+    >>> result = TuningResult(start=start, chosen=start, by_fold=(start,) * 5, before=0.5, questions=40, settings=9,
+    ...     changes=(SettingChange("fusion.k", 60.0, 5.0, 2),), gain=Difference(0.01, -0.02, 0.04, p=0.5))
+    >>> result.recommended, replace(result, gain=Difference(0.08, 0.02, 0.16, p=0.125)).recommended
+    (False, False)
+    >>> print(result.verdict)
+    not significant: held out, it gained +0.010 (−0.020 to +0.040, p 0.500); keep the preset default
+    """
+
+    start: Preset
+    chosen: Preset
+    """The start with the constants that are best on all questions; its score on these is too optimistic."""
+    by_fold: tuple[Preset, ...]
+    """The preset of each fold, chosen without its questions."""
+    changes: tuple[SettingChange, ...]
+    """Where the chosen preset differs from the start."""
+    gain: Difference
+    """Over the start, on held-out questions."""
+    before: float
+    """The mean of the start on all questions."""
+    questions: int
+    settings: int
+    """The number of settings that were tried."""
+
+    @property
+    def folds(self) -> int:
+        """The number of folds."""
+        return len(self.by_fold)
+
+    @property
+    def recommended(self) -> bool:
+        """Whether the held-out gain is significant: its 95 % interval is above zero, and its p-value below 0.05.
+
+        With few questions that differ, the interval alone is too optimistic.
+        """
+        return bool(self.changes) and self.gain.verdict == "better" and self.gain.p < SIGNIFICANT
+
+    @property
+    def verdict(self) -> str:
+        """The result in one line for a person."""
+        gain = self.gain
+        held_out = f"{format_signed(gain.mean)} ({format_interval(gain.low, gain.high)}, p {format_p(gain.p)})"
+        if self.recommended:
+            return f"significant: held out, it gained {held_out}"
+        why = f"held out, it gained {held_out}" if self.changes else "nothing that was tried is better on all questions"
+        return f"not significant: {why}; keep the preset {self.start.name}"
+
+    def preset(self, name: str, about: str = "") -> Preset:
+        """Return the chosen preset under another name."""
+        return replace(self.chosen, name=name, about=about)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON-ready data."""
+        gain = self.gain
+        return {
+            "start": self.start.name,
+            "questions": self.questions,
+            "folds": self.folds,
+            "settings": self.settings,
+            "before": self.before,
+            "gain": {"mean": gain.mean, "low": gain.low, "high": gain.high, "p": gain.p},
+            "changes": [change.to_dict() for change in self.changes],
+            "recommended": self.recommended,
+            "verdict": self.verdict,
+        }
+
+
+def tune(
+    scorer: PresetScorer,
+    start: Preset,
+    *,
+    groups: Sequence[Hashable] | None = None,
+    space: Sequence[Parameter] | None = None,
+    folds: int = 5,
+    passes: int = 2,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> TuningResult:
+    """Choose constants by coordinate ascent from ``start``, and measure the gain by nested cross-validation.
+
+    ``groups`` names the group of each question, such as its collection; a group is held out as a whole, see
+    :func:`assign_folds`. ``space`` is by default :func:`~recollect.evaluation.search_space` of the preset. The same
+    questions, judgements and ``seed`` give the same result.
+
+    >>> import numpy as np
+    >>> from recollect.retrieval import presets
+    >>> def scorer(preset):  # of 40 questions, vector search alone would answer 36
+    ...     return np.where(np.arange(40) % 10 < 9, preset.fusion.weights["vector"], 0.0)
+    >>> result = tune(scorer, presets()["default"])
+    >>> [(change.path, change.before, change.after, change.agreeing) for change in result.changes]
+    [('fusion.weights.lexical', 0.5, 0.0, 5), ('fusion.weights.vector', 0.5, 1.0, 5)]
+    >>> result.recommended, round(result.gain.mean, 3)
+    (True, 0.45)
+    """
+    parameters = tuple(search_space(start) if space is None else space)
+    passes = arguments.at_least_one("passes", passes)
+    if arguments.at_least_one("folds", folds) < 2:
+        raise ArgumentError("folds", f"must be at least 2, so that questions can be held out, got {folds}")
+    scores = _ScoreCache(scorer, start, parameters)
+    baseline = scores.get(scores.start)
+    question_groups = [""] * len(baseline) if groups is None else groups
+    if len(question_groups) != len(baseline):
+        raise ArgumentError(
+            "groups", f"must name one for each of the {len(baseline)} questions, got {len(question_groups)}"
+        )
+    require_min_questions(len(baseline))
+    fold_of = assign_folds(question_groups, folds, seed=seed)
+    fold_count = int(fold_of.max()) + 1
+    total = (fold_count + 1) * passes * sum(len(parameter.values) for parameter in parameters)
+    done = 0
+
+    def choose(questions: NDArray[np.bool_], name: str) -> Setting:
+        def count(trials: int) -> None:
+            nonlocal done
+            done += trials
+            if progress:
+                progress(done, total, name)
+
+        def score(setting: Setting) -> float:
+            return float(scores.get(setting)[questions].mean())
+
+        return coordinate_ascent(scores.start, parameters, score, passes=passes, on_trial=count)
+
+    held_out = np.empty_like(baseline)
+    by_fold = []
+    for fold in range(fold_count):
+        in_fold = fold_of == fold
+        setting = choose(~in_fold, f"without fold {fold + 1} of {fold_count}")
+        held_out[in_fold] = scores.get(setting)[in_fold]
+        by_fold.append(setting)
+    chosen = choose(np.ones(len(baseline), dtype=bool), "on all questions")
+    return TuningResult(
+        start=start,
+        chosen=scores.preset(chosen),
+        changes=_changes(parameters, scores.start, chosen, by_fold),
+        by_fold=tuple(scores.preset(setting) for setting in by_fold),
+        gain=paired_difference(held_out, baseline, seed=seed),
+        before=float(baseline.mean()),
+        questions=len(baseline),
+        settings=scores.size,
+    )
+
+
+def require_min_questions(count: int) -> None:
+    """Raise ``ArgumentError`` if there are too few questions to tune on.
+
+    >>> require_min_questions(20)
+    """
+    if count < MIN_QUESTIONS:
+        raise ArgumentError(
+            "questions",
+            f"there must be at least {MIN_QUESTIONS} to tell a gain from chance, got {count}; "
+            "recollect questions generates some from your notes",
+        )
+
+
+class _ScoreCache:
+    """The values of each question under each setting, computed once."""
+
+    def __init__(self, scorer: PresetScorer, preset: Preset, space: Sequence[Parameter]) -> None:
+        self._scorer, self._preset, self._space = scorer, preset, space
+        self._values: dict[Setting, NDArray[np.float64]] = {}
+        self.start: Setting = tuple(parameter.values_in(preset) for parameter in space)
+
+    @property
+    def size(self) -> int:
+        return len(self._values)
+
+    def get(self, setting: Setting) -> NDArray[np.float64]:
+        if setting not in self._values:
+            self._values[setting] = np.asarray(self._scorer(self.preset(setting)), dtype=np.float64)
+        return self._values[setting]
+
+    def preset(self, setting: Setting) -> Preset:
+        """Return the preset with a setting; only what differs from the start is changed."""
+        preset = self._preset
+        for parameter, values, initial in zip(self._space, setting, self.start, strict=True):
+            preset = preset if values == initial else parameter.apply(preset, values)
+        return preset
+
+
+def _changes(
+    space: Sequence[Parameter], start: Setting, chosen: Setting, by_fold: Sequence[Setting]
+) -> tuple[SettingChange, ...]:
+    return tuple(
+        SettingChange(path, before, after, sum(setting[number][position] == after for setting in by_fold))
+        for number, parameter in enumerate(space)
+        for position, (path, before, after) in enumerate(
+            zip(parameter.paths, start[number], chosen[number], strict=True)
+        )
+        if before != after
+    )
+
+
+def coordinate_ascent(
+    start: Setting,
+    space: Sequence[Parameter],
+    score: Callable[[Setting], float],
+    *,
+    passes: int = 2,
+    on_trial: Callable[[int], None] = lambda _: None,
+) -> Setting:
+    """Return the best setting reached from ``start`` by improving one parameter at a time, in several passes.
+
+    Most measures rise and fall once along the values of an ordered parameter. So the ascent goes from the current value
+    in both directions until the score falls or stays the same for two steps, instead of trying all values. A parameter
+    that makes no difference is not tried again, and a pass that changes nothing is the last. ``on_trial`` is called
+    with 1 after each scored value, and with the number of skipped values.
+
+    >>> space = [Parameter(("k",), ((0,), (1,), (2,), (3,))), Parameter(("m",), ((0,), (5,)))]
+    >>> coordinate_ascent(((0,), (0,)), space, lambda setting: -abs(setting[0][0] - 2) + setting[1][0])
+    ((2,), (5,))
+    """
+    best, best_score = start, score(start)
+    without_effect: set[int] = set()
+    for pass_number in range(passes):
+        before = best
+        for number, parameter in enumerate(space):
+            leader, leader_score, trials = best, best_score, 0
+            seen: set[float] = set()
+            for direction in _directions(parameter, best[number]) if number not in without_effect else ():
+                flat_steps = 0
+                for values in direction:
+                    candidate = (*best[:number], values, *best[number + 1 :])
+                    candidate_score = score(candidate)
+                    trials += 1
+                    on_trial(1)
+                    seen.add(candidate_score)
+                    flat_steps = flat_steps + 1 if candidate_score == leader_score else 0
+                    if candidate_score > leader_score:
+                        leader, leader_score = candidate, candidate_score
+                    elif parameter.ordered and (candidate_score < leader_score or flat_steps == _MAX_FLAT_STEPS):
+                        break
+            if leader_score - best_score >= MIN_GAIN:
+                best, best_score = leader, leader_score
+            elif seen <= {best_score}:
+                without_effect.add(number)
+            on_trial(len(parameter.values) - trials)
+        if best == before:
+            on_trial((passes - 1 - pass_number) * sum(len(parameter.values) for parameter in space))
+            break
+    return best
+
+
+def _directions(parameter: Parameter, current: tuple[Any, ...]) -> tuple[Sequence[tuple[Any, ...]], ...]:
+    """Return the values above the current one, and those below it, the closest first."""
+    if current not in parameter.values:
+        return tuple((values,) for values in parameter.values)  # between two values: each is a direction of its own
+    index = parameter.values.index(current)
+    return parameter.values[index + 1 :], parameter.values[:index][::-1]
+
+
+def assign_folds(groups: Sequence[Hashable], folds: int, *, seed: int = 0) -> NDArray[np.intp]:
+    """Return the fold of each question.
+
+    ``groups`` names the group of each question, such as its collection; questions of a group are in one fold, since
+    what is learnt on some of them may hold for the others. If all are of one group, each question is its own group.
+    Folds are as even as the groups allow; with fewer groups than folds there are fewer folds.
+
+    >>> assign_folds(["a", "a", "b", "c"], 2).tolist()
+    [0, 0, 1, 1]
+    >>> np.bincount(assign_folds(["tea"] * 10, 5)).tolist()
+    [2, 2, 2, 2, 2]
+    """
+    keys: Sequence[Hashable] = groups if len(set(groups)) > 1 else range(len(groups))
+    sizes = Counter(keys)
+    names = list(sizes)
+    shuffled = [names[index] for index in np.random.default_rng(seed).permutation(len(names))]
+    shuffled.sort(key=lambda name: -sizes[name])  # the largest first, so that the small ones even out
+    fold_sizes = [0] * min(folds, len(shuffled))
+    fold_of: dict[Hashable, int] = {}
+    for name in shuffled:
+        fold_of[name] = fold_sizes.index(min(fold_sizes))
+        fold_sizes[fold_of[name]] += sizes[name]
+    return np.array([fold_of[name] for name in keys], dtype=np.intp)

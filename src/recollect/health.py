@@ -1,0 +1,69 @@
+"""What a memory holds, and whether it is intact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from recollect.embedders import EmbedderChoice
+from recollect.stores.base import Finding, Store, StoreStats
+from recollect.stores.supersession import SUPERSESSION_KINDS
+from recollect.text import collapse_whitespace
+from recollect.writer import NoteWriter, cycle_message, supersession_cycles
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStats:
+    """What a memory holds, and its embedder."""
+
+    store: StoreStats
+    embedder: str
+    """The embedder, and why it was chosen."""
+    unembedded: int
+    """How many notes have no vector of the embedder's model."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statistics as JSON-ready data."""
+        store = asdict(self.store)
+        if self.store.model:
+            store["model"] = self.store.model._asdict()
+        return {**store, "embedder": self.embedder, "unembedded": self.unembedded}
+
+
+def check_memory(store: Store, writer: NoteWriter, choice: EmbedderChoice, *, repair: bool) -> list[Finding]:
+    """Check or repair the store, supersessions and the embedder, which embeds one word; return a finding for each."""
+    findings = store.repair() if repair else store.check()
+    findings.append(Finding("supersessions", "", repairable=False, warning="; ".join(_supersession_cycles(store))))
+    problem = _embedder_problem(choice)
+    warning = ""
+    if not problem:
+        missing, model = writer.unembedded(), writer.model_name()
+        notes = "note has" if missing == 1 else "notes have"
+        problem = f"{missing} {notes} no vector of {model}; run reindex" if missing else ""
+        if choice.embedder is None:
+            warning = choice.warning or "vector search is off: to use it, open the memory with an embedder"
+    return [*findings, Finding("embedder", problem, repairable=False, warning=warning)]
+
+
+def _supersession_cycles(store: Store) -> Iterator[str]:
+    """Yield a message for each supersession cycle, in all namespaces."""
+    if not store.stats().links:
+        return
+    by_namespace: dict[str, list[str]] = {}
+    for note in store.notes(namespace=None):
+        if any(link.kind in SUPERSESSION_KINDS for link in note.links):
+            by_namespace.setdefault(note.namespace, []).append(note.id)
+    for namespace, ids in by_namespace.items():
+        yield from map(cycle_message, supersession_cycles(store, ids, namespace))
+
+
+def _embedder_problem(choice: EmbedderChoice) -> str:
+    """Return in one line why the embedder cannot embed a word; empty if it can, or if there is none."""
+    if choice.embedder is None:
+        return ""
+    try:
+        choice.embedder.embed_query("word")
+    except Exception as error:  # noqa: BLE001 (a user's embedder may raise anything)
+        return f"cannot embed: {collapse_whitespace(str(error)) or type(error).__name__}"
+    return ""

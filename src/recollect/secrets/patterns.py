@@ -1,0 +1,318 @@
+"""Patterns of secrets: private keys, tokens, credentials, assigned values and card numbers.
+
+By hand rather than by a library: every pattern is bounded and possessive, so that the time is linear in the length of
+a hostile text, and each kind excludes what only looks like it.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import regex
+
+from recollect.secrets.randomness import is_digest, is_placeholder, looks_random
+
+
+class Secret(NamedTuple):
+    """Where a secret is in a text, and its kind; never its value, so that it cannot be printed by mistake.
+
+    >>> Secret(0, 20, "AWS access key").kind
+    'AWS access key'
+    """
+
+    start: int
+    end: int
+    kind: str
+
+
+_KEY_BEGIN = re.compile(r"-----BEGIN (?:RSA |DSA |EC |OPENSSH |ENCRYPTED |PGP |ANY )?PRIVATE KEY(?: BLOCK)?-----")
+# With regex: re of Python 3.11.2 loses its position in such possessive groups.
+_WHOLE_KEY = regex.compile(r"(?:[^-]|-(?!----)){0,65536}+-----END [A-Z ]{0,40}+-----")
+_TRUNCATED_KEY = regex.compile(
+    r"(?:(?:\s|\\[nr]){0,4}+[A-Za-z0-9+/=]{16,128}+){0,1024}+(?:(?:\s|\\[nr]){0,4}+[A-Za-z0-9+/]{1,63}+={1,2}+)?+"
+)
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40}")
+
+
+def find_private_keys(text: str) -> Iterator[Secret]:
+    """Yield private keys in PEM, also truncated ones; a mere mention of their first line is none."""
+    for begin in _KEY_BEGIN.finditer(text):
+        body = _WHOLE_KEY.match(text, begin.end()) or _TRUNCATED_KEY.match(text, begin.end())
+        if body and _KEY_LINE.search(body[0]):
+            yield Secret(begin.start(), body.end(), "private key")
+
+
+class _Token(NamedTuple):
+    kind: str
+    prefixes: tuple[str, ...]
+    """A text without any of these is not searched."""
+    pattern: re.Pattern[str]
+    check: Callable[[str], bool]
+    """A further condition."""
+
+
+def _token(
+    kind: str, prefixes: str, pattern: str, check: Callable[[str], bool] = lambda _: True, *, after: str = ""
+) -> _Token:
+    """Return a token that begins a word, or follows ``after``.
+
+    It may begin within a word only if its prefix is long and ends in an underscore, as few words do.
+    """
+    parts = tuple(prefixes.split())
+    start = f"(?:(?<![A-Za-z0-9])|(?<={after}))" if after else "(?<![A-Za-z0-9])"
+    if all(prefix.endswith("_") and len(prefix) > 3 for prefix in parts):
+        start = ""
+    return _Token(kind, parts, re.compile(rf"{start}(?:{pattern})(?![A-Za-z0-9])"), check)
+
+
+TOKENS = (
+    _token("AWS access key", "AKIA ASIA", r"A[KS]IA[A-Z2-7]{16}"),
+    _token(
+        "GitHub token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        r"gh[pousr]_[A-Za-z0-9]{36,255}+|github_pat_[A-Za-z0-9_]{30,255}+",
+    ),
+    _token(
+        "GitLab token",
+        "glpat- gldt- glrt- glptt- glcbt- glsoat- glft-",
+        r"gl(?:pat|dt|rt|ptt|cbt|soat|ft)-[A-Za-z0-9_-]{20,300}+(?:\.[A-Za-z0-9_-]{1,20}+){0,3}+",
+    ),
+    _token("Slack token", "xox xapp-", r"xox[abeoprs]-[0-9][A-Za-z0-9-]{10,250}+|xapp-[0-9]-[A-Za-z0-9-]{20,250}+"),
+    _token("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{8,9}+/[A-Za-z0-9/_-]{20,120}+"),
+    _token("Google API key", "AIza", r"AIza[A-Za-z0-9_-]{35}+"),
+    _token("Google token", "ya29. GOCSPX-", r"ya29\.[A-Za-z0-9_-]{20,500}+|GOCSPX-[A-Za-z0-9_-]{28}+"),
+    _token(
+        "Stripe key",
+        "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
+        r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}+|whsec_[A-Za-z0-9]{24,250}+",
+    ),
+    _token("Recollect key", "rk_", r"rk_(?!live_|test_)[A-Za-z0-9]{4,64}+_[A-Za-z0-9_-]{43}+"),
+    _token("Anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,250}+"),
+    _token("OpenAI key", "sk-", r"sk-(?!ant-)[A-Za-z0-9_-]{20,250}+", looks_random),
+    _token("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,60}+", looks_random),
+    _token("npm token", "npm_", r"npm_[A-Za-z0-9]{36}+", looks_random),
+    _token("PyPI token", "pypi-", r"pypi-[A-Za-z0-9_-]{50,400}+", looks_random),
+    _token("SendGrid key", "SG.", r"SG\.[A-Za-z0-9_-]{16,32}+\.[A-Za-z0-9_-]{32,64}+"),
+    _token("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"do[por]_v1_[a-f0-9]{64}+"),
+    _token("Telegram token", ":AA", r"[0-9]{8,10}+:AA[A-Za-z0-9_-]{33}+", after="/bot"),
+    _token(
+        "JSON web token",
+        "eyJ",
+        r"(?<![_-])eyJ[A-Za-z0-9_-]{8,2000}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{16,2000}+",
+    ),
+)
+
+
+def find_tokens(text: str) -> Iterator[Secret]:
+    """Yield tokens with an issuer's prefix, except those of manuals."""
+    for token in TOKENS:
+        if any(prefix in text for prefix in token.prefixes):
+            for match in token.pattern.finditer(text):
+                value = match[0]
+                within_word = text[max(0, match.start() - 1) : match.start()].isalnum()
+                if not is_placeholder(value) and token.check(value) and (not within_word or looks_random(value)):
+                    yield Secret(*match.span(), token.kind)
+
+
+_IN_URL = re.compile(
+    r"://(?:[^\s/:@\"'<>]{0,100}+:(?P<password>[^\s/@\"'<>]{3,200}+)|(?P<token>[^\s/:@\"'<>]{16,200}+))@"
+)
+_IN_HEADER = re.compile(
+    r"\b(?:bearer[ \t]{1,4}+(?P<bearer>[A-Za-z0-9._~+/-]{16,4000}+)"
+    r"|basic[ \t]{1,4}+(?P<basic>[A-Za-z0-9+/]{8,1000}+={0,2}+))",
+    re.IGNORECASE,
+)
+_EXAMPLE_PASSWORDS = frozenset("pass passwd password pw pwd secret token key user username".split())
+"""What examples write instead of a password."""
+
+
+def find_credentials(text: str) -> Iterator[Secret]:
+    """Yield passwords in URLs, and what follows the words Bearer and Basic."""
+    if "://" in text and "@" in text:
+        for match in _IN_URL.finditer(text):
+            password = match["password"]
+            if password is not None and not is_placeholder(password) and password.lower() not in _EXAMPLE_PASSWORDS:
+                yield Secret(*match.span("password"), "password in a URL")
+            elif password is None and looks_random(match["token"]):
+                yield Secret(*match.span("token"), "token in a URL")
+    for match in _IN_HEADER.finditer(text):
+        if match["bearer"] is not None and looks_random(match["bearer"], min_length=16):
+            yield Secret(*match.span("bearer"), "bearer token")
+        elif match["basic"] is not None and _is_basic_pair(match["basic"]):
+            yield Secret(*match.span("basic"), "basic credentials")
+
+
+def _is_basic_pair(value: str) -> bool:
+    """Return whether a value is ``user:password`` in base 64, not the next word of a sentence."""
+    try:
+        user, colon, password = b64decode(value, validate=True).decode().partition(":")
+    except (Base64Error, UnicodeDecodeError):
+        return False
+    return bool(user and colon and password) and (user + password).isprintable()
+
+
+PASSWORD = "password"  # noqa: S105 (the name of a kind)
+KEY = "key or token"
+MIN_TOKEN_LENGTH = 16
+
+_HINTS = ("pass", "pwd", "wachtwoord", "kennwort", "secret", "key", "token", "credential")
+_NAME = (
+    r"(?:(?P<password>pass(?:word|wort|wd|phrase|code)|pwd|wachtwoord|kennwort|mot[ _-]de[ _-]passe)"
+    r"|(?P<key>(?:api|access|secret|private|account|encryption|signing|auth|master)[ _-]?key|secret)"
+    r"|(?P<token>token|credentials?))"
+)
+_NAMED = re.compile(rf"{_NAME}\Z", re.IGNORECASE)
+_BARE = r"[^\s\"'`,;<>(){}\[\]\\=]"
+_SIGN = (
+    r"[*_]{0,3}+[ \t\u00a0\u202f]{0,8}+(?::=|=>|[:=])(?:[*_]{1,3}+[ \t]{1,8}+|[ \t]{0,8}+(?:\r?+\n[ \t]{0,8}+)?)"
+    r"|[ \t]{0,8}+\|(?!\|)[ \t]{0,8}+"
+    r"|[*_]{0,3}+[ \t]{1,4}+[\u2014\u2013-][ \t]{1,4}+"
+    r"|[ \t]{1,4}+(?:is|ist|est)[ \t:]{1,4}+"
+)
+"""Between a name and its value: a sign, the end of the line, a table border, a dash or a verb."""
+_ASSIGNED = re.compile(
+    _NAME + rf"(?:\\?[\"'`])?(?:{_SIGN})"
+    r"(?:[bru]{1,2}+(?=[\"']))?(?:\\?[\"'`](?P<quoted>[^\"'`\s\\]{8,512}+)(?=\\?[\"'`])"
+    rf"|(?P<bare>{_BARE}{{8,512}}+(?:={{1,2}}+(?!\w))?)(?![(\[]))",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}+(?:\.[A-Za-z_]\w{0,63}+){1,8}+")
+
+
+def find_assignments(text: str) -> Iterator[Secret]:
+    """Yield the values that are assigned to the name of a secret, such as ``api_key: …``, and look random."""
+    lowered = text.lower()
+    if not any(hint in lowered for hint in _HINTS):
+        return
+    position = 0
+    while match := _ASSIGNED.search(text, position):
+        group = "bare" if match["quoted"] is None else "quoted"
+        start, value = match.start(group), match[group]
+        if group == "bare":
+            value = _trimmed(value, text[match.end() : match.end() + 1])
+        kind = _assigned_kind(match, value)
+        position = start  # a value that is no secret may be the name of the next
+        if kind and (group == "quoted" or not _VARIABLE.fullmatch(value)):
+            position = start + len(value)
+            yield Secret(start, position, kind)
+
+
+def kind_of_value(name: str, value: str) -> str:
+    """Return the kind of secret that the value of a field with this name is, or an empty text.
+
+    >>> kind_of_value("db_password", "k3J9x2m4Pq71"), kind_of_value("flavour", "k3J9x2m4Pq71")
+    ('password', '')
+    """
+    match = _NAMED.search(name)
+    return _assigned_kind(match, value) if match else ""
+
+
+def _assigned_kind(match: re.Match[str], value: str) -> str:
+    if match["token"] is not None:  # many tokens are no secrets: of pages, commits, files
+        return KEY if looks_random(value, min_length=MIN_TOKEN_LENGTH) and not is_digest(value) else ""
+    if not looks_random(value):
+        return ""
+    return PASSWORD if match["password"] is not None else KEY
+
+
+def _trimmed(value: str, after: str) -> str:
+    """Return a value without the end of the sentence or the next parameter of a URL."""
+    if after == "=" and "&" in value:
+        value = value.rpartition("&")[0]
+    return value.rstrip(".:*|")
+
+
+_SEPARATOR = r"(  |[ \-\t\n\u00a0\u2009\u202f])"
+_SEPARATOR_OR_DOT = r"(  |[ \-\t\n.\u00a0\u2009\u202f])"
+_CARD_START = r"(?<![\w.,+/-])(?<![0-9]{4}[ -])"
+_CARD_END = r"(?![\w/]|[.,-][0-9]|[ -][0-9]{4}(?![0-9]))"
+_NO_MORE_GROUPS = rf"(?!\1[0-9]{{4}}(?![0-9])){_CARD_END}"
+_CARD_NUMBERS = (
+    re.compile(rf"{_CARD_START}()[0-9]{{13,19}}+(?!-){_CARD_END}"),
+    re.compile(rf"{_CARD_START}[0-9]{{4}}{_SEPARATOR_OR_DOT}[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}{_NO_MORE_GROUPS}"),
+    re.compile(rf"{_CARD_START}[0-9]{{4}}{_SEPARATOR}[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{3}}{_NO_MORE_GROUPS}"),
+    re.compile(rf"{_CARD_START}[0-9]{{4}}{_SEPARATOR_OR_DOT}[0-9]{{6}}\1[0-9]{{5}}{_NO_MORE_GROUPS}"),
+    re.compile(rf"{_CARD_START}[0-9]{{4}}{_SEPARATOR}[0-9]{{6}}\1[0-9]{{4}}{_NO_MORE_GROUPS}"),
+)
+"""Without separators, or in the groups that are printed on cards; other groups are other numbers."""
+
+_ISSUERS: tuple[tuple[range, int, frozenset[int]], ...] = (
+    (range(4, 5), 1, frozenset((13, 16, 19))),  # Visa
+    (range(51, 56), 2, frozenset((16,))),  # Mastercard
+    (range(2221, 2721), 4, frozenset((16,))),
+    (range(34, 35), 2, frozenset((15,))),  # American Express
+    (range(37, 38), 2, frozenset((15,))),
+    (range(6011, 6012), 4, frozenset((16, 19))),  # Discover
+    (range(644, 660), 3, frozenset((16, 19))),
+    (range(3528, 3590), 4, frozenset((16, 19))),  # JCB
+    (range(300, 306), 3, frozenset((14,))),  # Diners Club
+    (range(36, 37), 2, frozenset((14,))),
+    (range(38, 40), 2, frozenset((14,))),
+    (range(62, 63), 2, frozenset((16, 17, 18, 19))),  # UnionPay
+)
+
+
+def find_cards(text: str) -> Iterator[Secret]:
+    """Yield payment card numbers: with the length and first digits of an issuer, and a valid check digit."""
+    for pattern in _CARD_NUMBERS:
+        for match in pattern.finditer(text):
+            digits = re.sub("[^0-9]", "", match[0])
+            if not _follows_group(text, match) and _has_issuer(digits) and luhn(digits):
+                yield Secret(*match.span(), "card number")
+
+
+def luhn(digits: str) -> bool:
+    """Return whether the check digit is valid (Luhn, US patent 2,950,048, 1960).
+
+    >>> luhn("4111111111111111"), luhn("4111111111111112")
+    (True, False)
+    """
+    doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
+    return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
+
+
+def _follows_group(text: str, match: re.Match[str]) -> bool:
+    """Return whether another group of digits precedes, as in a column of a table."""
+    separator = match[1]
+    before = text[max(0, match.start() - len(separator) - 4) : match.start()]
+    return (
+        bool(separator) and before.endswith(separator) and before[:4].isdecimal() and len(before) == len(separator) + 4
+    )
+
+
+def _has_issuer(digits: str) -> bool:
+    return any(int(digits[:width]) in prefixes and len(digits) in lengths for prefixes, width, lengths in _ISSUERS)
+
+
+_FINDERS: tuple[Callable[[str], Iterator[Secret]], ...] = (
+    find_private_keys,
+    find_tokens,
+    find_credentials,
+    find_assignments,
+    find_cards,
+)
+"""The most specific first: of overlapping secrets its kind counts."""
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Return the secrets in a text in their order; overlapping ones become one.
+
+    >>> find_secrets("The card is 4111 1111 1111 1111, the wifi password is k3J9x2m4Pq71.")
+    [Secret(start=12, end=31, kind='card number'), Secret(start=54, end=66, kind='password')]
+    >>> find_secrets("password = input()")
+    []
+    """
+    matches = [(secret, order) for order, finder in enumerate(_FINDERS) for secret in finder(text)]
+    merged: list[tuple[Secret, int]] = []
+    for secret, order in sorted(matches):
+        if merged and secret.start < merged[-1][0].end:
+            last, best = merged[-1]
+            kind = secret.kind if order < best else last.kind
+            merged[-1] = Secret(last.start, max(last.end, secret.end), kind), min(order, best)
+        else:
+            merged.append((secret, order))
+    return [secret for secret, _ in merged]

@@ -1,0 +1,57 @@
+// The search field with preset and mode.
+
+import { get } from "./api.js";
+import { fill, h } from "./dom.js";
+import { flushQuery } from "./router.js";
+
+const MODES = { "": "hybrid", bm25: "lexical only", semantic: "vector only" };
+
+let cachedPresets = null;
+
+/** Return the presets of the server, which do not change while it runs. */
+export function presets() {
+  cachedPresets ??= get("/v1/presets").catch((problem) => {
+    cachedPresets = null;
+    throw problem;
+  });
+  return cachedPresets;
+}
+
+/** Return the form; `onChange` is called at every keystroke. */
+export function searchForm(query, onChange, { withPreset = true } = {}) {
+  const field = h("input", {
+    type: "search",
+    id: "query",
+    value: query.get("q") ?? "",
+    placeholder: "Search the memory",
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: 4096,
+    "aria-label": "Search",
+    oninput: onChange,
+    onblur: flushQuery,
+  });
+  const mode = h(
+    "select",
+    { "aria-label": "Mode", onchange: onChange },
+    Object.entries(MODES).map(([value, name]) => h("option", { value, selected: value === (query.get("mode") ?? "") }, name)),
+  );
+  const chosen = query.get("preset") ?? "";
+  const preset = h("select", { "aria-label": "Preset", onchange: onChange }, h("option", { value: chosen }, chosen || "preset"));
+  if (withPreset) presets().then((data) => fillPresets(preset, data, chosen), () => {});
+  return {
+    element: h("form", { class: "search-form", role: "search", onsubmit: (event) => event.preventDefault() }, field, withPreset ? preset : null, mode),
+    params: () => ({ query: field.value, preset: preset.value, mode: mode.value }),
+    focus: () => field.focus(),
+  };
+}
+
+function fillPresets(select, data, chosen) {
+  fill(
+    select,
+    data.presets.map(({ name, about }) => {
+      const isDefault = name === data.default;
+      return h("option", { value: isDefault ? "" : name, title: about, selected: isDefault ? !chosen : name === chosen }, name);
+    }),
+  );
+}

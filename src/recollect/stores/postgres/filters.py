@@ -1,0 +1,131 @@
+"""Render filters and excluded terms as SQL conditions on ``living AS n``.
+
+Metadata is stored a second time, as texts that are equal if SQLite finds the values equal: PostgreSQL's ``jsonb`` has
+other limits and other numbers than JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from recollect.arguments import with_deep_stack
+from recollect.model import Filters
+from recollect.query import Query
+from recollect.query.expressions import exclusion
+from recollect.stores.postgres.scoring import matching_notes
+from recollect.stores.postgres.text import escape, render_tsquery
+from recollect.stores.rows import to_microseconds
+
+__all__ = ["candidate_conditions", "filter_conditions", "metadata_facts"]
+
+_MAX_FACT_LENGTH = 200
+"""Longer values are stored as a digest."""
+
+
+def candidate_conditions(
+    connection: Connection[TupleRow], namespace: int, filters: Filters, without: Query | None
+) -> tuple[str, list[Any]]:
+    """Return conditions that a note passes the filters and has no term that ``without`` excludes, and their values."""
+    conditions, values = filter_conditions(filters)
+    excluded = exclusion(without) if without else None
+    query = render_tsquery(excluded, namespace) if excluded else None
+    if excluded is None or query is None:
+        return conditions, values
+    # The vector of a long note is incomplete: its postings and its text decide.
+    rows = connection.execute(_INCOMPLETE, [namespace]).fetchall()
+    incomplete = np.array([note for (note,) in rows], np.int64)
+    matching = matching_notes(connection, namespace, excluded) if len(incomplete) else incomplete
+    return conditions + _EXCLUDED, [*values, query, np.intersect1d(matching, incomplete).tolist()]
+
+
+_INCOMPLETE = "SELECT note FROM words JOIN notes ON key = note WHERE NOT whole AND namespace = %s"
+
+_EXCLUDED = """
+ AND NOT EXISTS (SELECT 1 FROM words AS w WHERE w.note = n.key AND w.whole AND w.words @@ %s::tsquery)
+ AND NOT n.key = ANY (%s::bigint[])
+"""
+
+
+def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:
+    """Return a condition for each filter, starting with AND, and the values of its placeholders.
+
+    >>> filter_conditions(Filters(path_prefix="tea/", session=""))
+    (' AND starts_with(n.path, %s) AND n.session IS NULL', ['tea/'])
+    """
+    parts: list[str] = []
+    values: list[Any] = []
+
+    def add(sql: str, *params: Any) -> None:
+        parts.append(f" AND {sql}")
+        values.extend(params)
+
+    if filters.path_prefix:
+        add("starts_with(n.path, %s)", filters.path_prefix)
+    if filters.tags:
+        add("string_to_array(n.tags, E'\\n') @> %s::text[]", list(filters.tags))
+    if filters.session:
+        add("n.session = %s", filters.session)
+    elif filters.session is not None:
+        add("n.session IS NULL")
+    for name in ("created", "updated"):
+        after, before = getattr(filters, f"{name}_after"), getattr(filters, f"{name}_before")
+        if after is not None:
+            add(f"n.{name}_at >= %s", to_microseconds(after))
+        if before is not None:
+            add(f"n.{name}_at < %s", to_microseconds(before))
+    for key, value in filters.metadata.items():
+        add("n.facts ->> %s::text = %s", key, _fact(value))
+    return "".join(parts), values
+
+
+def metadata_facts(metadata: str) -> str:
+    r"""Return the column ``facts`` of a note: JSON that maps each metadata key to a text that stands for its value.
+
+    >>> metadata_facts('{"size": 2.0, "done": true, "names": ["Ines", 1e3]}')
+    '{"size": "2", "done": "true", "names": "[\\"Ines\\", 1000]"}'
+    """
+    if metadata == "{}":
+        return metadata
+    values: Mapping[str, Any] = with_deep_stack(lambda: json.loads(metadata))
+    return json.dumps({escape(key): _fact(value) for key, value in values.items()})
+
+
+def _fact(value: Any) -> str:
+    """Return the text that stands for a value: the same for two values if SQLite finds them equal, and only then."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        value = _as_float(value)  # as SQLite stores it
+    fact = with_deep_stack(lambda: _canonical(value))
+    if len(fact) <= _MAX_FACT_LENGTH:
+        return fact
+    return f"#{blake2b(fact.encode(), digest_size=16).hexdigest()}"
+
+
+def _as_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def _canonical(value: Any) -> str:
+    """Return JSON in which values that Python finds equal are written alike: 1, 1.0, and within lists true.
+
+    >>> _canonical({"b": [1.0, True, 0.5], "a": None}) == _canonical({"a": None, "b": [1, 1, 0.5]})
+    True
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)}: {_canonical(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_canonical, value)) + "]"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(int(value) if isinstance(value, bool) else value)

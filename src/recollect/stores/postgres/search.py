@@ -1,0 +1,287 @@
+"""Lexical and vector search of one namespace, as one transaction sees it.
+
+Vector search compares all vectors of a namespace, or those that an HNSW index returns. The server compares in half
+precision, whose error is bounded: every note that can be among the nearest is scored again in float64, so that a score
+depends on the two vectors alone. A note has one row for each chunk; its similarity is that of its best chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from recollect.model import Candidate, Filters
+from recollect.query import Query
+from recollect.query.expressions import Semantics, expression
+from recollect.stores.base import Model
+from recollect.stores.postgres.filters import candidate_conditions, filter_conditions
+from recollect.stores.postgres.scoring import ScoreCache, Scores
+from recollect.stores.postgres.text import lookup_hash
+from recollect.stores.postgres.vector_index import MAX_DIMENSION, VectorIndexes, halfvec
+from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarity, rows_of
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Vector
+
+__all__ = [
+    "NOTE_COLUMNS",
+    "search_text",
+    "search_vectors",
+    "select_candidates",
+    "similarities",
+    "text_scores",
+]
+
+NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
+"""The columns of a candidate, of ``living AS n``."""
+FILTERED_NOTES = 1024
+"""How many of the best notes are read first if there are filters."""
+_DEPTH_FACTOR = 4
+HALF_PRECISION_ERROR = 0.0025
+"""An upper bound of the difference of two half-precision dot products of unit vectors: four roundings by 2**-11."""
+MAX_INDEX_RESULTS = 1000
+
+
+def search_text(
+    connection: Connection[TupleRow],
+    namespace: int,
+    query: Query,
+    semantics: Semantics,
+    limit: int,
+    filters: Filters,
+    cache: ScoreCache,
+) -> list[Candidate]:
+    """Return the best notes by BM25; ties by path, then id."""
+    node = expression(query, semantics)
+    if node is None:
+        return []
+    candidates = []
+    rows = _best(connection, cache.scores(connection, namespace, node), limit, filters)
+    for rank, (score, *row) in enumerate(rows, start=1):
+        candidate = candidate_of(row)
+        candidate.lexical_rank = rank
+        candidate.lexical_score = candidate.score = score
+        candidates.append(candidate)
+    return candidates
+
+
+def _best(connection: Connection[TupleRow], scores: Scores, limit: int, filters: Filters) -> list[tuple[Any, ...]]:
+    """Read notes in the order of their scores until enough pass the filters and have not expired.
+
+    Each step reads all notes of equal score, so that no tie is split between two steps.
+    """
+    conditions, values = filter_conditions(filters)
+    depth = max(limit, FILTERED_NOTES) if filters else limit
+    best: list[tuple[Any, ...]] = []
+    read = 0
+    while read < len(scores.notes) and len(best) < limit:
+        notes, points = scores.best(depth)
+        best += connection.execute(
+            f"SELECT scored.score, {NOTE_COLUMNS} FROM unnest(%s::bigint[], %s::float8[]) AS scored (key, score) "  # noqa: S608 (fixed names)
+            f"JOIN living AS n ON n.key = scored.key WHERE true {conditions} "
+            "ORDER BY scored.score DESC, coalesce(n.path, ''), n.id LIMIT %s",
+            [notes[read:].tolist(), points[read:].tolist(), *values, limit - len(best)],
+        )
+        read = len(notes)
+        depth *= _DEPTH_FACTOR
+    return best
+
+
+def text_scores(
+    connection: Connection[TupleRow],
+    namespace: int,
+    query: Query,
+    semantics: Semantics,
+    ids: Sequence[str],
+    cache: ScoreCache,
+) -> dict[str, float]:
+    """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
+    node = expression(query, semantics)
+    if node is None:
+        return {}
+    rows: list[tuple[int, str]] = connection.execute(
+        "SELECT key, id FROM living WHERE namespace = %s AND id_mark = ANY (%s::bytea[]) ORDER BY key",
+        [namespace, list(map(lookup_hash, ids))],
+    ).fetchall()
+    if not rows:
+        return {}
+    notes, scores = cache.scores(connection, namespace, node)
+    keys = np.array([key for key, _ in rows], np.int64)
+    _, selected, matching = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
+    return {rows[row][1]: score for row, score in zip(selected.tolist(), scores[matching].tolist(), strict=True)}
+
+
+def select_candidates(
+    connection: Connection[TupleRow], namespace: int, ids: Sequence[str], filters: Filters, without: Query | None
+) -> list[Candidate]:
+    """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
+    conditions, values = candidate_conditions(connection, namespace, filters, without)
+    rows = connection.execute(
+        f"SELECT {NOTE_COLUMNS} FROM living AS n "  # noqa: S608 (fixed names)
+        f"WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) {conditions}",
+        [namespace, list(map(lookup_hash, ids)), *values],
+    )
+    candidates = {row[0]: candidate_of(row) for row in rows}
+    return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
+
+
+def search_vectors(
+    connection: Connection[TupleRow],
+    namespace: int,
+    active: tuple[int, Model],
+    vector: Vector,
+    limit: int,
+    filters: Filters,
+    without: Query | None,
+    indexes: VectorIndexes,
+) -> list[Candidate]:
+    """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
+    conditions = candidate_conditions(connection, namespace, filters, without)
+    search = _VectorSearch(connection, namespace, active, vector, conditions)
+    results: list[_Result] | None = None
+    if ef_search := indexes.ef_search(connection, namespace, active):
+        results = search.by_index(limit, ef_search)
+    if results is None:
+        results = search.by_scan(limit) if active[1].dimension <= MAX_DIMENSION else search.by_reading()
+    best = sorted(results)[:limit]
+    candidates = {
+        key: candidate_of(row)
+        for key, *row in connection.execute(
+            f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (fixed names)
+            [[key for *_, key in best]],
+        )
+    }
+    for rank, (distance, *_, key) in enumerate(best, start=1):
+        candidates[key].vector_rank = rank
+        candidates[key].vector_similarity = candidates[key].score = -distance
+    return [candidates[key] for *_, key in best]
+
+
+_Result = tuple[float, str, str, int]
+"""Negative similarity, path, id and key of a note, so that the nearest sort first."""
+
+
+class _VectorSearch:
+    """A search among the notes of a namespace that pass conditions."""
+
+    def __init__(
+        self,
+        connection: Connection[TupleRow],
+        namespace: int,
+        active: tuple[int, Model],
+        vector: Vector,
+        conditions: tuple[str, list[Any]],
+    ) -> None:
+        self._connection = connection
+        self._namespace = namespace
+        self._key, self._model = active
+        self._vector = vector
+        self._literal = vector_literal(vector)
+        self._conditions, self._values = conditions
+
+    def by_scan(self, limit: int) -> list[_Result]:
+        """Return all notes that can be among the nearest, of all that pass."""
+        joined, conditions = (
+            ("JOIN living AS n ON n.key = v.note", self._conditions) if self._conditions else ("", _NOT_EXPIRED)
+        )
+        rows = self._connection.execute(
+            f"""
+            WITH near AS MATERIALIZED (
+                SELECT note, min(distance) AS distance FROM (
+                    SELECT v.note, v.near <#> %s::halfvec AS distance FROM vectors AS v {joined}
+                    WHERE v.namespace = %s AND v.model = %s {conditions} OFFSET 0  -- drops the vectors here
+                ) AS chunks GROUP BY note
+            ),
+            edge AS (SELECT distance FROM near ORDER BY distance LIMIT 1 OFFSET %s)
+            SELECT note FROM near
+            WHERE distance <= coalesce((SELECT distance FROM edge), 'infinity') + {HALF_PRECISION_ERROR}
+            """,  # noqa: S608 (fixed conditions and numbers)
+            [self._literal, self._namespace, self._key, *self._values, limit - 1],
+        )
+        return self._rescore("n.key = ANY (%s::bigint[])", [[note for (note,) in rows]])
+
+    def by_reading(self) -> list[_Result]:
+        """Return all notes that pass, if vectors are too wide for the server to compare."""
+        return self._rescore(f"n.namespace = %s {self._conditions}", [self._namespace, *self._values])
+
+    def by_index(self, limit: int, ef_search: int) -> list[_Result] | None:
+        """Return the nearest notes by the index; ``None`` if too few pass: the index has no conditions."""
+        depth = max(2 * limit, ef_search)
+        while depth <= MAX_INDEX_RESULTS:
+            results = self._search_index(depth)
+            if len(results) >= limit:
+                return results
+            depth = 2 * depth * limit // max(1, len(results))
+        return None
+
+    def _search_index(self, depth: int) -> list[_Result]:
+        with self._connection.pipeline():
+            self._connection.execute(_SEARCH_SETTINGS, [str(depth)])
+            rows = self._connection.execute(
+                index_query(self._key, self._model), [self._namespace, self._literal, depth]
+            )
+            self._connection.execute("SELECT set_config('enable_sort', 'on', true)")
+        keys = [note for (note,) in rows]
+        return self._rescore(f"n.key = ANY (%s::bigint[]) {self._conditions}", [keys, *self._values])
+
+    def _rescore(self, conditions: str, values: Sequence[Any]) -> list[_Result]:
+        """Compare the stored vectors of the notes that meet conditions in float64."""
+        rows = self._connection.execute(
+            f"""
+            SELECT n.key, coalesce(n.path, ''), n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece)
+            FROM living AS n JOIN vectors AS v ON v.note = n.key AND v.model = %s
+            WHERE {conditions} GROUP BY n.key, n.path, n.id
+            """,  # noqa: S608 (fixed conditions)
+            [self._key, *values],
+            binary=True,
+        )
+        query = self._vector.astype(np.float64)
+        return [
+            (-cosine_similarity(rows_of(blob, self._model), query), path, note, key) for key, path, note, blob in rows
+        ]
+
+
+def vector_literal(vector: Vector) -> str:
+    """Return a vector as pgvector parses it."""
+    return "[" + ",".join(map(repr, vector.tolist())) + "]"
+
+
+def index_query(key: int, model: Model) -> str:
+    """Return the SQL that searches the HNSW index of a model; its values are namespace, vector and limit.
+
+    >>> index_query(7, Model("tiny", 2)).partition(" ORDER BY ")[0]
+    'SELECT note FROM vectors WHERE model = 7 AND namespace = %s'
+    """
+    near, query = halfvec("near", model), halfvec("%s", model)
+    return f"SELECT note FROM vectors WHERE model = {key:d} AND namespace = %s ORDER BY {near} <#> {query} LIMIT %s"  # noqa: S608 (fixed names)
+
+
+# It is faster to leave out the few expired notes than to join all others.
+_NOT_EXPIRED = """AND v.note NOT IN (
+    SELECT key FROM notes WHERE expires_at <= (SELECT current_setting('recollect.now')::bigint)
+)"""
+
+# The planner lacks statistics of a table that has just grown, and would sort a whole namespace.
+_SEARCH_SETTINGS = """
+SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
+    set_config('enable_sort', 'off', true)
+"""
+
+
+def similarities(
+    connection: Connection[TupleRow], namespace: int, active: tuple[int, Model], vector: Vector, ids: Sequence[str]
+) -> dict[str, float]:
+    """Return the similarities of the notes with these ids to a unit vector, as ``search_vectors`` computes them."""
+    rows = connection.execute(
+        "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
+        "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
+        "WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) GROUP BY n.id",
+        [active[0], namespace, list(map(lookup_hash, ids))],
+        binary=True,
+    )
+    query = vector.astype(np.float64)
+    return {note: cosine_similarity(rows_of(blob, active[1]), query) for note, blob in rows}

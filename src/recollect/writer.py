@@ -1,0 +1,365 @@
+"""Write notes with their vectors: drafts, documents and JSON lines; supersession links between notes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Self
+
+from recollect import arguments
+from recollect.embedders import EmbedderChoice
+from recollect.embedders.base import unit_rows
+from recollect.errors import ArgumentError, NoteNotFoundError, RecollectError, RecollectWarning
+from recollect.jsonl import draft_from_line
+from recollect.model import (
+    DEFAULT_NAMESPACE,
+    TEXT_FIELDS,
+    Document,
+    Draft,
+    EmbeddingText,
+    Link,
+    Note,
+    NoteName,
+    WriteCounts,
+    aliases_of,
+    embedding_chunks,
+    is_blank,
+    is_expired,
+)
+from recollect.model.chunks import text_digest
+from recollect.secrets import SecretFilter, SecretsMode
+from recollect.stores.base import Model, Pending, Store
+from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, cycles, follow
+
+if TYPE_CHECKING:
+    from recollect.embedders import Embedder
+    from recollect.progress import Progress
+    from recollect.stores.base import Vector
+
+EMBED_BATCH = 64
+"""How many notes are embedded, and then written, in one batch."""
+MAX_NAMES_IN_MESSAGE = 10
+
+_Line = tuple[int, Draft, str]
+"""The number of a line, its draft, and the name of the model of its vector."""
+
+
+class PassThrough:
+    """Takes the place of a :class:`~recollect.secrets.SecretFilter` where secrets are not looked for."""
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+    def drafts(self, drafts: Sequence[Draft], *, first: int | None = None) -> Sequence[Draft]:  # noqa: ARG002 (as the filter's)
+        """Return the drafts."""
+        return drafts
+
+    def line(self, draft: Draft, number: int) -> Draft:  # noqa: ARG002 (as the filter's)
+        """Return the draft."""
+        return draft
+
+    def documents(self, documents: Sequence[Document]) -> Sequence[Document]:
+        """Return the documents."""
+        return documents
+
+    def file(self, text: str, name: str) -> str:  # noqa: ARG002 (as the filter's)
+        """Return the text."""
+        return text
+
+    def name(self, argument: str, value: str) -> None:
+        """Accept any name."""
+
+
+class NoteWriter:
+    """Writes notes to a store and embeds the texts that need a vector. Ingest uses it as its document store."""
+
+    def __init__(
+        self, store: Store, choice: EmbedderChoice, *, adopt: bool = False, secrets: SecretsMode | None = None
+    ) -> None:
+        """Join a store and an embedder, if there is one; with ``adopt``, documents take over notes at their paths.
+
+        ``secrets`` says what happens to texts with secrets; ``None`` stores them.
+        """
+        self._store = store
+        self._choice = choice
+        self._adopt = adopt
+        self._secrets = secrets
+        self.document_filter = self.secret_filter()
+        """The filter of all documents; leave it as a context when ingest ends."""
+
+    def secret_filter(self) -> SecretFilter | PassThrough:
+        """Return the filter for the drafts of one call, a context to leave when the call ends."""
+        return PassThrough() if self._secrets is None else SecretFilter(self._secrets)
+
+    def write(self, drafts: Sequence[Draft], *, create: bool = True, first: int | None = None) -> list[Note]:
+        """Embed drafts, then write them in one transaction.
+
+        A draft that has expired, or that leaves its note without any text, raises ``ArgumentError``; it names the draft
+        by its index, counted from ``first``.
+        """
+        for index, draft in enumerate(drafts):
+            self._check_text(draft, "" if first is None else f"notes[{first + index}].")
+            if is_expired(draft):
+                raise ArgumentError(
+                    "expires_at",
+                    f"must lie in the future, got {draft['expires_at'].isoformat()}; leave it out, or delete the note",
+                )
+        return self._write(drafts, self._model(), create=create)
+
+    def _check_text(self, draft: Draft, prefix: str = "") -> None:
+        """Raise ``ArgumentError`` if a draft leaves its note without any text."""
+        fields = [name for name in TEXT_FIELDS if name in draft]
+        if not fields or not is_blank(draft):
+            return
+        keys = [draft[name] for name in ("id", "path") if draft.get(name)]
+        stored = [note for note in self._store.get(keys, namespace=_namespace(draft)) if note is not None]
+        if stored and not is_blank({name: getattr(stored[0], name) for name in TEXT_FIELDS} | draft):
+            return
+        raise ArgumentError(
+            f"{prefix}{fields[0]}",
+            "must not be blank or only punctuation in a note without title and summary; give the note some text, or "
+            "delete it",
+        )
+
+    def _write(self, drafts: Sequence[Draft], model: Model | None, *, create: bool = True) -> list[Note]:
+        vectors = self._new_vectors(drafts, model)
+        notes, pending = self._store.write(drafts, model=model, vectors=vectors, create=create)
+        self._embed_pending(pending, model)
+        return notes
+
+    def documents(self, root: str, namespace: str) -> Mapping[str, str]:
+        """Return the fingerprints of the stored documents below ``root``, by their names."""
+        return self._store.documents(root, namespace=namespace)
+
+    def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
+        """Embed the drafts of documents, then replace their notes in one transaction."""
+        model, documents = self._model(), self.document_filter.documents(documents)
+        # A document's draft is a whole note: what it leaves out is empty, whatever is stored.
+        drafts: list[Draft] = [
+            {"title": "", "summary": "", **draft, "namespace": namespace}
+            for document in documents
+            for draft in document.drafts
+        ]
+        vectors = self._new_vectors(drafts, model)
+        counts, pending = self._store.write_documents(
+            documents, namespace=namespace, model=model, vectors=vectors, adopt=self._adopt
+        )
+        self._embed_pending(pending, model)
+        return counts
+
+    def note_names(self, namespace: str) -> Iterator[NoteName]:
+        """Yield the names of the notes of a namespace."""
+        for note in self._store.notes(namespace=namespace):
+            yield NoteName(note.id, note.path, note.title, aliases_of(note.metadata))
+
+    def supersession_cycles(self, paths: Sequence[str], namespace: str) -> list[tuple[Sequence[str], str]]:
+        """Return the notes of each supersession cycle that the notes at ``paths`` are in, and a message."""
+        ids = [note.id for note in self._store.get(paths, namespace=namespace) if note is not None]
+        return [(cycle, cycle_message(cycle)) for cycle in supersession_cycles(self._store, ids, namespace)]
+
+    def remove_documents(self, root: str, names: Sequence[str], namespace: str) -> int:
+        """Delete documents and their notes; return how many notes that were."""
+        return self._store.remove_documents(root, names, namespace=namespace)
+
+    def load(self, lines: Iterable[str | bytes], namespace: str | None, progress: Progress) -> int:
+        """Write notes from lines of JSON and return how many; an error names its line.
+
+        Notes that have expired since are skipped with a warning.
+        """
+        stored = expired = 0
+        numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+        with self.secret_filter() as secrets:
+            while batch := list(islice(numbered, EMBED_BATCH)):
+                read = [self._read_line(number, line, namespace, secrets) for number, line in batch]
+                current = [line for line in read if not is_expired(line[1])]
+                # Vectors of one model are written together, and notes keep their order.
+                for model, group in groupby(current, key=lambda line: line[2]):
+                    self._write_lines(list(group), model)
+                stored += len(current)
+                expired += len(read) - len(current)
+                progress(stored + expired, stored + expired, "")
+        if expired:
+            notes = "one note was" if expired == 1 else f"{expired} notes were"
+            warnings.warn(f"{notes} skipped, because they have expired", RecollectWarning, stacklevel=3)
+        return stored
+
+    def _read_line(
+        self, number: int, line: str | bytes, namespace: str | None, secrets: SecretFilter | PassThrough
+    ) -> _Line:
+        try:
+            draft, model = draft_from_line(line, self.model_name())
+        except RecollectError as error:
+            raise RecollectError(f"line {number}: {error}") from None
+        if namespace is not None:
+            draft["namespace"] = arguments.name("namespace", namespace)
+        draft = secrets.line(draft, number)
+        return number, draft, model if "vector" in draft else ""
+
+    def _write_lines(self, lines: Sequence[_Line], model_name: str) -> None:
+        """Write lines whose vectors are of one model, or that have none; if that fails, name the line."""
+        drafts = [draft for _, draft, _ in lines]
+        model = self._model()
+        if model_name:
+            current = model or self._store.model
+            dimension = drafts[0]["vector"].shape[-1]
+            model = current if current and current.name == model_name else Model(model_name, dimension)
+        try:
+            for draft in drafts:
+                self._check_text(draft)
+            self._write(drafts, model)
+        except ArgumentError as error:
+            if len(lines) == 1:
+                raise RecollectError(f"line {lines[0][0]}: {error}") from None
+            for line in lines:
+                self._write_lines([line], model_name)
+
+    def reindex(self, progress: Progress) -> int:
+        """Embed the notes without a vector of the embedder's model, search with it from then on; return how many."""
+        embedder = self._require_embedder()
+        model = Model(embedder.name, embedder.dimension)
+        total = sum(self._store.stats().notes.values())
+        embedded = 0
+        while True:
+            last = None
+            while pending := self._store.pending(model, EMBED_BATCH, after=last):
+                last = pending[-1].key
+                self._embed_pending(pending, model)
+                embedded += len(pending)
+                progress(embedded, max(total, embedded), "")
+            if self._store.activate(model):
+                return embedded
+
+    def model_name(self) -> str | None:
+        """Return the name of the model whose vectors can be searched here; ``None`` while any can."""
+        if self._choice.embedder is not None:
+            return self._choice.embedder.name
+        model = self._store.model
+        return model.name if model else None
+
+    def unembedded(self) -> int:
+        """Return how many notes have no vector of that model."""
+        stats, model = self._store.stats(), self.model_name()
+        return sum(stats.notes.values()) - stats.vectors.get(model, 0) if model else 0
+
+    def _new_vectors(self, drafts: Sequence[Draft], model: Model | None) -> dict[bytes, Vector]:
+        """Embed the texts of drafts that have no vector yet, before the transaction, and return them by digest."""
+        texts = [] if model is None else self._store.texts_to_embed(drafts, model=model)
+        return dict(zip(map(text_digest, texts), self._embed(texts), strict=True)) if texts else {}
+
+    def _embed_pending(self, pending: Sequence[Pending], model: Model | None) -> None:
+        """Embed stored notes: in :meth:`write` those whose text another writer changed before the transaction."""
+        if pending and model is not None:
+            vectors = self._embed([note.text for note in pending])
+            self._store.embed(model, list(zip(pending, vectors, strict=True)))
+
+    def _embed(self, texts: Sequence[EmbeddingText]) -> list[Vector]:
+        """Return the vector of each text; that of a text in several chunks has a row for each chunk."""
+        import numpy as np  # noqa: PLC0415 (heavy: imported on first use)
+
+        embedder = self._require_embedder()
+        chunks = [embedding_chunks(text) for text in texts]
+        flat = [chunk for text_chunks in chunks for chunk in text_chunks]
+        output = embedder.embed_documents(flat)
+        rows = iter(unit_rows(embedder.name, output, count=len(flat), dimension=embedder.dimension))
+        by_text = [list(islice(rows, len(text_chunks))) for text_chunks in chunks]
+        return [vectors[0] if len(vectors) == 1 else np.stack(vectors) for vectors in by_text]
+
+    def _model(self) -> Model | None:
+        """Return the embedder's model; an embedder that does not know its dimension runs once."""
+        embedder = self._choice.embedder
+        return None if embedder is None else Model(embedder.name, embedder.dimension)
+
+    def _require_embedder(self) -> Embedder:
+        if self._choice.embedder is None:
+            raise RecollectError(f"this memory has no embedder ({self._choice.reason}); open it with an embedder")
+        return self._choice.embedder
+
+
+def superseding_links(store: Store, draft: Draft, keys: Sequence[str]) -> tuple[Link, ...]:
+    """Return the links of a draft's note, and a link ``supersedes`` to each of the notes with these ids or paths.
+
+    The notes must exist. Links lead to their ids, which stay when a path changes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from recollect.stores import open_store
+    >>> with TemporaryDirectory() as folder:
+    ...     store = open_store(f"{folder}/memory.db")
+    ...     _ = store.write([{"id": "old", "path": "tea.md", "content": "Green tea."}])
+    ...     links = superseding_links(store, {"content": "Oolong.", "links": (Link("related", "mug.md"),)}, ["tea.md"])
+    ...     store.close()
+    >>> links
+    (Link(kind='related', target='mug.md'), Link(kind='supersedes', target='old'))
+    """
+    namespace = _namespace(draft)
+    own_id, own_path = draft.get("id", ""), draft.get("path", "")
+    *superseded, by_id, by_path = store.get([*keys, own_id, own_path], namespace=namespace)
+    own = by_id or (by_path if by_path and by_path.path == own_path else None)
+    links = []
+    for key, note in zip(keys, superseded, strict=True):
+        if note is None:
+            raise NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r} to supersede")
+        if own is not None and note.id == own.id:
+            raise ArgumentError(
+                "supersedes",
+                f"{key!r} is the note itself; leave it out to change that note, or give the new one a path",
+            )
+        links.append(Link("supersedes", note.id))
+    return tuple(dict.fromkeys((*draft.get("links", own.links if own else ()), *links)))
+
+
+def supersession_cycles(store: Store, ids: Iterable[str], namespace: str) -> list[tuple[str, ...]]:
+    """Return the supersession cycles that the notes with these ids are in or lead into, each as paths or else ids.
+
+    It takes one query for each step of the longest chain.
+    """
+
+    def successors(notes: list[str]) -> dict[str, set[str]]:
+        results: dict[str, set[str]] = {}
+        for edge in store.edges(notes, namespace=namespace, kinds=SUPERSESSION_KINDS):
+            if (edge.kind, edge.direction) in SUPERSEDED_BY:
+                results.setdefault(edge.source, set()).add(edge.target)
+        return results
+
+    return [
+        tuple(sorted(note.path or note.id for note in store.get(cycle, namespace=namespace) if note is not None))
+        for cycle in cycles(follow(ids, successors))
+    ]
+
+
+def supersession_problems(store: Store, notes: Iterable[Note]) -> list[str]:
+    """Return the problems of stored notes with supersession links: cycles, and notes that supersede themselves."""
+    by_namespace: dict[str, list[Note]] = {}
+    for note in notes:
+        if any(link.kind in SUPERSESSION_KINDS for link in note.links):
+            by_namespace.setdefault(note.namespace, []).append(note)
+    problems = [
+        f"the note {note.path or note.id!r} has a link {link.kind!r} to itself, which is ignored"
+        for linked in by_namespace.values()
+        for note in linked
+        for link in note.links
+        if link.kind in SUPERSESSION_KINDS and link.target in (note.id, note.path)
+    ]
+    for namespace, linked in by_namespace.items():
+        problems += map(cycle_message, supersession_cycles(store, [note.id for note in linked], namespace))
+    return problems
+
+
+def cycle_message(names: Sequence[str]) -> str:
+    """Return the message about notes that supersede each other.
+
+    >>> cycle_message(["a.md", "b.md"])
+    "these notes supersede each other, so none of them is demoted: 'a.md', 'b.md'; remove one of the links"
+    """
+    shown = ", ".join(map(repr, names[:MAX_NAMES_IN_MESSAGE]))
+    more = f" and {len(names) - MAX_NAMES_IN_MESSAGE} more" if len(names) > MAX_NAMES_IN_MESSAGE else ""
+    return f"these notes supersede each other, so none of them is demoted: {shown}{more}; remove one of the links"
+
+
+def _namespace(draft: Draft) -> str:
+    namespace: str = draft.get("namespace", DEFAULT_NAMESPACE)
+    return namespace

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import ArgumentError, IngestError
+from recollect.evaluation import load_dataset
+from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
+
+
+def test_load_dataset_detects_formats() -> None:
+    for path, name in ((KITCHEN, "beir"), (TALKS, "locomo"), (HAYSTACKS, "longmemeval")):
+        assert load_dataset(path) == load_dataset(str(path), format=name)
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "said"),
+    [
+        (KITCHEN, {"format": "csv"}, "format: must be one of beir, locomo, longmemeval"),
+        (KITCHEN, {"level": "word"}, "level: must be one of turn, session"),
+        (KITCHEN, {"pool": True}, "pool: is for longmemeval; leave it out for "),
+        (TALKS, {"pool": True}, "pool: is for longmemeval; leave it out for "),
+        (KITCHEN / "nowhere", {}, "dataset: there is no "),
+        (KITCHEN / "qrels", {}, "is no BEIR folder: there is no queries.jsonl in it"),
+        (KITCHEN, {"format": "locomo"}, "is a folder; LoCoMo and LongMemEval are JSON files"),
+    ],
+)
+def test_load_dataset_errors(path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        load_dataset(path, **options)
+
+
+def test_load_dataset_unknown_json(tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text("{}")
+    with pytest.raises(IngestError, match="must be a list of objects"):
+        load_dataset(path)
+    path.write_text('[{"tea": "green"}]')
+    with pytest.raises(ArgumentError, match="is none of beir, locomo, longmemeval"):
+        load_dataset(path)
+
+
+def test_load_dataset_without_questions(tmp_path: Path) -> None:
+    path = tmp_path / "empty.json"
+    path.write_text("[]")
+    with pytest.raises(ArgumentError, match=r"has no question that could be judged$"):
+        load_dataset(path, format="locomo")
+    path.write_text('[{"conversation": {}, "qa": [{"question": "Tea?", "evidence": []}]}]')
+    with pytest.raises(ArgumentError, match=r"judged \(1 question whose evidence names no turn left out\)"):
+        load_dataset(path)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import IngestError
+from recollect.evaluation import load_dataset
+from tests.evaluation.samples import TALKS
+
+
+def test_locomo_turns() -> None:
+    dataset = load_dataset(TALKS)
+    assert {name: len(held.notes) for name, held in dataset.collections.items()} == {"talk-1": 9, "conversation-2": 3}
+    assert [note.id for note in dataset.collections["talk-1"].notes][-3:] == ["D2:03", "D10:1", "D10:2"]
+    shown = dataset.collections["talk-1"].notes[2]
+    assert shown.content == (
+        "Ilse: Behind my aunt's barn in Velden, until the ice is gone."
+        " [image: a red canoe lying upside down in the grass]"
+    )
+    assert (shown.session, shown.position) == ("session_1", 2)
+    assert shown.metadata == {"speaker": "Ilse", "caption": "a red canoe lying upside down in the grass"}
+    assert shown.created_at is not None
+    assert shown.created_at.isoformat() == "2024-03-03T09:05:00+00:00"
+    assert dataset.collections["talk-1"].notes[6].content == "Tarik: [image: a plaited loaf with poppy seeds]"
+    assert dataset.collections["talk-1"].notes[-1].created_at is None
+
+
+def test_locomo_evidence_forms() -> None:
+    dataset = load_dataset(TALKS)
+    assert {question.id: list(question.relevant) for question in dataset.questions} == {
+        "talk-1/q1": ["D1:3", "D10:1"],
+        "talk-1/q2": ["D2:2"],
+        "talk-1/q3": ["D2:1", "D1:4"],
+        "talk-1/q4": ["D2:03"],
+        "talk-1/q5": ["D1:1"],
+        "conversation-2/q1": ["D1:3", "D1:1"],
+        "conversation-2/q2": ["D1:1"],
+    }
+    assert dataset.remarks == (
+        "2 questions whose evidence names no turn left out",
+        "2 pieces of evidence for a turn that is not there left out",
+        "1 session without a date that can be read",
+    )
+    assert dataset.strata == (
+        *("1 multi-hop", "2 temporal", "3 open-domain", "4 single-hop", "5 adversarial"),
+        "bonus",
+    )
+
+
+def test_locomo_sessions() -> None:
+    dataset = load_dataset(TALKS, level="session")
+    assert dataset.name == "talks, sessions"
+    first = dataset.collections["conversation-2"].notes[0]
+    assert first.id == "D1"
+    assert first.content.splitlines() == [
+        "Noor: My violin teacher moved to Ghent.",
+        "Piet: Will you go on without lessons?",
+        "Noor: Yes, with the recordings that she left me.",
+    ]
+    assert first.created_at is not None
+    assert first.created_at.isoformat() == "2023-09-13T00:09:00+00:00"
+    assert first.metadata == {"speakers": ["Noor", "Piet"]}
+    assert [list(question.relevant) for question in dataset.questions][:3] == [["D1", "D10"], ["D2"], ["D2", "D1"]]
+
+
+def sample(**changes: Any) -> dict[str, Any]:
+    turn = {"speaker": "Ilse", "dia_id": "D1:1", "text": "Tea."}
+    asked = {"question": "Tea?", "evidence": ["D1:1"], "category": 4}
+    return {"sample_id": "a", "conversation": {"session_1": [turn]}, "qa": [asked]} | changes
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ([sample(), sample()], "conversation 2: the sample_id 'a' was there before"),
+        ([sample(conversation=[])], "conversation 1: 'conversation' cannot be list"),
+        ([sample(conversation={"session_1": {}})], "conversation 1: 'session_1' cannot be dict"),
+        ([sample(conversation={"session_1": [{}]})], "conversation 1, session_1, turn 1: 'speaker' is missing"),
+        ([sample(qa=[{"evidence": ["D1:1"]}])], "conversation 1, question 1: 'question' is missing"),
+        ([sample(qa=[{"question": "Tea?"}])], "conversation 1, question 1: 'evidence' is missing"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], said: str) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(samples))
+    with pytest.raises(IngestError, match=said):
+        load_dataset(path)
+
+
+@pytest.mark.parametrize("date", ["", "1:00 pm on 30 February, 2024", "1:00 pm on 3 Mai, 2024"])
+def test_locomo_invalid_date(tmp_path: Path, date: str) -> None:
+    path = tmp_path / "undated.json"
+    told = sample()
+    told["conversation"]["session_1_date_time"] = date
+    path.write_text(json.dumps([told]))
+    (note,) = load_dataset(path).collections["a"].notes
+    assert note.created_at is None
+
+
+def test_locomo_repeated_turn_ids(tmp_path: Path) -> None:
+    said = [{"speaker": "Ilse", "dia_id": "D1:1", "text": text} for text in ("Tea?", "Milk?")]
+    asked = [{"question": "tea?", "evidence": ["D1:1"], "category": "4"}]
+    path = tmp_path / "talks.json"
+    path.write_text(json.dumps([{"conversation": {"session_1": said}, "qa": asked}]))
+    dataset = load_dataset(path)
+    (held,) = dataset.collections.values()
+    assert [(note.id, note.content) for note in held.notes] == [("D1:1", "Ilse: Tea?"), ("D1:1#2", "Ilse: Milk?")]
+    assert [list(question.relevant) for question in dataset.questions] == [["D1:1"]]
+    assert dataset.strata == ("4 single-hop",)
+    assert dataset.remarks == (
+        "1 session without a date that can be read",
+        "1 turn with an id that was there before: evidence means the first",
+    )

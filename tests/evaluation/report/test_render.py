@@ -1,0 +1,62 @@
+"""A report is there as a whole or not at all."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from recollect.evaluation.report.render import _replace_file
+
+
+def test_reports_are_replaced_atomically(tmp_path: Path) -> None:
+    path = tmp_path / "study.html"
+    texts = {letter * 1_000_000 for letter in "ab"}
+    _replace_file(path, "a" * 1_000_000)
+    seen, stop = set(), Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            seen.add(path.read_text(encoding="utf-8"))
+
+    reader = Thread(target=read)
+    reader.start()
+    try:
+        for _ in range(20):
+            for text in sorted(texts):
+                _replace_file(path, text)
+    finally:
+        stop.set()
+        reader.join()
+    assert seen <= texts
+    assert [each.name for each in tmp_path.iterdir()] == ["study.html"]
+
+
+def test_replacing_keeps_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "study.html"
+    _replace_file(path, "old")
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+    path.chmod(0o600)
+    _replace_file(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_replacing_keeps_symbolic_links(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "study.html"
+    link.symlink_to(tmp_path / "elsewhere" / "study.html")
+    _replace_file(link, "tea")
+    assert link.is_symlink()
+    assert (tmp_path / "elsewhere" / "study.html").read_text() == "tea"
+
+
+def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
+    (tmp_path / "study.html").mkdir()
+    with pytest.raises(OSError, match=r"study\.html"):
+        _replace_file(tmp_path / "study.html", "tea")
+    with pytest.raises(UnicodeEncodeError):
+        _replace_file(tmp_path / "other.html", "half a character: \ud800")
+    assert [each.name for each in tmp_path.iterdir()] == ["study.html"]

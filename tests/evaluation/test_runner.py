@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import recollect
+from recollect import Note
+from recollect.errors import ArgumentError, RecollectError
+from recollect.evaluation import Collection, Dataset, Outcome, Question, System, evaluate, load_dataset
+from recollect.evaluation.cache import default_cache_folder
+from recollect.evaluation.memories import UNDATED, temporary_memory
+from recollect.memory import Memory
+from recollect.retrieval import presets
+from recollect.retrieval.options import Mode
+from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
+
+
+class Letters:
+    """Counts letters, and remembers what it was asked."""
+
+    name = "letters"
+    dimension = 26
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+        self.queries: list[str] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.documents += texts
+        return np.array([self._count(text) for text in texts], dtype=np.float32)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        self.queries.append(text)
+        return np.array(self._count(text), dtype=np.float32)
+
+    def _count(self, text: str) -> list[int]:
+        return [text.lower().count(chr(97 + place)) for place in range(26)]
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """Collect what memories are asked, and how."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+    search = Memory.search
+
+    def spied(self: Memory, query: str, **options: Any) -> Any:
+        asked.append((query, options))
+        return search(self, query, **options)
+
+    monkeypatch.setattr(Memory, "search", spied)
+    return asked
+
+
+def test_evaluate_several_systems(tmp_path: Path) -> None:
+    dataset = load_dataset(KITCHEN)
+    systems: list[System | str] = ["default", System("default", "bm25"), System("memini", name="theirs")]
+    default, words, theirs = evaluate(dataset, systems, embedder="static", cache=tmp_path)
+    assert [outcome.system for outcome in (default, words, theirs)] == ["default", "default bm25", "theirs"]
+    assert (theirs.preset, theirs.mode, words.mode) == ("memini", "auto", "bm25")
+    assert default.embedder == "wordllama-l2-supercat-256"
+    for outcome in (default, words, theirs):
+        assert list(outcome.rankings) == [question.id for question in dataset.questions]
+        assert all(len(values) == 6 for values in outcome.values.values())
+        assert {name: places.tolist() for name, places in outcome.strata.items()} == {
+            "exact": [0, 3, 4],
+            "multi-hop": [2],
+            "paraphrase": [1, 2],
+        }
+    assert words.rankings["q1"].ids[0] == "k5"
+    assert words.mean("any@1", "exact") == 1
+    found = default.rankings["q1"]
+    assert len(found.ids) == len(found.scores)
+    assert found.milliseconds > 0
+    assert list(found.scores) == sorted(found.scores, reverse=True)
+
+
+def test_evaluate_isolates_collections(tmp_path: Path) -> None:
+    (outcome,) = evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
+    assert outcome.embedder == "none"
+    found = outcome.rankings["conversation-2/q2"].ids
+    assert set(found[:2]) == {"D1:1", "D1:3"}  # what she says herself, who is asked about
+    assert set(found) <= {"D1:1", "D1:2", "D1:3"}
+
+
+def test_evaluate_resumes(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+    dataset = load_dataset(KITCHEN)
+    model = Letters()
+
+    def stop(done: int, *_: Any) -> None:
+        if done == dataset.notes + 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=stop)
+    assert len(searches) == 5  # one to warm up
+    assert len(model.documents) == 12
+    searches.clear()
+    (outcome,) = evaluate(dataset, ["default"], embedder=model, cache=tmp_path)
+    assert [query for query, _ in searches] == [dataset.questions[place].text for place in (4, 4, 5)]
+    assert len(model.documents) == 12
+    searches.clear()
+    told: list[tuple[int, int]] = []
+    again = evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *each: told.append(each[:2]))
+    assert searches == []
+    assert told[-1] == (18, 18)
+    assert again[0].rankings == outcome.rankings
+    evaluate(dataset, ["default"], embedder=model, cache=tmp_path, resume=False)
+    assert len(searches) == 7
+    assert len(model.documents) == 12
+
+
+@pytest.mark.parametrize("change", ["preset", "mode", "depth", "embedder", "notes", "question", "date", "code"])
+def test_evaluate_reuses_only_matching_rankings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searches: list[tuple[str, dict[str, Any]]], change: str
+) -> None:
+    note = Note(id="n1", content="Prefers green tea.")
+    question = Question(id="q1", text="which tea?", collection="home", relevant={"n1": 1})
+    system, options = System("default"), {"depth": 10, "embedder": None}
+
+    def run() -> None:
+        held = {"home": Collection(id="home", notes=(note,))}
+        evaluate(Dataset(name="d", collections=held, questions=(question,)), [system], cache=tmp_path, **options)  # type: ignore[arg-type]
+
+    run()
+    run()
+    assert len(searches) == 2
+    match change:
+        case "preset":
+            system = System(replace(presets()["default"], min_confidence=0.01))
+        case "mode":
+            system = System("default", "bm25", name="default")
+        case "depth":
+            options["depth"] = 11
+        case "embedder":
+            options["embedder"] = Letters()  # type: ignore[assignment]
+        case "notes":
+            note = Note(id="n1", content="Prefers black tea.")
+        case "question":
+            question = replace(question, text="what tea?")
+        case "date":
+            question = replace(question, asked_at="2026-04-18")
+        case _:
+            monkeypatch.setattr("recollect.evaluation.runner.code_digest", lambda: "another")
+    run()
+    assert len(searches) == 4
+
+
+def test_evaluate_searches_as_of_the_question_date(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+    evaluate(load_dataset(HAYSTACKS), ["default"], embedder=None, cache=tmp_path)
+    assert [str(options["question_date"] or "") for _, options in searches[::2]] == [
+        "2023-06-01 10:00:00+00:00",
+        "2023-07-10 19:30:00+00:00",
+        "2023-06-01 10:00:00+00:00",
+        "",
+    ]
+    assert [options["now"].day for _, options in searches[::2]] == [1, 10, 1, 21]
+    searches.clear()
+    evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
+    assert {options["now"] for _, options in searches} == {
+        datetime(2024, 4, 19, 12, 30, tzinfo=UTC),
+        datetime(2023, 9, 13, 0, 9, tzinfo=UTC),
+    }
+
+
+def test_evaluate_unanswerable_questions(tmp_path: Path) -> None:
+    (outcome,) = evaluate(load_dataset(HAYSTACKS, pool=True), ["default"], embedder=None, cache=tmp_path)
+    assert list(outcome.rankings) == ["a1", "a2"]
+    assert [len(values) for values in outcome.values.values()] == [2] * len(outcome.values)
+    assert list(outcome.unanswerable) == ["a3_abs", "a4_abs"]
+    assert outcome.unanswerable["a4_abs"].ids[0] == "s2"
+    assert {stratum: indexes.tolist() for stratum, indexes in outcome.strata.items()} == {
+        "single-session-user": [0],
+        "temporal-reasoning": [1],
+    }
+
+
+def test_temporary_memory_dates_notes() -> None:
+    notes = (Note(id="n1", content="Tea."), Note(id="n2", content="Milk.", created_at=datetime(2024, 1, 1, tzinfo=UTC)))
+    with temporary_memory(Collection(id="home", notes=notes)) as (memory, _):
+        dates = {note.id: note.created_at for note in memory.notes()}
+    assert dates == {"n1": UNDATED, "n2": notes[1].created_at}
+
+
+def test_evaluate_cache_queries(tmp_path: Path) -> None:
+    dataset = load_dataset(KITCHEN).sample(2)
+    model = Letters()
+    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path)
+    assert len(model.queries) == 6
+    model.queries.clear()
+    evaluate(dataset, ["default", "memini"], embedder=model, cache=tmp_path, resume=False, cache_queries=True)
+    assert len(model.queries) == 2
+
+
+def questions_alone(*asked: tuple[str, str]) -> Dataset:
+    questions = [
+        Question(id=f"q{place}", text=text, collection="default", relevant={note: 1})
+        for place, (text, note) in enumerate(asked)
+    ]
+    held = {"default": Collection(id="default", notes=())}
+    return Dataset(name="mine", collections=held, questions=tuple(questions))
+
+
+def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+    dataset = questions_alone(("green tea", "memory/tea.md"), ("flat white", "n2"))
+    with recollect.open(tmp_path / "m.db", embedder=None) as memory:
+        memory.add("Prefers green tea.", id="n1", path="memory/tea.md", namespace="work")
+        memory.add("A flat white before ten.", id="n2", path="memory/coffee.md", namespace="work")
+        options: dict[str, Any] = {"memory": memory, "namespace": "work", "cache": tmp_path / "cache"}
+        told: list[tuple[int, int]] = []
+        (outcome,) = evaluate(dataset, ["default"], progress=lambda *each: told.append(each[:2]), **options)
+        assert {question: ranking.ids for question, ranking in outcome.rankings.items()} == {
+            "q0": ("memory/tea.md",),
+            "q1": ("n2",),
+        }
+        assert outcome.mean("mrr") == 1
+        assert told[-1] == (2, 2)
+        latest = max(note.created_at for note in memory.notes(namespace="work") if note.created_at)
+        assert searches[0][1]["now"] == latest
+        memory.delete("n2", namespace="work")
+        (outcome,) = evaluate(dataset, ["default"], **options)
+        assert outcome.mean("mrr") == 0.5
+        assert outcome.warnings == ("judgements name notes that this memory lacks",)
+        with pytest.raises(ArgumentError, match="memory: holds none of the notes that judgements name in namespace 'd"):
+            evaluate(dataset, ["default"], memory=memory, cache=tmp_path / "cache")
+    with recollect.open(tmp_path / "m.db", embedder=None) as memory:
+        assert [note.last_accessed_at for note in memory.notes(namespace="work")] == [None]
+    assert not (tmp_path / "cache").exists()
+
+
+def test_evaluate_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
+    dataset = load_dataset(KITCHEN)
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        memory.add("Prefers green tea.", id="mine")
+    options: dict[str, Any] = {"embedder": None, "cache": tmp_path / "cache"}
+    (alone,) = evaluate(dataset, ["default"], **options)
+    (guest,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
+    asked_by_guest = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
+    assert len(asked_by_guest) == len(dataset.collections)
+    assert {each: ranking.ids for each, ranking in guest.rankings.items()} == {
+        each: ranking.ids for each, ranking in alone.rankings.items()
+    }
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        assert [note.id for note in memory.notes()] == ["mine"]
+        assert sum(memory.stats().store.notes.values()) == 1
+
+
+def test_evaluate_empties_the_store_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Memory, "search", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store=tmp_path / "home.db")
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        assert sum(memory.stats().store.notes.values()) == 0
+
+
+def test_evaluate_refuses_a_store_of_another_model(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "home.db", embedder=None) as memory:
+        memory.add("Prefers green tea.", vector=[1.0, 0.0])
+    with pytest.raises(ArgumentError, match="store: is searched with 'given', not with 'letters'; name an"):
+        evaluate(load_dataset(KITCHEN), ["default"], embedder=Letters(), cache=tmp_path, store=tmp_path / "home.db")
+    with recollect.open(tmp_path / "home.db", embedder=None, read_only=True) as memory:
+        assert memory.stats().store.vectors == {"given": 1}
+
+
+def test_evaluate_store_errors(tmp_path: Path) -> None:
+    with (
+        recollect.open(tmp_path / "m.db", embedder=None) as memory,
+        pytest.raises(ArgumentError, match="store: is for the notes of a dataset"),
+    ):
+        evaluate(questions_alone(("tea", "n1")), ["default"], memory=memory, store=tmp_path / "home.db")
+    with pytest.raises(ArgumentError, match="store: no store opens 'redis://here'"):
+        evaluate(load_dataset(KITCHEN), ["default"], embedder=None, cache=tmp_path, store="redis://here")
+
+
+def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="memory: mine has questions and no notes: name the memory"):
+        evaluate(questions_alone(("tea", "n1")), ["default"], cache=tmp_path)
+    with (
+        recollect.open(tmp_path / "m.db", embedder=None) as memory,
+        pytest.raises(ArgumentError, match="memory: kitchen has notes of its own"),
+    ):
+        evaluate(load_dataset(KITCHEN), ["default"], memory=memory)
+
+
+@pytest.mark.parametrize(
+    ("systems", "options", "said"),
+    [
+        ([], {}, "systems: must be at least one"),
+        (["default", System("default")], {}, "systems: two of them are called 'default'; give one another name"),
+        (["default"], {"depth": 9}, "depth: must be at least 10, as deep as the measures look, got 9"),
+        (["default"], {"measures": ["nDCG@30"]}, "depth: must be at least 30"),
+        ("default", {}, "systems: must be a list"),
+    ],
+)
+def test_evaluate_argument_errors(tmp_path: Path, systems: Any, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        evaluate(load_dataset(KITCHEN), systems, embedder=None, cache=tmp_path, **options)
+
+
+def test_evaluate_ignores_namespace_without_memory(tmp_path: Path) -> None:
+    (outcome,) = evaluate(load_dataset(KITCHEN), ["default"], embedder=None, namespace="work", cache=tmp_path)
+    assert outcome.mean("any@5") > 0.5
+
+
+def test_evaluate_missing_collection(tmp_path: Path) -> None:
+    asked = Question(id="q1", text="tea?", collection="nowhere", relevant={"n1": 1})
+    with pytest.raises(ArgumentError, match="dataset: odd has no collection 'nowhere'"):
+        evaluate(Dataset(name="odd", collections={}, questions=(asked,)), ["default"], cache=tmp_path)
+
+
+def test_evaluate_without_questions(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="dataset: empty has no questions"):
+        evaluate(Dataset(name="empty", collections={}, questions=()), ["default"], cache=tmp_path)
+
+
+def test_evaluate_collects_warnings(tmp_path: Path) -> None:
+    class Failing(Letters):
+        def embed_query(self, query: str) -> Any:  # noqa: ARG002 (it fails before)
+            raise OSError("model gone")
+
+    dataset = load_dataset(KITCHEN).sample(2)
+    (outcome,) = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)
+    again: Outcome = evaluate(dataset, ["default"], embedder=Failing(), cache=tmp_path)[0]
+    assert outcome.warnings == again.warnings
+    assert len(outcome.warnings) == 1
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_evaluate_vector_modes_need_an_embedder(tmp_path: Path, mode: Mode) -> None:
+    with pytest.raises(ArgumentError, match=f"embedder: must not be none for default {mode}, which needs vector"):
+        evaluate(load_dataset(KITCHEN), ["default", System("default", mode)], embedder=None, cache=tmp_path)
+
+
+def test_default_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
+    assert default_cache_folder() == tmp_path / "evaluation"
+    evaluate(load_dataset(KITCHEN).sample(1), ["default"], embedder=None)
+    (cache,) = (tmp_path / "evaluation" / "runs").iterdir()
+    assert cache.name.startswith("kitchen.default.")
+
+    def homeless() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr("recollect.evaluation.cache.cache_folder", homeless)
+    with pytest.raises(RecollectError, match=r"no folder to keep vectors in \(no home\): set RECOLLECT_CACHE"):
+        default_cache_folder()

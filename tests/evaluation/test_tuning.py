@@ -1,0 +1,243 @@
+"""Tuning with scorers that are functions of the preset: the best setting is known, and so is chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from recollect.errors import ArgumentError
+from recollect.evaluation.tuning import (
+    MIN_GAIN,
+    PresetScorer,
+    Setting,
+    assign_folds,
+    coordinate_ascent,
+    tune,
+)
+from recollect.evaluation.tuning_space import Parameter, search_space, with_setting
+from recollect.retrieval import Preset, presets
+
+DEFAULT = with_setting(with_setting(presets()["default"], "graph.seeds", 20), "graph.degree_penalty", 0.5)
+SPACE = (
+    Parameter(("graph.seeds",), ((5,), (10,), (20,), (40,))),
+    Parameter(("graph.degree_penalty",), ((0.0,), (0.5,), (1.0,))),
+)
+
+
+def few_seeds(preset: Preset) -> NDArray[np.float64]:
+    """PresetScorer 50 questions: nine of ten are answered better the fewer notes lend."""
+    return np.where(np.arange(50) % 10 == 0, 0.5, 1 / preset.graph.seeds)
+
+
+def by_luck(preset: Preset) -> NDArray[np.float64]:
+    """PresetScorer 50 questions by a die that falls the same way for the same preset."""
+    return np.random.default_rng([preset.graph.seeds, int(preset.graph.degree_penalty * 10)]).random(50)
+
+
+def test_tune_finds_a_real_gain() -> None:
+    found = tune(few_seeds, DEFAULT, space=SPACE)
+    (change,) = found.changes
+    assert change == ("graph.seeds", 20, 5, 5)
+    assert found.chosen.graph.seeds == 5
+    assert found.chosen.graph.degree_penalty == DEFAULT.graph.degree_penalty
+    assert found.gain.mean == pytest.approx(0.9 * (1 / 5 - 1 / 20))
+    assert 0 < found.gain.low < found.gain.mean < found.gain.high
+    assert found.before == pytest.approx(0.1 * 0.5 + 0.9 / 20)
+    assert (found.questions, found.folds, found.recommended) == (50, 5, True)
+    assert found.verdict.startswith("significant: held out, it gained +0.135 (+0.")
+    assert found.preset("mine", "tuned").to_dict() == found.chosen.to_dict() | {"name": "mine", "about": "tuned"}
+    told = found.to_dict()
+    assert told["changes"] == [{"setting": "graph.seeds", "before": 20, "after": 5, "agreeing": 5}]
+    assert told["recommended"] is True
+    assert told["gain"]["p"] < 0.05
+
+
+def test_tune_does_not_recommend_chance() -> None:
+    found = tune(by_luck, DEFAULT, space=SPACE)
+    assert found.changes  # on the questions themselves, something is always better
+    assert by_luck(found.chosen).mean() > by_luck(DEFAULT).mean()
+    assert not found.recommended
+    assert found.verdict.startswith("not significant: held out, it gained ")
+    assert found.verdict.endswith("; keep the preset default")
+
+
+def test_tune_without_improvement() -> None:
+    found = tune(lambda _: np.full(20, 0.5), DEFAULT)
+    assert (found.changes, found.chosen, found.recommended) == ((), DEFAULT, False)
+    assert (
+        found.verdict == "not significant: nothing that was tried is better on all questions; keep the preset default"
+    )
+
+
+def test_tune_scores_each_setting_once() -> None:
+    seen: list[tuple[int, float]] = []
+
+    def scorer(preset: Preset) -> NDArray[np.float64]:
+        seen.append((preset.graph.seeds, preset.graph.degree_penalty))
+        return few_seeds(preset)
+
+    found = tune(scorer, DEFAULT, space=SPACE, passes=4)
+    assert len(seen) == len(set(seen)) == found.settings <= 4 * 3
+
+
+@pytest.mark.parametrize("scorer", [few_seeds, by_luck])
+def test_tune_progress(scorer: PresetScorer) -> None:
+    told: list[tuple[int, int, str]] = []
+    tune(scorer, DEFAULT, space=SPACE, folds=3, passes=2, progress=lambda *now: told.append(now))
+    total = (3 + 1) * 2 * 7
+    assert {each[1] for each in told} == {total}
+    assert [each[0] for each in told] == sorted(each[0] for each in told)
+    assert told[-1] == (total, total, "on all questions")
+    assert told[0][2] == "without fold 1 of 3"
+
+
+def test_tune_holds_out_groups() -> None:
+    """Only questions of the first collection gain, so that nobody who was not told of them chooses what they need."""
+    groups = ["first"] * 10 + ["second"] * 10 + ["third"] * 10
+
+    def scorer(preset: Preset) -> NDArray[np.float64]:
+        return np.where(np.arange(30) < 10, 1.0 if preset.graph.seeds == 5 else 0.0, 0.5)
+
+    found = tune(scorer, DEFAULT, space=SPACE, groups=groups)
+    assert found.folds == 3
+    assert found.changes == (("graph.seeds", 20, 5, 2),)
+    assert found.gain.mean == 0
+    assert not found.recommended
+    assert tune(scorer, DEFAULT, space=SPACE).recommended
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**16), st.integers(2, 6))
+def test_tune_is_deterministic(seed: int, folds: int) -> None:
+    one, other = (tune(by_luck, DEFAULT, space=SPACE, folds=folds, seed=seed) for _ in range(2))
+    assert one == other
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**16), st.integers(0, 4))
+def test_held_out_questions_do_not_affect_their_fold(seed: int, fold: int) -> None:
+    """Turn the judgements of one fold upside down: what its questions are answered with stays the same."""
+    outside = assign_folds([""] * 50, 5, seed=0) == fold
+
+    def random(preset: Preset) -> NDArray[np.float64]:
+        return np.random.default_rng([seed, preset.graph.seeds, int(preset.graph.degree_penalty * 10)]).random(50)
+
+    def turned(preset: Preset) -> NDArray[np.float64]:
+        return np.where(outside, 1 - random(preset), random(preset))
+
+    one, other = (tune(scorer, DEFAULT, space=SPACE) for scorer in (random, turned))
+    assert one.by_fold[fold] == other.by_fold[fold]
+    assert len(one.by_fold) == one.folds == 5
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(ArgumentError, match="questions: there must be at least 20 to tell a gain from chance, got 19"):
+        tune(lambda _: np.zeros(19), DEFAULT)
+    with pytest.raises(ArgumentError, match="folds: must be at least 2, so that questions can be held out, got 1"):
+        tune(few_seeds, DEFAULT, folds=1)
+    with pytest.raises(ArgumentError, match="passes: must be at least 1"):
+        tune(few_seeds, DEFAULT, passes=0)
+    with pytest.raises(ArgumentError, match="groups: must name one for each of the 50 questions, got 2"):
+        tune(few_seeds, DEFAULT, groups=["a", "b"])
+
+
+def test_tune_default_space() -> None:
+    found = tune(few_seeds, DEFAULT, passes=1, folds=2)
+    assert found.settings <= 1 + 3 * sum(len(parameter.values) for parameter in search_space(DEFAULT))
+    assert [change.path for change in found.changes] == ["graph.seeds"]
+
+
+TWO_PARAMETERS = (Parameter(("x",), ((0,), (1,), (2,))), Parameter(("y",), ((0,), (1,))))
+START: Setting = ((0,), (0,))
+
+
+def test_ascent_improves_one_parameter_at_a_time() -> None:
+    heights = {(0, 0): 0.0, (1, 0): 0.2, (2, 0): 0.1, (1, 1): 0.4, (2, 1): 0.9}
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: heights.get((at[0][0], at[1][0]), 0.0), passes=1) == (
+        (1,),
+        (1,),
+    )
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: heights.get((at[0][0], at[1][0]), 0.0), passes=2) == (
+        (2,),
+        (1,),
+    )
+
+
+def test_ascent_keeps_equal_settings() -> None:
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda _: 0.5) == START
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: float(at[0][0] > 0)) == ((1,), (0,))
+
+
+def test_ascent_ignores_small_gains() -> None:
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: at[1][0] * MIN_GAIN * 0.99) == START
+    assert coordinate_ascent(START, TWO_PARAMETERS, lambda at: at[1][0] * MIN_GAIN * 1.01) == ((0,), (1,))
+
+
+def test_ascent_keeps_a_start_between_values() -> None:
+    assert coordinate_ascent(((7,), (0,)), TWO_PARAMETERS, lambda at: float(at[0][0] == 7)) == ((7,), (0,))
+
+
+def test_ascent_counts_all_trials() -> None:
+    for passes in (1, 2, 5):
+        for score in (lambda _: 0.0, lambda at: float(at[0][0])):
+            told: list[int] = []
+            coordinate_ascent(START, TWO_PARAMETERS, score, passes=passes, on_trial=told.append)
+            assert sum(told) == passes * 5
+            assert told[0] == 1  # each value counts as soon as it was scored
+
+
+def test_ascent_stops_where_the_score_falls() -> None:
+    heights = [0.9, 0.1, 0.3, 0.5, 0.4, 0.8]
+    asked: list[int] = []
+
+    def score(at: Setting) -> float:
+        asked.append(at[0][0])
+        return heights[at[0][0]]
+
+    line = Parameter(("x",), tuple((value,) for value in range(6)))
+    assert coordinate_ascent(((2,),), [line], score, passes=1) == ((3,),)
+    assert asked == [2, 3, 4, 1]
+    assert coordinate_ascent(((2,),), [line._replace(ordered=False)], score, passes=1) == ((0,),)
+
+
+def test_ascent_crosses_one_flat_step() -> None:
+    line = Parameter(("x",), tuple((value,) for value in range(6)))
+    assert coordinate_ascent(((0,),), [line], lambda at: float(at[0][0] >= 2)) == ((2,),)
+    assert coordinate_ascent(((0,),), [line], lambda at: float(at[0][0] >= 3)) == ((0,),)
+
+
+def test_ascent_skips_parameters_without_effect() -> None:
+    asked: list[Setting] = []
+
+    def score(at: Setting) -> float:
+        asked.append(at)
+        return float(at[0][0])
+
+    assert coordinate_ascent(START, TWO_PARAMETERS, score, passes=3) == ((2,), (0,))
+    assert [at for at in asked if at[1] == (1,)] == [((2,), (1,))]
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=60), st.integers(2, 6), st.integers(0, 9))
+def test_folds_keep_groups_together(groups: list[str], folds: int, seed: int) -> None:
+    found = assign_folds(groups, folds, seed=seed)
+    kinds = set(groups)
+    assert len(found) == len(groups)
+    assert set(found.tolist()) == set(range(min(folds, len(kinds) if len(kinds) > 1 else len(groups))))
+    if len(kinds) > 1:
+        for kind in kinds:
+            assert len({int(fold) for fold, group in zip(found, groups, strict=True) if group == kind}) == 1
+    assert found.tolist() == assign_folds(groups, folds, seed=seed).tolist()
+
+
+def test_folds_of_one_group_split_questions() -> None:
+    found = assign_folds([""] * 23, 5)
+    assert sorted(np.bincount(found).tolist()) == [4, 4, 5, 5, 5]
+    assert found.tolist() != assign_folds([""] * 23, 5, seed=1).tolist()
+
+
+def test_folds_separate_large_groups() -> None:
+    found = assign_folds(["a"] * 9 + ["b"] * 8 + ["c", "d", "e"], 2)
+    assert sorted(np.bincount(found).tolist()) == [10, 10]

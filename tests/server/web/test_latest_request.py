@@ -1,0 +1,138 @@
+"""An old answer never takes the place of a newer one, and a fast typist makes no queue."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from playwright.sync_api import Error, Page, Route, expect
+
+from tests.server.http.running import Running
+from tests.server.web.browsing import is_search, sent
+from tests.server.web.conftest import Opening
+
+
+def hold_back(page: Page, query: str, asked: str = "search") -> list[Route]:
+    """Keep the answers to one query from the page until they are let go."""
+    held: list[Route] = []
+
+    def decide(route: Route) -> None:
+        if sent(route.request)["query"] == query:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(f"**/v1/{asked}*", decide)
+    return held
+
+
+def let_go(page: Page, held: list[Route]) -> None:
+    """Give the page what was held back, and let it have drawn that before anything else is looked at."""
+    for route in held:
+        answer = route.fetch()
+        with suppress(Error):  # the page has given it up
+            route.fulfill(response=answer)
+    page.evaluate("fetch('/health').then(() => new Promise(requestAnimationFrame))")
+
+
+def test_older_response_does_not_replace_a_newer_one(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    held = hold_back(page, "tea")
+    with page.expect_request("**/v1/search*"):
+        page.locator("#query").fill("tea")
+    page.locator("#query").fill("bike")
+    expect(page.locator(".hit h2").first).to_have_text("The bike")
+    assert len(held) == 1
+    let_go(page, held)
+    with page.expect_response(is_search("bike frame")):
+        page.locator("#query").fill("bike frame")
+    expect(page.locator(".parsed-query")).to_contain_text("frame")
+    expect(page.locator(".hit h2").first).to_have_text("The bike")
+
+
+def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.extend([sent(request)["query"]] if "/v1/search" in request.url else []))
+    held = hold_back(page, "t")
+    page.locator("#query").evaluate(
+        """field => {
+          for (const letter of "tea or bike") {
+            field.value += letter;
+            field.dispatchEvent(new Event("input"));
+          }
+        }"""
+    )
+    expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
+    assert asked == ["t", "tea or bike"]
+    let_go(page, held)
+    expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
+
+
+def test_late_response_does_not_fill_an_empty_search(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    held = hold_back(page, "tea")
+    with page.expect_request("**/v1/search*"):
+        page.locator("#query").fill("tea")
+    page.locator("#query").fill("")
+    expect(page.locator(".examples")).to_be_visible()
+    let_go(page, held)
+    expect(page.locator(".hit")).to_have_count(0)
+    expect(page.locator(".examples")).to_be_visible()
+
+
+def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Running) -> None:
+    """The rule by itself: what is asked cannot be stopped here, and answers in an order of its own."""
+    page = visit(server.url)
+    told = page.evaluate(
+        """async () => {
+          const { LatestRequest } = await import("/web/api.js");
+          const sent = {}, shown = [], failed = [];
+          const send = params => new Promise((resolve, reject) => (sent[params] = { resolve, reject }));
+          const latest = new LatestRequest(send, response => shown.push(response), error => failed.push(error.message));
+          const settled = () => new Promise(done => setTimeout(done));
+          latest.submit("a");
+          latest.cancel();
+          latest.submit("b");
+          sent.a.resolve("a");
+          await settled();
+          sent.b.resolve("b");
+          await settled();
+          latest.submit("c");
+          latest.submit("d");
+          latest.submit("e");
+          sent.c.reject(new Error("c"));
+          await settled();
+          sent.e.resolve("e");
+          await settled();
+          latest.submit("f");
+          sent.f.reject(new Error("f"));
+          await settled();
+          return { sent: Object.keys(sent), shown, failed };
+        }"""
+    )
+    assert told == {"sent": ["a", "b", "c", "e", "f"], "shown": ["b", "e"], "failed": ["f"]}
+
+
+def test_comparison_drops_older_responses(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/compare?presets=default,trovella")
+    held = hold_back(page, "tea", "compare")
+    expect(page.locator(".presets input").first).to_be_visible()
+    with page.expect_request("**/v1/compare*"):
+        page.locator("#query").fill("tea")
+    page.locator("#query").fill("bike")
+    expect(page.locator(".column button").first).to_contain_text("The bike")
+    let_go(page, held)
+    expect(page.locator(".column button").first).to_contain_text("The bike")
+
+
+def test_outdated_hits_are_dimmed(visit: Opening, server: Running) -> None:
+    page = visit(server.url, "#/search?q=bike")
+    expect(page.locator(".hit h2").first).to_have_text("The bike")
+    held = hold_back(page, "tea")
+    page.locator("#query").fill("tea")
+    expect(page.locator(".timing")).to_have_text("searching…")
+    expect(page.locator(".columns")).to_have_attribute("aria-busy", "true")
+    let_go(page, held)
+    expect(page.locator(".parsed-query")).to_contain_text("tea")
+    expect(page.locator(".columns")).to_have_attribute("aria-busy", "false")
+    expect(page.locator(".timing strong").first).to_be_visible()

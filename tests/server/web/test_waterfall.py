@@ -1,0 +1,102 @@
+"""An explanation says what the trace says, to the last figure, and adds up; what is open stays open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from recollect.retrieval import presets
+from tests.server.http.running import Running
+from tests.server.web.browsing import figure, search, show_weak
+from tests.server.web.conftest import Opening
+
+
+def row(told: dict[str, Any]) -> list[str]:
+    """Return what a row of the waterfall should say."""
+    name = told["name"].replace("_", " ")
+    if told["kind"] == "leg":
+        return [name, f"+ {figure(told['end'] - told['start'])}", "", told["reason"]]
+    return [name, told["change"], figure(told["end"]), told["reason"]]
+
+
+_CARDS = """cards => Object.fromEntries(cards.map(card => {
+  card.querySelector(".explain").click();
+  const text = one => one.textContent.trim();
+  const all = selector => [...card.querySelectorAll(selector)];
+  return [card.dataset.note, {
+    rows: all(".waterfall tbody tr").map(row => [...row.querySelectorAll("th, td:not(.lane)")].map(text)),
+    formula: all(".formula code").map(text),
+    verdict: all(".formula span").map(text),
+    score: all(".explain .number").map(text),
+    pointers: all(".pointer").map(text),
+    sentence: all(".sentence").map(text),
+  }];
+}))"""
+"""Open every explanation, and read it."""
+
+
+@pytest.mark.parametrize("preset", list(presets()))
+def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Running, preset: str) -> None:
+    page = visit(server.url, f"#/search?preset={preset}")
+    told = search(page, "which tea did you suggest with the coffee cups?")
+    assert told["trace"]["preset"] == preset
+    assert told["hits"]
+    show_weak(page, told)
+    cards = page.locator(".hit").evaluate_all(_CARDS)
+    assert list(cards) == [hit["id"] for hit in told["hits"]]
+    for hit, waterfall in zip(told["hits"], told["explanation_data"]["waterfalls"], strict=True):
+        card = cards[hit["id"]]
+        assert card["sentence"] == [waterfall["sentence"]]
+        assert card["rows"] == [row(each) for each in waterfall["rows"]]
+        assert card["verdict"] == ["✓ adds up"]
+        assert card["formula"][0].endswith(f" = {figure(hit['score'])}")
+        assert card["score"] == [figure(hit["score"])]
+        assert card["pointers"] == [f"↳ {line}" for line in waterfall["notes"]]
+
+
+def test_waterfall_marks_a_wrong_score(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+
+    def altered(route: Any) -> None:
+        answer = route.fetch()
+        told = answer.json()
+        told["hits"][0]["score"] += 0.25
+        route.fulfill(response=answer, json=told)
+
+    page.route("**/v1/search*", altered)
+    search(page, "tea")
+    page.locator(".explain").first.click()
+    expect(page.locator(".hit .differs")).to_contain_text("✗ the steps add up to")
+
+
+def test_score_bar_is_to_scale(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    told = search(page, "which tea did you suggest?")
+    show_weak(page, told)
+    scale = told["explanation_data"]["max_score"]
+    for hit, waterfall in zip(told["hits"], told["explanation_data"]["waterfalls"], strict=True):
+        strip = page.locator(f".hit[data-note={hit['id']}] .score-bar")
+        whole = strip.bounding_box()
+        bars = [box for bar in strip.locator(".bar:not(.loss)").all() if (box := bar.bounding_box())]
+        assert whole
+        assert strip.locator(".bar.leg").count() == sum(each["kind"] == "leg" for each in waterfall["rows"])
+        end = max(box["x"] + box["width"] for box in bars) - whole["x"]
+        assert end / whole["width"] == pytest.approx(hit["score"] / scale, abs=0.02)
+
+
+def test_open_waterfall_stays_open_while_typing(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    search(page, "tea")
+    why = page.locator(".hit[data-note=guide] .explain")
+    why.click()
+    expect(why).to_have_attribute("aria-expanded", "true")
+    search(page, "tea water")
+    expect(page.locator(".hit[data-note=guide] .explain")).to_have_attribute("aria-expanded", "true")
+    expect(page.locator(".waterfall")).to_have_count(1)
+    expect(page.locator(".hit[data-note=guide] .agrees")).to_be_visible()
+    page.locator(".hit[data-note=guide] .explain").click()
+    expect(page.locator(".waterfall:visible")).to_have_count(0)
+    search(page, "tea")
+    expect(page.locator(".waterfall:visible")).to_have_count(0)

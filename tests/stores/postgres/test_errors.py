@@ -1,0 +1,84 @@
+"""PostgreSQL's errors as ours."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from recollect.errors import (
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreUnavailableError,
+)
+from recollect.stores.postgres.errors import is_disconnect, translate_error
+
+
+@pytest.mark.parametrize(
+    ("error", "ours", "advice"),
+    [
+        (errors.LockNotAvailable("x"), StoreBusyError, "try again"),
+        (errors.DeadlockDetected("x"), StoreBusyError, "try again"),
+        (errors.TooManyConnections("x"), StoreBusyError, "raise max_connections"),
+        (errors.QueryCanceled("x"), StoreError, "raise statement_timeout"),
+        (errors.DiskFull("x"), StoreFullError, "nothing was written"),
+        (errors.ReadOnlySqlTransaction("x"), StoreReadOnlyError, "read_only=True"),
+        (errors.InsufficientPrivilege("x"), StoreError, "ask its owner"),
+        (errors.UndefinedTable("x"), StoreDamagedError, "restore a backup"),
+        (errors.IndexCorrupted("x"), StoreDamagedError, "doctor --repair"),
+        (errors.ProgramLimitExceeded("x"), StoreError, "a text, or the name of a model, is too long"),
+        (errors.AdminShutdown("x"), StoreUnavailableError, "check that the server runs"),
+        (errors.UniqueViolation("x"), StoreError, "postgresql://db/notes: x"),
+    ],
+)
+def test_each_says_which_database_and_what_to_do(error: psycopg.Error, ours: type[StoreError], advice: str) -> None:
+    told = translate_error("postgresql://db/notes", error)
+    assert type(told) is ours
+    assert str(told).startswith("postgresql://db/notes")
+    assert advice in str(told)
+
+
+@pytest.mark.parametrize(
+    ("said", "ours", "advice"),
+    [
+        ('FATAL:  password authentication failed for user "ines"', StoreError, "check the user and the password"),
+        ("fe_sendauth: no password supplied", StoreError, "check the user and the password"),
+        ('FATAL:  database "tea" does not exist', StoreError, "check the names of the database and of the user"),
+        ("FATAL:  sorry, too many clients already", StoreBusyError, "raise max_connections"),
+        ("FATAL:  the database system is starting up", StoreUnavailableError, "check that the server runs"),
+        ("Connection refused", StoreUnavailableError, "check that the server runs"),
+    ],
+)
+def test_who_is_not_let_in_is_told_why(said: str, ours: type[StoreError], advice: str) -> None:
+    told = translate_error("postgresql://db/notes", psycopg.OperationalError(f"connection failed: {said}"))
+    assert type(told) is ours
+    assert advice in str(told)
+
+
+def test_a_message_is_one_line_without_the_password() -> None:
+    told = translate_error(
+        "postgresql://db/notes", psycopg.OperationalError('no role "x"\n  hush, it is hush\n'), "hush"
+    )
+    assert str(told).endswith('(no role "x" …, it is …)')
+
+
+def test_an_error_without_words_has_its_name() -> None:
+    assert str(translate_error("here", errors.UniqueViolation())) == "here: UniqueViolation"
+
+
+@pytest.mark.parametrize(
+    ("error", "cut"),
+    [
+        (errors.AdminShutdown(), True),
+        (errors.IdleInTransactionSessionTimeout(), True),
+        (errors.ConnectionFailure(), True),
+        (psycopg.OperationalError("the connection is lost"), True),
+        (errors.DiskFull(), False),
+        (errors.UniqueViolation(), False),
+    ],
+)
+def test_a_cut_connection_is_told_from_a_refusal(error: psycopg.Error, cut: bool) -> None:
+    assert is_disconnect(error) is cut

@@ -1,0 +1,239 @@
+"""What is found by words and by names is what SQLite finds, in the same order, with the same scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recollect.model import Candidate, Filters, draft_of
+from recollect.query import Query, expression, parse, trigrams
+from recollect.query.expressions import Semantics
+from recollect.stores.base import Store
+from recollect.stores.postgres import names as stored_names
+from recollect.stores.postgres import search
+from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.sqlite.store import SQLiteStore
+from tests.stores.postgres.beside import NOTES, queries
+from tests.stores.postgres.server import Server
+from tests.stores.postgres.test_scoring import BOOK, is_scored_as_a_whole
+from tests.strategies import ENGINE_EXAMPLES
+
+HOME = "default"
+Both = tuple[Store, Store]
+
+_NAMES = [
+    "Ines Weber",
+    "ines-webber",
+    "Müller & Söhne",
+    "Мария Иванова",
+    "Мария Ивановна",
+    "日本語 入門",
+    "हिन्दी भाषा",
+    "straße 17",
+    "aaaaaaaa",
+    "ёжъёжъёж",  # two of its trigrams have the same stand-in
+    "x",
+    "node.js",
+    "kubernetes cluster notes",
+    "ΩΩΩ ωωω",
+    "",
+    "very " * 300 + "long",
+]
+
+
+def drafts() -> Iterator[dict[str, Any]]:
+    for key, (_, title, summary, tags, content) in enumerate(NOTES):
+        yield {
+            "id": f"n{key}",
+            "path": f"notes/{key % 7}/{key}.md" if key % 3 else "",
+            "title": title,
+            "summary": summary,
+            "tags": tags.split(),
+            "content": content,
+            "session": f"s{key % 4}" if key % 4 else "",
+            "metadata": {"half": key % 2 == 0},
+            "created_at": f"2026-01-{key % 28 + 1:02d}",
+        }
+    yield {"id": "book", "content": BOOK}
+    for place in range(40):  # of one score, in another order than their paths
+        yield {"id": f"tie{place}", "path": f"ties/{(place * 7) % 40}.md" if place % 2 else "", "content": "tied knots"}
+    for place, name in enumerate(_NAMES):
+        yield {"id": f"name{place}", "title": name, "content": "named"}
+        yield {"id": f"path{place}", "path": f"named/{name.strip().replace('/', '')} {place}.md", "content": "named"}
+
+
+@pytest.fixture(scope="module")
+def both(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    name = postgres.create()
+    notes = [draft_of(draft) for draft in drafts()]
+    with (
+        closing(PostgresStore(postgres.address(name))) as ours,
+        closing(SQLiteStore(tmp_path_factory.mktemp("beside") / "memory.db")) as theirs,
+    ):
+        for store in (ours, theirs):
+            store.write([{**note} for note in notes])
+        yield ours, theirs
+    postgres.drop(name)
+
+
+def ranked(found: Sequence[Candidate]) -> list[tuple[str, float, int | None]]:
+    return [(candidate.id, candidate.score, candidate.lexical_rank) for candidate in found]
+
+
+_FILTERS = [
+    {},
+    {"tags": ["tea"]},
+    {"tags": ["tea", "green"]},
+    {"session": "s1"},
+    {"session": ""},
+    {"path_prefix": "notes/3/"},
+    {"metadata": {"half": True}},
+    {"created_after": "2026-01-10", "created_before": "2026-01-20", "updated_after": "2026-01-01"},
+    {"updated_before": "2026-01-01"},
+]
+
+
+@settings(max_examples=ENGINE_EXAMPLES // 80)
+@given(queries, st.sampled_from([1, 5, 300]), st.sampled_from(_FILTERS), st.sampled_from(["strict", "literal"]))
+@example(parse('"green tea"'), 5, {}, "strict")
+@example(parse("tied OR knots"), 5, {}, "strict")
+@example(parse("word3 OR tied"), 3, {"session": ""}, "strict")
+@example(parse("tea"), 5, _FILTERS[-2], "strict")
+@example(parse("tea"), 5, _FILTERS[-1], "literal")
+def test_words_find_what_they_find_in_sqlite(
+    both: Both, query: Query, limit: int, filters: dict[str, Any], semantics: Semantics
+) -> None:
+    ours, theirs = (
+        ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), semantics=semantics))
+        for store in both
+    )
+    node = expression(query, semantics)
+    if node is None or is_scored_as_a_whole(node):
+        assert ours == theirs
+    elif limit == 300:
+        assert {each for each, *_ in ours} == {each for each, *_ in theirs}
+
+
+def test_a_filter_is_followed_down_to_the_end_of_the_ranking(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "FILTERED_NOTES", 2)
+    query, filters = parse("tea OR green OR cafe"), Filters(session="s3")
+    ours, theirs = (ranked(store.search_text(query, 8, namespace=HOME, filters=filters)) for store in both)
+    assert ours == theirs
+    assert len(ours) == 8
+
+
+@settings(max_examples=ENGINE_EXAMPLES // 200)
+@given(queries)
+@example(parse('tea NOT "tea at the end"'))
+@example(parse('tea NOT "green tea at the end"'))
+@example(parse('tea NOT "tea cup"'))
+@example(parse("tea NOT word16990"))
+def test_what_is_excluded_is_what_sqlite_excludes(both: Both, query: Query) -> None:
+    every = ["book", *(f"n{key}" for key in range(len(NOTES)))]
+    ours, theirs = (
+        [found.id for found in store.candidates(every, namespace=HOME, filters=Filters(), without=query)]
+        for store in both
+    )
+    assert ours == theirs
+
+
+@settings(max_examples=ENGINE_EXAMPLES // 200)
+@given(st.lists(queries, max_size=4))
+@example([parse("tea"), parse("teas"), parse("?!"), parse("nothing"), parse('"green tea"'), parse("te*")])
+def test_words_are_counted_as_in_sqlite(both: Both, asked: list[Query]) -> None:
+    ours, theirs = (store.note_counts(asked, namespace=HOME) for store in both)
+    assert ours == theirs
+
+
+def test_no_more_counts_are_kept_than_are_of_use(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 3)
+    asked = [parse(word) for word in ("tea", "green", "cafe", "brew")]
+    ours, theirs = ([store.note_counts(asked[:end], namespace=HOME) for end in (2, 4, 4)] for store in both)
+    assert ours == theirs
+
+
+_letters = st.sampled_from([*"abeinrsw ", *"МариявяёжüßΩ日本語हन"])
+_word = st.one_of(
+    st.sampled_from([word for name in _NAMES for word in name.split()[:3]]),
+    st.text(_letters, max_size=8),
+    st.builds(
+        lambda name, at, letter: name[: at % (len(name) + 1)] + letter + name[at % (len(name) + 1) + 1 :],
+        st.sampled_from(_NAMES[:-1]),
+        st.integers(0, 20),
+        _letters,
+    ),
+)
+
+
+@settings(max_examples=ENGINE_EXAMPLES // 80)
+@given(st.lists(_word, min_size=1, max_size=3), st.booleans(), st.sampled_from([{}, {"path_prefix": "named/"}]))
+@example(["ёжъёжъ"], True, {})
+@example(["very"], True, {})
+@example([""], True, {})
+@example(["a" * 2000], True, {})
+@example(["Ω" * 2000, "webber"], True, {})
+@example(["node-" * 400 + "js"], True, {})
+@example(["very-" * 400 + "long"], True, {})
+@example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name can share
+def test_names_are_as_alike_as_in_sqlite(both: Both, words: list[str], titles: bool, filters: dict[str, Any]) -> None:
+    ours, theirs = (
+        ranked(store.search_names(words, 20, namespace=HOME, filters=Filters.of(filters), titles=titles))
+        for store in both
+    )
+    assert ours == theirs
+
+
+@settings(max_examples=ENGINE_EXAMPLES // 20)
+@given(st.text("abé", min_size=1, max_size=80))
+def test_a_long_word_is_sought_by_a_short_one_of_the_same_trigrams(word: str) -> None:
+    short = stored_names._shortened(word)
+    assert trigrams(short) == trigrams(word)
+    assert (short[:2], short[-2:]) == (word[:2], word[-2:])
+    assert len(short) <= len(word)
+
+
+@pytest.mark.parametrize("letters", ["x", "xy", "0123456789"])
+def test_however_long_a_word_the_server_is_given_little(letters: str) -> None:
+    chance = Random(7)  # noqa: S311 (no secret)
+    (((short,),),) = [stored_names._sought([["".join(chance.choices(letters, k=100_000))]])]
+    assert len(short) < 100 * len(letters) ** 2
+
+
+def test_a_word_of_more_trigrams_than_names_have_is_not_sought_by_the_server() -> None:
+    other = ["".join(map(chr, range(0x4E00, 0x6000)))]
+    assert stored_names._sought([other, ["tea"]]) == [["tea"]]
+    assert stored_names._sought([other]) == []
+
+
+def test_names_that_are_not_those_of_a_note_are_noticed_and_rebuilt(postgres: Server) -> None:
+    name = postgres.create()
+    with closing(PostgresStore(postgres.address(name))) as store:
+        store.write(
+            [draft_of({"id": "a", "path": "tea.md", "content": "x"}), draft_of({"title": "Ines", "content": ""})]
+        )
+        connections = store._connections
+        with connections.write([HOME]) as at:
+            at.connection.execute("UPDATE names SET name = 'coffee' WHERE name = 'tea'")
+            assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == [
+                "the names of note 'tea.md' are not those that it has"
+            ]
+            stored_names.rebuild(at.connection, at.namespaces[HOME])
+            assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == []
+        found = store.search_names(["teaa"], 5, namespace=HOME, filters=Filters())
+        assert [candidate.id for candidate in found] == ["a"]
+    postgres.drop(name)
+
+
+@settings(max_examples=ENGINE_EXAMPLES // 800)
+@given(
+    st.lists(st.sampled_from("graen teaa brewng brewinng cafes kubernetse tied wxyz knoots numbre".split()), max_size=3)
+)
+def test_what_a_misspelt_word_may_mean_is_what_sqlite_says(both: Both, words: list[str]) -> None:
+    ours, theirs = (store.similar_words(words, namespace=HOME) for store in both)
+    assert ours == theirs

@@ -1,0 +1,526 @@
+"""Vectors are found exactly, and where they are many, by an index that nobody has to think of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from recollect import RecollectWarning
+from recollect.errors import StoreError
+from recollect.model import Candidate, Filters
+from recollect.query import parse
+from recollect.stores.base import Model
+from recollect.stores.batches import NewVector
+from recollect.stores.postgres import search as search_module
+from recollect.stores.postgres import vector_index
+from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.transaction import PostgresTransaction
+from recollect.stores.postgres.vector_index import VectorIndexes
+from recollect.stores.sql.tables import active_model, write_vectors
+from tests.stores.postgres.server import Server
+
+T = TypeVar("T")
+Vectors = NDArray[np.float32]
+
+InARow = Callable[[int, Filters], tuple[list[str], list[int]]]
+
+MANY = 25_000
+DIMENSION = 16
+MODEL = Model("topics", DIMENSION)
+
+
+def topics(number: int, dimension: int = DIMENSION) -> Vectors:
+    """Return vectors of unit length in clusters, as those of texts are."""
+    chance = np.random.default_rng(number)
+    centres = chance.standard_normal((120, dimension))
+    rows = centres[chance.integers(0, len(centres), number)] + 0.6 * chance.standard_normal((number, dimension))
+    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def store_vectors(transaction: Transaction, vectors: Vectors, model: Model = MODEL, *, first: int = 1) -> None:
+    """Write notes that are little but their vectors; every tenth is in a session, every third has the tag."""
+    (namespace,) = transaction.namespaces.values()
+    keys = range(first, first + len(vectors))
+    transaction.connection.execute(
+        "INSERT INTO notes (key, namespace, id, importance, created_at, updated_at, session, tags, metadata, title, "
+        "summary, content) SELECT k, %s, 'n' || k, 0.5, k, k, CASE WHEN k %% 10 = 0 THEN 'tenth' END, "
+        "CASE WHEN k %% 3 = 0 THEN 'third' ELSE '' END, '{}', '', '', 'note ' || k FROM unnest(%s::bigint[]) AS k",
+        [namespace, list(keys)],
+    )
+    transaction.connection.execute(
+        "UPDATE namespaces SET notes = notes + %s, revision = revision + 1 WHERE key = %s", [len(vectors), namespace]
+    )
+    given = [NewVector(key, namespace, b"%d" % key, vector) for key, vector in zip(keys, vectors, strict=True)]
+    write_vectors(PostgresTransaction(*transaction), model, given)
+
+
+class Searches:
+    """Searches of one namespace."""
+
+    def __init__(self, connections: Connections, namespace: str = "big") -> None:
+        self.connections = connections
+        self.indexes = VectorIndexes(connections)
+        self.namespace = namespace
+
+    def read(self, work: Callable[[Connection[TupleRow], int], T]) -> T:
+        return self.connections.read(
+            lambda t: work(t.connection, t.namespaces[self.namespace]), namespace=self.namespace
+        )
+
+    def nearest(
+        self, vector: Vectors, limit: int, filters: Filters | None = None, without: str = ""
+    ) -> list[Candidate]:
+        def work(connection: Connection[TupleRow], namespace: int) -> list[Candidate]:
+            active = active_model(PostgresTransaction(connection, {}))
+            assert active
+            excluded = parse(without) if without else None
+            return search_module.search_vectors(
+                connection, namespace, active, vector, limit, filters or Filters(), excluded, self.indexes
+            )
+
+        return self.read(work)
+
+
+def best(vectors: Vectors, query: Vectors, limit: int, keep: Callable[[int], bool] = lambda _: True) -> list[str]:
+    """Return the ids of the nearest, by looking at all."""
+    scores = vectors.astype(np.float64) @ query.astype(np.float64)
+    order = [place for place in np.argsort(-scores, kind="stable").tolist() if keep(place + 1)]
+    return [f"n{place + 1}" for place in order[:limit]]
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Vectors:
+    return topics(MANY)
+
+
+@pytest.fixture(scope="module")
+def big(postgres: Server, vectors: Vectors) -> Iterator[Searches]:
+    """Give a namespace with more vectors than are looked at one by one, and no index yet."""
+    name = postgres.create()
+    with closing(Connections(postgres.address(name))) as connections:
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, vectors)
+        yield Searches(connections)
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="module")
+def indexed(big: Searches) -> Searches:
+    """Give the same, after a search has seen that there is no index."""
+    big.nearest(np.eye(DIMENSION, dtype=np.float32)[0], 1)
+    big.indexes.wait()
+    return big
+
+
+def found(hits: list[Candidate]) -> list[str]:
+    return [hit.id for hit in hits]
+
+
+def test_a_search_that_finds_no_index_answers_exactly_and_has_one_built(
+    big: Searches, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = topics(1)[0]
+    asked: list[bool] = []
+    monkeypatch.setattr(VectorIndexes, "start", lambda _: asked.append(True))
+    hits = big.nearest(query, 10)
+    assert found(hits) == best(vectors, query, 10)
+    assert [hit.vector_rank for hit in hits] == list(range(1, 11))
+    assert hits[0].vector_similarity == hits[0].score == pytest.approx(float(vectors.max(axis=0).max()), abs=1)
+    assert asked == [True]
+
+
+@pytest.fixture
+def only_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no search look at all vectors."""
+    monkeypatch.delattr(search_module._VectorSearch, "by_scan")
+
+
+@pytest.mark.usefixtures("only_the_index")
+def test_the_index_finds_nearly_all_that_is_nearest(indexed: Searches, vectors: Vectors) -> None:
+    queries = topics(60)
+    recall = [len(set(found(indexed.nearest(query, 10))) & set(best(vectors, query, 10))) / 10 for query in queries]
+    assert np.mean(recall) >= 0.95
+
+
+def test_the_planner_learns_what_the_tables_hold(indexed: Searches) -> None:
+    known = "SELECT count(last_analyze) FROM pg_stat_user_tables WHERE relname IN ('vectors', 'notes')"
+    with indexed.connections.outside() as connection:
+        assert connection.execute(known).fetchall() == [(2,)]
+
+
+def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -> None:
+    def plan(connection: Connection[TupleRow], namespace: int) -> str:
+        connection.execute(search_module._SEARCH_SETTINGS, ["200"])
+        asked = [namespace, search_module.vector_literal(topics(1)[0]), 200]
+        rows = connection.execute(f"EXPLAIN {search_module.index_query(1, MODEL)}", asked).fetchall()
+        return "\n".join(line for (line,) in rows)
+
+    told = indexed.read(plan)
+    assert "Index Scan using vectors_near_1" in told
+    assert "Sort" not in told
+
+
+@pytest.mark.usefixtures("only_the_index")
+def test_what_the_index_finds_is_scored_as_everywhere(indexed: Searches) -> None:
+    query = topics(3)[2]
+    hits = indexed.nearest(query, 20)
+    same = indexed.read(lambda c, n: search_module.similarities(c, n, (1, MODEL), query, found(hits)))
+    assert {hit.id: hit.score for hit in hits} == same
+    assert [hit.score for hit in hits] == sorted(same.values(), reverse=True)
+
+
+@pytest.mark.usefixtures("only_the_index")
+def test_the_index_is_asked_for_more_where_filters_leave_enough(indexed: Searches, vectors: Vectors) -> None:
+    queries, third = topics(30), Filters(tags=("third",))
+    for query in queries:
+        hits = found(indexed.nearest(query, 10, third))
+        assert len(set(hits) & set(best(vectors, query, 10, lambda key: key % 3 == 0))) >= 8
+        assert all(int(hit[1:]) % 3 == 0 for hit in hits)
+
+
+@pytest.mark.usefixtures("only_the_index")
+def test_where_most_of_the_nearest_have_expired_the_index_is_asked_again(indexed: Searches, vectors: Vectors) -> None:
+    query = topics(5)[1]
+    nearest_ones = best(vectors, query, 195)
+    with indexed.connections.write(["big"]) as transaction:
+        transaction.connection.execute("UPDATE notes SET expires_at = 1 WHERE id = ANY (%s)", [nearest_ones])
+    hits = found(indexed.nearest(query, 10))
+    with indexed.connections.write(["big"]) as transaction:
+        transaction.connection.execute("UPDATE notes SET expires_at = NULL WHERE id = ANY (%s)", [nearest_ones])
+    left = [each for each in best(vectors, query, 210) if each not in nearest_ones]
+    assert len(set(hits) & set(left[:10])) >= 8
+
+
+def test_what_few_notes_pass_or_many_are_wanted_of_is_searched_exactly(indexed: Searches, vectors: Vectors) -> None:
+    query = topics(2)[1]
+    tenth = Filters(session="tenth")
+    assert found(indexed.nearest(query, 10, tenth)) == best(vectors, query, 10, lambda key: key % 10 == 0)
+    assert found(indexed.nearest(query, 700)) == best(vectors, query, 700)
+
+
+def test_no_index_is_asked_about_a_small_part_of_the_store(
+    indexed: Searches, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_index, "MIN_SHARE", 1.1)
+    monkeypatch.delattr(search_module._VectorSearch, "by_index")
+    assert found(indexed.nearest(vectors[7], 1)) == ["n8"]
+
+
+@pytest.fixture
+def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARow:
+    """Give a search of vectors, each a bit farther than the one before, that also says what the index was asked for."""
+    monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
+    monkeypatch.setattr(vector_index, "EF_SEARCH", (20,))
+    angles = np.arange(100) / 100
+    rows = np.zeros((100, DIMENSION), np.float32)
+    rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
+    with connections.write(["big"], create=True) as transaction:
+        store_vectors(transaction, rows)
+    searches = Searches(connections)
+    searches.indexes.ensure()
+    led_to = search_module._VectorSearch._search_index
+
+    def search(limit: int, filters: Filters) -> tuple[list[str], list[int]]:
+        asked: list[int] = []
+
+        def told(search: search_module._VectorSearch, wanted: int) -> Any:
+            asked.append(wanted)
+            return led_to(search, wanted)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(search_module._VectorSearch, "_search_index", told)
+            return found(searches.nearest(rows[0], limit, filters)), asked
+
+    return search
+
+
+class TestWidening:
+    """Of what the index leads to, filters leave a part: how much more to ask for is known from how large it was."""
+
+    def test_it_is_asked_once_where_enough_pass(self, in_a_row: InARow) -> None:
+        assert in_a_row(6, Filters(tags=("third",))) == (["n3", "n6", "n9", "n12", "n15", "n18"], [20])
+
+    def test_it_is_asked_for_as_much_as_should_be_enough(self, in_a_row: InARow) -> None:
+        # Six of twenty pass: 2 * 20 * 10 / 6 should have twice as many as are wanted.
+        assert in_a_row(10, Filters(tags=("third",))) == ([f"n{3 * n}" for n in range(1, 11)], [20, 66])
+
+    def test_it_is_not_asked_for_more_than_it_gives_at_once(self, in_a_row: InARow) -> None:
+        # Two of 22 pass, then ten, which are all: 2 * 22 * 11 / 2, 2 * 242 * 11 / 10, and the next would be too much.
+        hits, asked = in_a_row(11, Filters(session="tenth"))
+        assert hits == [f"n{10 * n}" for n in range(1, 11)]
+        assert asked == [22, 242, 532]
+
+    def test_where_none_pass_that_is_all(self, in_a_row: InARow) -> None:
+        hits, asked = in_a_row(30, Filters(session="nowhere"))
+        assert (hits, asked) == ([], [60])
+
+
+def index_names(searches: Searches) -> list[str]:
+    rows = searches.read(
+        lambda c, _: c.execute(
+            "SELECT relname FROM pg_class WHERE relname LIKE 'vectors_near_%%' AND relkind = 'i'", []
+        )
+    )
+    return [name for (name,) in rows.fetchall()]
+
+
+class TestUpkeep:
+    @pytest.fixture
+    def small(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> Searches:
+        """Give a namespace of thirty vectors, and let that be many."""
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, topics(30))
+        return Searches(connections)
+
+    def test_an_index_is_built_once(self, small: Searches) -> None:
+        small.indexes.ensure()
+        small.indexes.ensure()
+        assert index_names(small) == ["vectors_near_1"]
+
+    def test_processes_that_miss_it_at_once_do_not_stand_in_each_others_way(
+        self, connections: Connections, opened: Callable[..., Connections], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, topics(3000))
+        others = [VectorIndexes(opened()) for _ in range(3)]
+        with ThreadPoolExecutor(3) as crew:
+            for done in [crew.submit(each.ensure) for each in others]:
+                done.result(60)
+        searches = Searches(connections)
+        assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, (1, MODEL)))
+
+    def test_what_another_process_sees_to_is_left_to_it(self, small: Searches) -> None:
+        with small.connections.outside() as connection:
+            connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._LOCK)
+            small.indexes.start()
+            small.indexes.wait()
+        assert index_names(small) == []
+        small.indexes.start()
+        small.indexes.wait()
+        assert index_names(small) == ["vectors_near_1"]
+
+    def test_none_is_built_for_few_notes_nor_for_no_model(self, connections: Connections) -> None:
+        VectorIndexes(connections).ensure()
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, topics(30))
+        searches = Searches(connections)
+        searches.indexes.ensure()
+        searches.indexes.wait()
+        assert index_names(searches) == []
+        assert found(searches.nearest(topics(30)[4], 1)) == ["n5"]
+
+    def test_none_is_built_of_vectors_that_are_too_wide(
+        self, connections: Connections, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 5)
+        wide = topics(6, 4001)
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, wide, Model("wide", 4001))
+        searches = Searches(connections)
+        searches.indexes.ensure()
+        assert index_names(searches) == []
+        assert found(searches.nearest(wide[4], 2)) == best(wide, wide[4], 2)
+
+    def test_one_that_was_given_up_is_built_anew(self, small: Searches) -> None:
+        small.indexes.ensure()
+        with small.connections.outside() as connection:
+            connection.execute("DROP INDEX vectors_near_1")
+            with pytest.raises(Exception, match="duplicate|unique"):
+                connection.execute("CREATE UNIQUE INDEX CONCURRENTLY vectors_near_1 ON vectors (model)")
+        small.indexes.ensure()
+        small.nearest(topics(1)[0], 1)
+        assert small.read(lambda c, n: small.indexes.ef_search(c, n, (1, MODEL)))
+
+    def test_those_of_models_that_are_gone_are_dropped(self, small: Searches) -> None:
+        small.indexes.ensure()
+        with small.connections.write(None) as transaction:
+            transaction.connection.execute("DELETE FROM vectors")
+            transaction.connection.execute("DELETE FROM models")
+        small.indexes.ensure()
+        assert index_names(small) == []
+
+    def test_an_older_pgvector_is_searched_without(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(vector_index, "_MIN_PGVECTOR", (99, 0))
+        small.indexes.ensure()
+        assert index_names(small) == []
+
+    def test_searches_without_an_index_do_not_each_look_for_one(
+        self, small: Searches, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looks: list[bool] = []
+        monkeypatch.setattr(VectorIndexes, "ensure", lambda _: looks.append(True))
+
+        def search() -> None:
+            small.nearest(topics(1)[0], 1)
+            small.indexes.wait()
+
+        search()
+        search()
+        assert len(looks) == 1
+        monkeypatch.setattr(vector_index, "RETRY_SECONDS", 0.0)
+        search()
+        assert len(looks) == 2
+
+    def test_what_comes_of_it_is_of_no_interest_to_who_closed_the_store(
+        self, small: Searches, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        go_on = threading.Event()
+
+        def fail(_: VectorIndexes) -> None:
+            go_on.wait(30)
+            raise StoreError("the database is gone")
+
+        monkeypatch.setattr(VectorIndexes, "ensure", fail)
+        small.indexes.start()
+        small.indexes.close()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            go_on.set()
+            small.indexes.wait()
+            small.indexes.start()
+            small.indexes.wait()
+        assert told == []
+
+    def test_a_store_that_can_only_be_read_builds_none(
+        self, small: Searches, opened: Callable[..., Connections]
+    ) -> None:
+        reading = Searches(opened(read_only=True))
+        reading.nearest(topics(1)[0], 1)
+        reading.indexes.wait()
+        assert index_names(small) == []
+
+    def test_what_cannot_be_built_is_said_once(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(vector_index, "_PLAN", "SELECT %s, %s, 1 / 0")
+
+        def search() -> None:
+            small.nearest(topics(1)[0], 1)
+            small.indexes.wait()
+
+        with pytest.warns(RecollectWarning, match="searched without an index, which takes longer: .*zero"):
+            search()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            search()
+
+
+_ASKING = """
+import sys
+import numpy as np
+import psycopg
+from recollect.model import Filters
+from recollect.stores.postgres import vector_index
+from recollect.stores.postgres.store import PostgresStore
+vector_index.MAX_EXACT_NOTES = 20
+store = PostgresStore(sys.argv[1])
+found, = store.search_vectors(np.eye(64, dtype=np.float32)[0], 1, namespace="big", filters=Filters())
+assert store._vector_indexes._thread.is_alive()
+with psycopg.connect(sys.argv[1], autocommit=True) as watching:  # it leaves when the server is at it
+    while store._vector_indexes._thread.is_alive() and not watching.execute(
+        "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX%' AND state = 'active'"
+    ).fetchall():
+        pass
+"""
+
+
+def test_an_index_is_finished_though_who_asked_for_it_has_gone(database: str, connections: Connections) -> None:
+    """A program that searches once and ends does not leave the work to the next, who would leave it to another."""
+    with connections.write(["big"], create=True) as transaction:
+        store_vectors(transaction, topics(6000, 64), Model("wider", 64))
+    subprocess.run([sys.executable, "-c", _ASKING, database], check=True)
+    searches, end = Searches(connections), time.monotonic() + 60
+    while not searches.read(lambda c, _: c.execute(_VALID).fetchall() == [(True,)]):
+        assert time.monotonic() < end, "nobody finishes it"
+        time.sleep(0.05)
+
+
+_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('recollect.vectors_near_1')"
+
+
+class TestExactly:
+    def test_half_precision_decides_nothing(self, connections: Connections) -> None:
+        """Vectors that are the same in half precision are told apart, and those of one score go by path and id."""
+        base = topics(1, 8)[0]
+        rows = np.stack([base + np.float32(1e-5) * place * topics(2, 8)[1] for place in range(40)])
+        rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, rows, Model("near", 8))
+        query = topics(2, 8)[1]
+        assert found(Searches(connections).nearest(query, 5)) == best(rows, query, 5)
+
+    def test_a_vector_that_is_too_wide_for_the_server_is_compared_here(self, connections: Connections) -> None:
+        wide = topics(4, 16_001)
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, wide, Model("widest", 16_001))
+        searches = Searches(connections)
+        assert found(searches.nearest(wide[2], 2)) == best(wide, wide[2], 2)
+        assert found(searches.nearest(wide[2], 4, Filters(tags=("third",)))) == ["n3"]
+
+
+class TestTrials:
+    """An index that misses much of what is nearest is not asked."""
+
+    @pytest.fixture
+    def scattered(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> tuple[Searches, Vectors]:
+        """Give vectors that lie anywhere, of which a graph can lead to few."""
+        monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
+        monkeypatch.setattr(vector_index, "EF_SEARCH", (2, 4))
+        rows = np.random.default_rng(3).standard_normal((3000, 64))
+        vectors: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        with connections.write(["big"], create=True) as transaction:
+            store_vectors(transaction, vectors, Model("anywhere", 64))
+        return Searches(connections), vectors
+
+    def told(self, searches: Searches) -> str | None:
+        rows = searches.read(
+            lambda c, _: c.execute("SELECT obj_description('recollect.vectors_near_1'::regclass)").fetchall()
+        )
+        text: str | None = rows[0][0]
+        return text
+
+    def test_it_is_built_and_left_alone(self, scattered: tuple[Searches, Vectors]) -> None:
+        searches, vectors = scattered
+        searches.indexes.ensure()
+        assert self.told(searches) == "breadth 0 for 3000 notes"
+        query = topics(1, 64)[0]
+        assert found(searches.nearest(query, 10)) == best(vectors, query, 10)
+        assert searches.indexes._thread is None
+
+    def test_it_is_searched_as_broadly_as_it_must_be(
+        self, scattered: tuple[Searches, Vectors], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        searches, vectors = scattered
+        monkeypatch.setattr(vector_index, "EF_SEARCH", (2, 1000))
+        searches.indexes.ensure()
+        assert self.told(searches) == "breadth 1000 for 3000 notes"
+        monkeypatch.delattr(search_module._VectorSearch, "by_scan")
+        query = topics(1, 64)[0]
+        assert len(set(found(searches.nearest(query, 10))) & set(best(vectors, query, 10))) >= 9
+
+    def test_one_that_grew_is_tried_again(
+        self, scattered: tuple[Searches, Vectors], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        searches, _ = scattered
+        searches.indexes.ensure()
+        searches.indexes.ensure()  # nothing has changed
+        with searches.connections.write(["big"]) as transaction:
+            store_vectors(transaction, topics(3001, 64), Model("anywhere", 64), first=3001)
+        monkeypatch.setattr(vector_index, "MIN_RECALL", 0.0)
+        searches.nearest(topics(1, 64)[0], 1)
+        searches.indexes.wait()
+        assert self.told(searches) == "breadth 2 for 6001 notes"

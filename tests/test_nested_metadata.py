@@ -1,0 +1,128 @@
+"""Data that is nested too deep stays out, and what was let in before can still be read and changed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+import recollect
+from recollect import ArgumentError, Memory
+from recollect.arguments import MAX_DEPTH, exceeds_max_depth, with_deep_stack
+from recollect.stores import open_store
+from tests.strategies import nested
+
+T = TypeVar("T")
+OLD = 900
+"""How deep the note is that was stored before there was a limit."""
+
+
+def far_down(work: Callable[[], T], left: int = 300) -> T:
+    """Do something where the stack has not much room left: so many calls."""
+    depth, frame = 0, sys._getframe()
+    while frame.f_back:
+        depth, frame = depth + 1, frame.f_back
+
+    def call(further: int) -> T:
+        return call(further - 1) if further else work()
+
+    return call(max(0, sys.getrecursionlimit() - depth - left))
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Iterator[Memory]:
+    store = open_store(tmp_path / "memory.db")
+    store.write([{"id": "old", "content": "Tea.", "metadata": {"a": nested(OLD), "entities": ["Ines"]}}])
+    store.close()
+    with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize("value", [1, "[[[", {}, nested(MAX_DEPTH), {"a": nested(MAX_DEPTH - 1)}, [nested(9)] * 9])
+def test_what_people_mean_is_not_deep(value: Any) -> None:
+    assert not exceeds_max_depth(value)
+
+
+def test_what_is_deep() -> None:
+    itself: dict[str, Any] = {}
+    itself["a"] = (itself,)
+    for value in (
+        nested(MAX_DEPTH + 1),
+        {"a": nested(MAX_DEPTH)},
+        [1, (nested(MAX_DEPTH - 1),)],
+        nested(100_000),
+        itself,
+    ):
+        assert exceeds_max_depth(value)
+
+
+def test_what_is_held_twice_is_looked_at_once() -> None:
+    value: list[Any] = []
+    for _ in range(MAX_DEPTH - 1):
+        value = [value, value]
+    assert not exceeds_max_depth(value)
+    assert exceeds_max_depth([value])
+
+
+def test_a_full_stack() -> None:
+    text = "[" * 500 + "]" * 500
+    with pytest.raises(RecursionError):
+        far_down(lambda: json.loads(text))
+    assert far_down(lambda: with_deep_stack(lambda: len(json.loads(text)))) == 1
+
+
+def test_an_error_is_the_works_own() -> None:
+    with pytest.raises(ZeroDivisionError):
+        with_deep_stack(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("mode", [None, "refuse", "redact"])
+@pytest.mark.parametrize("depth", [64, 490, 990, 5_000])
+def test_metadata_is_refused_by_its_name(tmp_path: Path, mode: Any, depth: int) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
+        with pytest.raises(
+            ArgumentError, match="^metadata: must not be nested deeper than 64 levels; make it flatter$"
+        ):
+            memory.add("Tea.", metadata={"a": nested(depth)})
+        assert memory.add("Tea.", metadata={"a": nested(MAX_DEPTH - 1)}).metadata == {"a": nested(MAX_DEPTH - 1)}
+
+
+@pytest.mark.parametrize("mode", [None, "refuse", "redact"])
+def test_a_folder_with_such_files_is_ingested_all_the_same(tmp_path: Path, mode: Any) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    deep = "[" * 100 + "]" * 100
+    (vault / "a.md").write_text(f"---\nx: {deep}\n---\nTea.")
+    (vault / "b.jsonl").write_text(f'{{"text": "Milk."}}\n{{"text": "x", "metadata": {{"a": {deep}}}}}')
+    (vault / "c.md").write_text("Sugar.")
+    with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
+        report = memory.ingest(vault)
+        assert [note.content for note in memory.notes()] == ["Milk.", "Sugar."]
+    told = "metadata: must not be nested deeper than 64 levels; make it flatter"
+    assert [(each.name, each.line, each.message) for each in report.problems] == [
+        ("a.md", None, told),
+        ("b.jsonl", 2, told),
+    ]
+
+
+def test_an_old_note_can_be_read_and_changed_from_anywhere(old: Memory) -> None:
+    def use() -> list[Any]:
+        note = old.update("old", title="Old", content="Green tea.")
+        (found,) = old.search("green")
+        (line,) = old.export()
+        same = old.search("green", filters={"metadata": {"a": [1]}})
+        return [note.title, note.metadata.keys(), found.id, line.count("["), len(same)]
+
+    assert far_down(use) == ["Old", {"a", "entities"}, "old", OLD + 3, 0]
+
+
+def test_an_old_note_is_not_written_anew_as_a_whole(old: Memory) -> None:
+    note = old.get("old")
+    assert note is not None
+    with pytest.raises(ArgumentError, match="^metadata: must not be nested deeper than 64 levels"):
+        old.add_many([note])
+    assert old.update("old", metadata={"a": 1}).metadata == {"a": 1}
