@@ -84,9 +84,10 @@ def _description(option: click.Option) -> Iterator[str]:
         yield f"One of {', '.join(f'`{choice}`' for choice in kind.choices)}."
     if isinstance(kind, click.IntRange | click.FloatRange):
         yield f"At least {kind.min:g}." if kind.max is None else f"From {kind.min:g} to {kind.max:,g}."
-    if option.show_default:
-        defaults = option.default if isinstance(option.default, tuple) else (option.default,)
-        yield f"Default: {', '.join(f'`{default}`' for default in defaults)}."
+    default = option.to_info_dict()["default"]
+    if not option.is_flag and default not in (None, "", ()):
+        defaults = default if isinstance(default, tuple) else (default,)
+        yield f"Default: {', '.join(f'`{value}`' for value in defaults)}."
     if option.envvar:
         yield f"Environment: `{option.envvar}`."
 

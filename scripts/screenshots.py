@@ -31,7 +31,7 @@ NOW = "2026-10-31T12:00:00Z"
 _STILL = f"""
   const moment = Date.parse("{NOW}"), Real = Date;
   globalThis.Date = class extends Real {{
-    constructor(...given) {{ super(...(given.length ? given : [moment])); }}
+    constructor(...given) {{ super(...(values.length ? values : [moment])); }}
     static now() {{ return moment; }}
   }};
 """
@@ -118,7 +118,7 @@ def take(browser: Browser, url: str, picture: Picture, path: Path) -> None:
 
 def _around(page: Page, selectors: Sequence[str]) -> dict[str, float]:
     """Return the box around some elements, with a little air."""
-    boxes = [box for each in selectors if (box := page.locator(each).first.bounding_box())]
+    boxes = [box for item in selectors if (box := page.locator(item).first.bounding_box())]
     left, top = min(box["x"] for box in boxes) - 12, min(box["y"] for box in boxes) - 12
     right = max(box["x"] + box["width"] for box in boxes) + 12
     bottom = max(box["y"] + box["height"] for box in boxes) + 12
@@ -143,21 +143,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=IMAGES, metavar="FOLDER", help="where to put them")
     parser.add_argument("--db", type=Path, metavar="PATH", help="keep the sample memory in this file")
     parser.add_argument("--embedder", default="auto", help="by default the best that is installed")
-    asked = parser.parse_args(arguments)
-    if unknown := set(asked.names) - set(NAMES):
+    requested = parser.parse_args(arguments)
+    if unknown := set(requested.names) - set(NAMES):
         parser.error(f"there is no picture {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    asked.out.mkdir(parents=True, exist_ok=True)
+    requested.out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        path = asked.db or Path(stack.enter_context(TemporaryDirectory()), "sample.db")
-        embedder = None if asked.embedder == "none" else asked.embedder
+        path = requested.db or Path(stack.enter_context(TemporaryDirectory()), "sample.db")
+        embedder = None if requested.embedder == "none" else requested.embedder
         memory = stack.enter_context(recollect.open(path, embedder=embedder))
         if not memory.stats().store.notes:
             memory.add_many(list(sample_notes()))
         server = stack.enter_context(running(memory))
         browser = stack.enter_context(launched())
-        for name in asked.names or NAMES:
-            take(browser, server.url, PICTURES[name], asked.out / f"{name}.png")
-            print(f"{name}.png", (asked.out / f"{name}.png").stat().st_size // 1024, "kB")
+        for name in requested.names or NAMES:
+            take(browser, server.url, PICTURES[name], requested.out / f"{name}.png")
+            print(f"{name}.png", (requested.out / f"{name}.png").stat().st_size // 1024, "kB")
     return 0
 
 

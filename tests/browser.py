@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: Chromium as it is installed, without a window and without a network."""
+"""A real browser for tests: the installed Chromium, headless."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _FLAGS = (
 
 
 def executable() -> str:
-    """Return the browser's path, if there is one."""
+    """Return the path of the browser."""
     return require_program(*_NAMES, package="chromium")
 
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Give a browser with an empty profile of its own."""
+    """Start a browser with an empty profile."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable(), args=list(_FLAGS))
         yield browser
@@ -37,23 +37,23 @@ def launched() -> Iterator[Browser]:
 
 
 class Visit:
-    """A page as it is opened, with what it said on the console and what it asked of the network."""
+    """A page with its console messages and the URLs that it requested."""
 
     def __init__(
         self, browser: Browser, where: Path | str, *, width: int = 1200, height: int = 900, **options: Any
     ) -> None:
         """Open a file, or an address, in a window of this size."""
-        self.said: list[str] = []
-        self.asked: list[str] = []
+        self.messages: list[str] = []
+        self.requested_urls: list[str] = []
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         self.page: Page = context.new_page()
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("dialog", self._interrupted)
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requested_urls.append(request.url))
+        self.page.on("dialog", self._on_dialog)
         self.page.goto(where.as_uri() if isinstance(where, Path) else where)
 
-    def _interrupted(self, dialog: Dialog) -> None:
-        """Note what pops up as something that the page said; no page here has a reason to."""
-        self.said.append(f"{dialog.type}: {dialog.message}")
+    def _on_dialog(self, dialog: Dialog) -> None:
+        """Record a dialog as a message; no page should open one."""
+        self.messages.append(f"{dialog.type}: {dialog.message}")
         dialog.dismiss()

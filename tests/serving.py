@@ -46,12 +46,12 @@ class Listening:
 class JsonServer(Listening):
     """Answers the next questions with ``answers``, then with what ``answer`` says; keeps what it was asked."""
 
-    def __init__(self, answer: Callable[[Question], Answer]) -> None:
+    def __init__(self, response: Callable[[Question], Answer]) -> None:
         self.questions: list[Question] = []
         self.paths: list[str] = []
         self.keys: list[str | None] = []
         self.answers: list[Answer | Callable[[Question], Answer]] = []
-        self.answer = answer
+        self.answer = response
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -60,14 +60,14 @@ class JsonServer(Listening):
                 owner.questions.append(question)
                 owner.paths.append(self.path)
                 owner.keys.append(self.headers["Authorization"])
-                answer = owner.answers.pop(0) if owner.answers else owner.answer
-                answer = answer if isinstance(answer, Answer) else answer(question)
+                response = owner.answers.pop(0) if owner.answers else owner.answer
+                response = response if isinstance(response, Answer) else response(question)
                 try:
-                    self.send_response(answer.status)
-                    for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
+                    self.send_response(response.status)
+                    for name, value in {"Content-Length": str(len(response.body)), **response.headers}.items():
                         self.send_header(name, value)
                     self.end_headers()
-                    self.wfile.write(answer.body)
+                    self.wfile.write(response.body)
                 except OSError:  # a client that did not wait
                     self.close_connection = True
 

@@ -1,16 +1,18 @@
-"""Data walks from front to back, and so do imports: a room may know those behind it, never those in front or beside."""
+"""Imports point from the interfaces down to the data model, without cycles, and never into an engine's internals."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import recollect
 
-PACKAGE = Path(recollect.__file__).parent
+ROOT = Path(recollect.__file__).parent
 
 LAYERS = [
     {"__main__"},
@@ -35,32 +37,88 @@ LAYERS = [
     {"text", "progress", "sample"},
     {"errors", "__version__"},
 ]
-"""From the front to the back of the house. ``__init__`` shows all rooms and belongs to none."""
+"""Top-level packages and modules. Each may import those of lower layers, not those of its own or of higher ones."""
 
-DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
+DEPTH = {name: depth for depth, layer in enumerate(LAYERS) for name in layer}
 
-
-def room_of(module: str) -> str:
-    return module.split(".")[1] if module.count(".") else "__init__"
-
-
-def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            module = node.module or ""
-            yield from (f"{module}.{alias.name}" if module == "recollect" else module for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+ENTRIES = {
+    # PostgreSQL's backups are SQLite files.
+    "recollect.stores.sqlite": {"recollect.stores", "recollect.stores.postgres.store"},
+    "recollect.stores.postgres": {"recollect.stores"},
+}
+"""Engines, of which only the module ``store`` may be imported from outside, and only by these modules."""
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path: Path) -> None:
-    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if room == "__init__":
-        return
-    assert room in DEPTH, f"{room} is a new room: give it a place in LAYERS"
-    for module in imports_of(path):
-        if module.split(".")[0] == "recollect":
-            other = room_of(module)
-            assert other == room or DEPTH[other] > DEPTH[room], f"{room} must not import {module}"
+def _module_name(path: Path) -> str:
+    return ".".join(("recollect", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
+MODULES = {_module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def _statements(nodes: list[ast.stmt], *, at_import: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield import statements; with ``at_import`` only those that run when the module is imported."""
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        if at_import and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        body: list[ast.stmt] = getattr(node, "body", [])
+        if at_import and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            body = []
+        for part in (body, *(getattr(node, name, []) for name in ("orelse", "handlers", "finalbody"))):
+            yield from _statements(part, at_import=at_import)
+
+
+@cache
+def imports(module: str, *, at_import: bool = False) -> frozenset[str]:
+    """Return the modules of recollect that a module imports."""
+    result = set()
+    for node in _statements(ast.parse(MODULES[module].read_text(encoding="utf-8")).body, at_import=at_import):
+        if isinstance(node, ast.Import):
+            result |= {alias.name for alias in node.names}
+        else:
+            assert node.level == 0, f"{module}: imports must be absolute"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            result |= {name if name in MODULES else str(node.module) for name in names}
+    return frozenset(name for name in result if name in MODULES and name != module)
+
+
+def test_modules_import_lower_layers_only() -> None:
+    wrong = []
+    for module in MODULES:
+        top = module.split(".")[1] if "." in module else ""
+        if not top:
+            continue  # recollect/__init__.py exports from every layer
+        assert top in DEPTH, f"{top} is new: add it to LAYERS"
+        for other in imports(module):
+            target = other.split(".")[1] if "." in other else "__version__"
+            if target != top and DEPTH[target] <= DEPTH[top]:
+                wrong.append(f"{module} imports {other}")
+    assert wrong == []
+
+
+def test_modules_have_no_import_cycle() -> None:
+    graph = {module: imports(module, at_import=True) for module in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("package", ENTRIES)
+def test_only_the_registry_imports_an_engine(package: str) -> None:
+    outside = [module for module in MODULES if not f"{module}.".startswith(f"{package}.")]
+    wrong = [
+        f"{module} imports {other}"
+        for module in outside
+        for other in imports(module)
+        if f"{other}.".startswith(f"{package}.") and (other != f"{package}.store" or module not in ENTRIES[package])
+    ]
+    assert wrong == []
+
+
+def test_only_engines_import_the_shared_sql_code() -> None:
+    users = {module for module in MODULES for other in imports(module) if other.startswith("recollect.stores.sql.")}
+    packages = {".".join(module.split(".")[:3]) for module in users}
+    assert packages <= {"recollect.stores.sql", "recollect.stores.sqlite", "recollect.stores.postgres"}

@@ -43,23 +43,19 @@ def test_comparison_shows_ranks_and_moves() -> None:
     ]
 
 
-def test_comparison_truncates_titles_then_names() -> None:
+def test_comparison_wraps_titles_in_a_narrow_terminal() -> None:
     long = "The tea that is drunk before ten o'clock"
     results = {name: result(long, "日本のお茶" * 4) for name in presets()}
-    for width in (120, 80, 60, 50):
-        lines = printed(results, width)
-        assert max(map(len, lines)) <= width
-        assert all(line.count(" 1") == 5 for line in lines[1:2])
     assert long in printed(results, 120)[1]
-    assert printed(results, 80)[1].startswith("The tea that is drunk b…   1 ")
-    assert printed(results, 50)[0].split() == ["defau…", "jeffs…", "trove…", "memini", "weigh…"]
-    assert printed(results, 10)[1].startswith("The tea t…   1 ")  # what does not fit at all is left to the terminal
+    lines = printed(results, 80)
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split() == ["The", "tea", "that", "is", "drunk", *"11111"]
 
 
 def test_comparison_names_notes_of_the_same_title_by_path() -> None:
-    hits = tuple(Hit(rank, Candidate(f"n{rank}", title="Maren", path=f"talk/{'x' * 30}#{rank}")) for rank in (1, 2))
+    hits = tuple(Hit(rank, Candidate(f"n{rank}", title="Maren", path=f"talk/#{rank}")) for rank in (1, 2))
     lines = printed({"one": SearchResult("tea", hits, Trace(mode="bm25", original_query="tea"))}, 30)
-    assert lines[1:3] == ["…" + "x" * 19 + "#1   1", "…" + "x" * 19 + "#2   2"]
+    assert lines[1:3] == ["talk/#1   1", "talk/#2   2"]
 
 
 def test_comparison_summaries() -> None:

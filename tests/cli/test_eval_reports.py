@@ -58,7 +58,7 @@ def test_a_report_of_a_dataset_opens_in_a_browser(run: Run, tmp_path: Path) -> N
     assert run(*ASKED, "--report", "kitchen.html", "-q").stderr == ""
     with launched() as browser:
         visit = Visit(browser, tmp_path / "kitchen.html")
-        assert visit.said == []
+        assert visit.messages == []
         assert visit.page.get_by_role("heading", level=1).inner_text() == "kitchen"
         assert visit.page.get_by_role("img").count() == 8 + 2 + 2  # measures, strata and reliability
 

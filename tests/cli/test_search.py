@@ -54,7 +54,6 @@ def test_explanations_say_that_nothing_fits(run: Run) -> None:
     explained = run("explain", *WEAK)
     assert (explained.exit_code, explained.stderr) == (1, "")
     assert "\nno answer    the best confidence is 0." in explained.stdout
-    assert run("search", "--explain", *WEAK).exit_code == 1
     compared = run("compare", "--preset", "default", "--preset", "memini", *WEAK)
     assert compared.exit_code == 0
     lines = [line for line in compared.stdout.splitlines() if "no answer" in line]
@@ -178,13 +177,6 @@ def test_nothing_found_is_told_aside(run: Run) -> None:
     assert result.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
     assert run("search", "rooibos", "-q").output == ""
     assert run("search", "").exit_code == 1
-
-
-@pytest.mark.usefixtures("filled")
-def test_explain_is_that_of_the_command_explain(run: Run) -> None:
-    shown, same = (run(*arguments, "tea").stdout for arguments in (["search", "--explain"], ["explain"]))
-    assert shown.split("\n\n")[2:] == same.split("\n\n")[2:]
-    assert " 2  Coffee  (memory/coffee.md)\n" in shown
 
 
 @pytest.mark.usefixtures("filled")

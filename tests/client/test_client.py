@@ -98,9 +98,9 @@ class TestNotes:
         for key in (".", "..", "..."):
             assert done(server(), lambda client, key=key: client.get(key)) is None  # type: ignore[misc]
             memory.add("Dots.", path=key, namespace="tea")
-            found = done(server(), lambda client, key=key: client.get(key))  # type: ignore[misc]
-            assert found is not None
-            assert found.path == key
+            results = done(server(), lambda client, key=key: client.get(key))  # type: ignore[misc]
+            assert results is not None
+            assert results.path == key
             assert done(server(), lambda client, key=key: client.delete(key)) == 1  # type: ignore[misc]
 
     def test_values_that_json_does_not_have(self, server: Server) -> None:
@@ -113,7 +113,7 @@ class TestNotes:
         monkeypatch.setattr("recollect.client.client.BATCH_SIZE", 2)
         notes: list[Note | str | dict[str, Any]] = ["one", {"content": "two", "id": "b2"}, Note(content="three")]
         ids = done(server(), lambda client: client.add_many(notes))
-        assert [memory.get(each, namespace="tea").content for each in ids] == ["one", "two", "three"]  # type: ignore[union-attr]
+        assert [memory.get(item, namespace="tea").content for item in ids] == ["one", "two", "three"]  # type: ignore[union-attr]
 
     def test_notes_are_paginated(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("recollect.client.client.PAGE_SIZE", 1)
@@ -132,8 +132,8 @@ class TestNotes:
             assert note
             assert await client.link(note, "memory/a b.md", kind="part of") is True
             assert await client.link("n1", "memory/a b.md", kind="part of") is False
-            (beside,) = await client.neighbours(note)
-            assert (beside.note.id, beside.kind, beside.direction) == ("n2", "part of", "out")
+            (neighbour,) = await client.neighbours(note)
+            assert (neighbour.note.id, neighbour.kind, neighbour.direction) == ("n2", "part of", "out")
             assert await client.unlink("n1", "memory/a b.md", kind="part of") is True
             assert await client.neighbours("n1") == memory.neighbours("n1", namespace="tea") == []
 
@@ -160,14 +160,14 @@ class TestNotes:
 class TestSearching:
     def test_search_returns_the_hits_of_the_memory(self, server: Server, memory: recollect.Memory) -> None:
         options: dict[str, Any] = {"top_k": 1, "preset": "memini", "now": "2026-04-18", "filters": {"tags": ["drink"]}}
-        found = done(server(), lambda client: client.search("green tea", **options))
+        results = done(server(), lambda client: client.search("green tea", **options))
         there = memory.search("green tea", namespace="tea", **options)
-        assert found.query == "green tea"
-        assert [hit.id for hit in found] == [hit.id for hit in there] == ["n1"]
-        assert found[0].score == there[0].score
-        assert found[0].created_at == there[0].created_at
-        assert found[0].candidate.steps == there[0].candidate.steps
-        assert (found.trace, found.explanation) == ({}, "")
+        assert results.query == "green tea"
+        assert [hit.id for hit in results] == [hit.id for hit in there] == ["n1"]
+        assert results[0].score == there[0].score
+        assert results[0].created_at == there[0].created_at
+        assert results[0].candidate.steps == there[0].candidate.steps
+        assert (results.trace, results.explanation) == ({}, "")
 
     def test_search_with_trace_and_explain(self, server: Server) -> None:
         traced = done(server(), lambda client: client.search("tea", trace=True))
@@ -180,8 +180,8 @@ class TestSearching:
         both = done(server(), lambda client: client.compare("tea", ["default", "memini"], top_k=1))
         assert [(name, len(result)) for name, result in both.items()] == [("default", 1), ("memini", 1)]
         every = done(server(), lambda client: client.compare("tea"))
-        told = done(server(), lambda client: client.presets())
-        assert set(every) == {preset["name"] for preset in told["presets"]}
+        data = done(server(), lambda client: client.presets())
+        assert set(every) == {preset["name"] for preset in data["presets"]}
 
 
 class TestUpkeep:
@@ -229,16 +229,20 @@ class TestFrameworks:
     def test_langchain(self, server: Server) -> None:
         client = server()
         retriever = LangChainRetriever(memory=client, options={"filters": {"tags": ["drink"]}})
-        (found,) = retriever.invoke("tea", top_k=3)
-        assert (found.id, found.page_content, found.metadata["path"]) == ("n1", "Prefers green tea.", "memory/tea.md")
-        assert done(client, lambda _: retriever.ainvoke("tea")) == [found]
+        (document,) = retriever.invoke("tea", top_k=3)
+        assert (document.id, document.page_content, document.metadata["path"]) == (
+            "n1",
+            "Prefers green tea.",
+            "memory/tea.md",
+        )
+        assert done(client, lambda _: retriever.ainvoke("tea")) == [document]
 
     def test_llamaindex(self, server: Server) -> None:
         client = server()
         retriever = LlamaIndexRetriever(client, top_k=1, preset="memini")
-        (found,) = retriever.retrieve("green")
-        assert (found.node_id, found.metadata["title"]) == ("n1", "Tea")
-        assert [each.node_id for each in done(client, lambda _: retriever.aretrieve("green"))] == ["n1"]
+        (results,) = retriever.retrieve("green")
+        assert (results.node_id, results.metadata["title"]) == ("n1", "Tea")
+        assert [item.node_id for item in done(client, lambda _: retriever.aretrieve("green"))] == ["n1"]
 
 
 def test_hit_json_roundtrip(tmp_path: Path) -> None:
@@ -250,22 +254,22 @@ def test_hit_json_roundtrip(tmp_path: Path) -> None:
         result = memory.search("green tea", preset="memini")
     assert len(result) == 3
     for hit in result:
-        told, again = hit.to_dict(), hit_from_json(hit.to_dict()).to_dict()
-        assert again.pop("relevance") == pytest.approx(told.pop("relevance"))
-        assert again == told
+        data, again = hit.to_dict(), hit_from_json(hit.to_dict()).to_dict()
+        assert again.pop("relevance") == pytest.approx(data.pop("relevance"))
+        assert again == data
         assert hit_from_json(hit.to_dict()).candidate.contributions == hit.candidate.contributions
         assert hit_from_json(hit.to_dict()).candidate.steps == hit.candidate.steps
 
 
 def test_hit_without_contributions() -> None:
-    told: dict[str, Any] = {"rank": 1, "id": "n1", "relevance": None}
-    assert hit_from_json(told).relevance is None
-    assert hit_from_json({**told, "relevance": 0.0}).relevance == 0.0
-    assert hit_from_json({**told, "relevance": 0.75}).relevance == 0.75  # taken over from a note that it supersedes
+    data: dict[str, Any] = {"rank": 1, "id": "n1", "relevance": None}
+    assert hit_from_json(data).relevance is None
+    assert hit_from_json({**data, "relevance": 0.0}).relevance == 0.0
+    assert hit_from_json({**data, "relevance": 0.75}).relevance == 0.75  # taken over from a note that it supersedes
 
 
 def test_result_from_json() -> None:
-    told = {
+    data = {
         "query": "tea",
         "hits": [{"rank": 1, "id": "n1"}, {"rank": 2, "id": "n2"}],
         "warnings": ["words alone"],
@@ -273,12 +277,12 @@ def test_result_from_json() -> None:
         "explanation": "drawn",
         "answer_threshold": 0.5,
     }
-    result = result_from_json(told)
+    result = result_from_json(data)
     assert [hit.id for hit in result] == ["n1", "n2"]
     assert (len(result), result[1].id, [hit.id for hit in result[:1]]) == (2, "n2", ["n1"])
     assert (result.warnings, result.trace, result.explanation) == (("words alone",), {"mode": "bm25"}, "drawn")
     assert (result.answer_threshold, result.has_answer) == (0.5, False)
-    sure = result_from_json({**told, "hits": [{"rank": 1, "id": "n1", "confidence": 0.5}]})
+    sure = result_from_json({**data, "hits": [{"rank": 1, "id": "n1", "confidence": 0.5}]})
     assert (sure.best_confidence, sure.has_answer) == (0.5, True)
 
 
@@ -298,7 +302,7 @@ def test_note_json_roundtrip() -> None:
 
 
 def test_to_json() -> None:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "now": datetime(2026, 4, 18, 12, tzinfo=UTC),
         "question_date": date(2026, 4, 18),
         "filters": Filters(tags=("tea",), created_after=datetime(2026, 1, 1, tzinfo=UTC)),
@@ -307,7 +311,7 @@ def test_to_json() -> None:
         "rerank": False,
         "nothing": None,
     }
-    assert json.loads(json.dumps(to_json(given))) == {
+    assert json.loads(json.dumps(to_json(arguments))) == {
         "now": "2026-04-18T12:00:00+00:00",
         "question_date": "2026-04-18",
         "filters": {"tags": ["tea"], "created_after": "2026-01-01T00:00:00+00:00"},

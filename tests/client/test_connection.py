@@ -20,7 +20,7 @@ from recollect.errors import (
     StoreBusyError,
     StoreReadOnlyError,
 )
-from tests.client.scripted import BREAK, SILENCE, Reply, Scripted
+from tests.client.scripted_server import BREAK, SILENCE, Reply, ScriptedServer
 
 T = TypeVar("T")
 NOTE = {"id": "n1", "content": "Prefers sencha."}
@@ -28,7 +28,7 @@ FOUND = {"query": "tea", "hits": []}
 BUSY = Reply({"type": "urn:recollect:overloaded", "detail": "wait"}, 503, {"Retry-After": "0"})
 
 
-def done(server: Scripted, do: Callable[[AsyncClient], Awaitable[T]], **options: Any) -> T:
+def done(server: ScriptedServer, do: Callable[[AsyncClient], Awaitable[T]], **options: Any) -> T:
     async def run() -> T:
         async with AsyncClient(server.url, **{"backoff": 0, **options}) as client:
             return await do(client)
@@ -36,7 +36,7 @@ def done(server: Scripted, do: Callable[[AsyncClient], Awaitable[T]], **options:
     return asyncio.run(run())
 
 
-def failure(server: Scripted, do: Callable[[AsyncClient], Awaitable[Any]], **options: Any) -> RecollectError:
+def failure(server: ScriptedServer, do: Callable[[AsyncClient], Awaitable[Any]], **options: Any) -> RecollectError:
     with pytest.raises(RecollectError) as raised:
         done(server, do, **options)
     return raised.value
@@ -44,10 +44,10 @@ def failure(server: Scripted, do: Callable[[AsyncClient], Awaitable[Any]], **opt
 
 class TestAsking:
     def test_key_and_namespace_are_sent(self) -> None:
-        with Scripted(Reply(NOTE), Reply(NOTE)) as server:
+        with ScriptedServer(Reply(NOTE), Reply(NOTE)) as server:
             done(server, lambda client: client.get("a/b c.md"), key="rk_1_2", namespace="tea")
             done(server, lambda client: client.get("n1", namespace="work"), namespace="tea")
-        first, second = server.asked
+        first, second = server.requests
         assert first.key == "Bearer rk_1_2"
         assert (first.method, first.path, first.parameters) == ("GET", "/v1/notes/a%2Fb%20c.md", [("namespace", "tea")])
         assert (second.key, second.parameters) == (None, [("namespace", "work")])
@@ -57,7 +57,7 @@ class TestAsking:
         assert repr(client) == "AsyncClient('http://localhost:7700', namespace=None)"
 
     @pytest.mark.parametrize(
-        ("given", "said"),
+        ("arguments", "message"),
         [
             ({"url": "localhost"}, "url: must be an address such as http://localhost:7700"),
             ({"url": "http://localhost", "key": " "}, "key: must not be empty"),
@@ -66,33 +66,33 @@ class TestAsking:
             ({"url": "http://localhost", "retries": -1}, "retries: must not be negative"),
         ],
     )
-    def test_invalid_arguments(self, given: Any, said: str) -> None:
-        with pytest.raises(ArgumentError, match=said):
-            AsyncClient(**given)
+    def test_invalid_arguments(self, arguments: Any, message: str) -> None:
+        with pytest.raises(ArgumentError, match=message):
+            AsyncClient(**arguments)
 
     def test_copy(self) -> None:
         client = AsyncClient("http://localhost:7700", "rk_1_2", "tea", 5, retries=1, backoff=2)
-        held, copied = vars(client._connection), vars(client.copy()._connection)
-        assert held == copied
+        stored, copied = vars(client._connection), vars(client.copy()._connection)
+        assert stored == copied
         assert client.copy().namespace == "tea"
 
 
 class TestAgain:
     def test_busy_server_is_retried(self) -> None:
         limited = Reply({"type": "urn:recollect:too-many-requests"}, 429, {"Retry-After": "0"})
-        with Scripted(BUSY, limited, Reply(NOTE, 201)) as server:
+        with ScriptedServer(BUSY, limited, Reply(NOTE, 201)) as server:
             assert done(server, lambda client: client.add("Prefers sencha.")).id == "n1"
-        assert [asked.body for asked in server.asked] == [{"content": "Prefers sencha."}] * 3
+        assert [requested.body for requested in server.requests] == [{"content": "Prefers sencha."}] * 3
 
     def test_retries_are_limited(self) -> None:
-        with Scripted(BUSY, BUSY, BUSY) as server:
+        with ScriptedServer(BUSY, BUSY, BUSY) as server:
             error = failure(server, lambda client: client.search("tea"), retries=2)
         assert (type(error), str(error)) == (ServerError, f"{server.url}: wait")
         assert server.replies == []
 
     def test_503_without_retry_after_is_not_retried(self) -> None:
         not_ready = Reply({"type": "urn:recollect:store-busy", "detail": "busy"}, 503)
-        with Scripted(not_ready) as server:
+        with ScriptedServer(not_ready) as server:
             assert isinstance(failure(server, lambda client: client.search("tea")), StoreBusyError)
 
     @pytest.mark.parametrize(
@@ -107,20 +107,20 @@ class TestAgain:
         ],
     )
     def test_broken_connection_is_retried_if_idempotent(self, do: Any, reply: Any) -> None:
-        with Scripted(BREAK, Reply(reply)) as server:
+        with ScriptedServer(BREAK, Reply(reply)) as server:
             done(server, do)
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
     @pytest.mark.parametrize(
         "do",
         [lambda client: client.add("Prefers sencha."), lambda client: client.add_many(["tea", {"content": "x"}])],
     )
     def test_broken_connection_is_not_retried_if_not_idempotent(self, do: Any) -> None:
-        with Scripted(BREAK) as server:
+        with ScriptedServer(BREAK) as server:
             error = failure(server, do)
         assert isinstance(error, ServerError)
         assert str(error).startswith(f"{server.url} cannot be reached (")
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
     def test_unreachable_server_is_retried(self, monkeypatch: pytest.MonkeyPatch) -> None:
         waits: list[float] = []
@@ -137,15 +137,15 @@ class TestAgain:
         assert [0.5 * 2**attempt <= wait <= 2**attempt for attempt, wait in enumerate(waits)] == [True] * 3
 
     def test_timeout_is_not_retried(self) -> None:
-        with Scripted(SILENCE) as server:
+        with ScriptedServer(SILENCE) as server:
             error = failure(server, lambda client: client.search("tea"), timeout=0.1)
         assert str(error) == f"{server.url} did not answer within 0.1 seconds; request less, or raise timeout"
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 class TestErrors:
     @pytest.mark.parametrize(
-        ("reply", "kind", "said"),
+        ("reply", "kind", "message"),
         [
             (Reply({"type": "urn:recollect:forbidden", "detail": "no"}, 403), ForbiddenError, "no"),
             (Reply({"type": "urn:recollect:unauthorised", "detail": "a key"}, 401), ForbiddenError, "a key"),
@@ -154,27 +154,27 @@ class TestErrors:
             (Reply({"type": "urn:recollect:too-large", "detail": "large"}, 413), ArgumentError, "request: large"),
         ],
     )
-    def test_errors_are_those_of_a_memory(self, reply: Reply, kind: type[Exception], said: str) -> None:
-        with Scripted(reply) as server:
+    def test_errors_are_those_of_a_memory(self, reply: Reply, kind: type[Exception], message: str) -> None:
+        with ScriptedServer(reply) as server:
             error = failure(server, lambda client: client.search("tea"))
-        assert (type(error), str(error)) == (kind, said)
+        assert (type(error), str(error)) == (kind, message)
 
     def test_argument_error_names_the_argument(self) -> None:
         errors = [{"field": "body.filters.tags", "detail": "must be a list"}, {"field": "top_k", "detail": "odd"}]
-        told = Reply({"type": "urn:recollect:invalid", "detail": "filters", "errors": errors}, 422)
-        with Scripted(told, told._replace(body={**told.body, "errors": errors[1:]})) as server:
+        data = Reply({"type": "urn:recollect:invalid", "detail": "filters", "errors": errors}, 422)
+        with ScriptedServer(data, data._replace(body={**data.body, "errors": errors[1:]})) as server:
             first = failure(server, lambda client: client.search("tea"))
             second = failure(server, lambda client: client.search("tea"))
         assert (str(first), str(second)) == ("filters.tags: must be a list", "top_k: odd")
 
     @pytest.mark.parametrize("body", [b"<html>", [1], None, {"title": "Bad gateway"}])
     def test_error_of_another_server(self, body: Any) -> None:
-        with Scripted(Reply(body, 502)) as server:
+        with ScriptedServer(Reply(body, 502)) as server:
             error = failure(server, lambda client: client.search("tea"))
         assert (type(error), str(error)) == (ServerError, f"{server.url} responded with status 502")
 
     def test_response_that_is_not_json(self) -> None:
-        with Scripted(Reply(b"<html>")) as server:
+        with ScriptedServer(Reply(b"<html>")) as server:
             error = failure(server, lambda client: client.search("tea"))
         assert str(error) == f"{server.url} is not a Recollect server: it sent no JSON; check the URL"
 
@@ -189,7 +189,7 @@ def test_unused_client_can_be_closed() -> None:
 
 
 def test_health_returns_readiness() -> None:
-    with Scripted(Reply({"status": "ready"}), Reply({"detail": "not yet"}, 503, {"Retry-After": "1"})) as server:
+    with ScriptedServer(Reply({"status": "ready"}), Reply({"detail": "not yet"}, 503, {"Retry-After": "1"})) as server:
         assert done(server, lambda client: client.health()) is True
         assert done(server, lambda client: client.health()) is False
-    assert [asked.path for asked in server.asked] == ["/ready", "/ready"]
+    assert [requested.path for requested in server.requests] == ["/ready", "/ready"]

@@ -127,6 +127,6 @@ def test_a_browser_asks_for_nothing_else_and_no_page_is_wider_than_the_screen(
         for name in ("index", "commands", "study", "library"):
             visit = Visit(browser, site / f"{name}.html", width=width, color_scheme=scheme)
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, name
-            assert [url for url in visit.asked if not url.startswith(site.as_uri())] == []
-            assert visit.said == []
+            assert [url for url in visit.requested_urls if not url.startswith(site.as_uri())] == []
+            assert visit.messages == []
             visit.page.close()

@@ -51,8 +51,8 @@ def test_caller_is_found_by_the_text_of_the_key(path: Path) -> None:
 
 def test_key_file_has_hashes_and_is_private(path: Path) -> None:
     key, text = KeyRing(path).add("kettle", ["tea", "coffee"], "read")
-    (kept,) = json.loads(path.read_text())
-    assert kept == {
+    (saved,) = json.loads(path.read_text())
+    assert saved == {
         "id": key.id,
         "name": "kettle",
         "hash": sha256(text.encode()).hexdigest(),
@@ -63,7 +63,7 @@ def test_key_file_has_hashes_and_is_private(path: Path) -> None:
     assert text.startswith(f"rk_{key.id}_")
     assert len(text.split("_", 2)[2]) == 43  # 32 bytes in base64
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert sorted(each.name for each in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]
+    assert sorted(item.name for item in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]
 
 
 def test_changes_by_another_process_are_seen_at_once(path: Path) -> None:
@@ -111,7 +111,7 @@ def test_processes_add_keys_concurrently(path: Path) -> None:
     assert [process.wait() for process in running] == [0, 0, 0]
     added = KeyRing(path).keys()
     assert sorted(key.name for key in added) == [f"{name} {n}" for name in "abc" for n in range(5)]
-    assert sorted(each.name for each in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]
+    assert sorted(item.name for item in path.parent.iterdir()) == ["keys.json", "keys.json.lock"]
 
 
 def test_failed_write_leaves_no_temporary_file(path: Path) -> None:
@@ -124,7 +124,7 @@ def test_failed_write_leaves_no_temporary_file(path: Path) -> None:
         patch.setattr(os, "fsync", _no_room)
         with pytest.raises(KeyFileError, match="other.json cannot be written: No space left on device"):
             empty.add("kettle", None, "read")
-    assert [each.name for each in path.parent.glob("other.json*")] == ["other.json.lock"]
+    assert [item.name for item in path.parent.glob("other.json*")] == ["other.json.lock"]
 
 
 def _no_room(_: int) -> None:
@@ -132,11 +132,11 @@ def _no_room(_: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("namespaces", "right", "told"),
+    ("namespaces", "right", "data"),
     [([], "read", "at least one"), (["tea"], "all", "right"), ([""], "read", "must not be empty")],
 )
-def test_invalid_key_is_rejected(path: Path, namespaces: list[str], right: str, told: str) -> None:
-    with pytest.raises(ArgumentError, match=told):
+def test_invalid_key_is_rejected(path: Path, namespaces: list[str], right: str, data: str) -> None:
+    with pytest.raises(ArgumentError, match=data):
         KeyRing(path).add("kettle", namespaces, right)
     assert not path.exists()
 
@@ -172,7 +172,7 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "data"),
     [
         ("tea", "does not contain JSON"),
         ("[" * 100_000, "does not contain JSON"),
@@ -184,9 +184,9 @@ GOOD: dict[str, Any] = {
         (json.dumps([{**GOOD, "namespaces": "tea"}]), "in key 1, namespaces: must be a list"),
     ],
 )
-def test_invalid_key_file(path: Path, written: str, told: str) -> None:
+def test_invalid_key_file(path: Path, written: str, data: str) -> None:
     path.write_text(written)
-    with pytest.raises(KeyFileError, match=told):
+    with pytest.raises(KeyFileError, match=data):
         KeyRing(path).keys()
 
 
@@ -218,21 +218,23 @@ RIGHTS = st.sampled_from(list(Right))
 
 
 @given(st.none() | st.frozensets(NAMESPACES, min_size=1), RIGHTS, NAMESPACES, RIGHTS)
-def test_namespace_requires_a_grant(held: frozenset[str] | None, right: Right, asked: str, wanted: Right) -> None:
-    caller = Caller("kettle", Grant.of(held, right))
-    if (held is None or asked in held) and wanted <= right:
-        assert caller.namespace(asked, wanted) == asked
+def test_namespace_requires_a_grant(
+    granted: frozenset[str] | None, right: Right, requested: str, required: Right
+) -> None:
+    caller = Caller("kettle", Grant.of(granted, right))
+    if (granted is None or requested in granted) and required <= right:
+        assert caller.namespace(requested, required) == requested
     else:
         with pytest.raises(ForbiddenError, match="kettle may not"):
-            caller.namespace(asked, wanted)
+            caller.namespace(requested, required)
 
 
 @pytest.mark.parametrize(
-    ("held", "expected"),
+    ("stored", "expected"),
     [(None, "default"), (["tea"], "tea"), (["tea", "default"], "default"), (["default"], "default")],
 )
-def test_default_namespace_of_a_caller(held: list[str] | None, expected: str) -> None:
-    assert Caller("kettle", Grant.of(held, "read")).namespace(None, Right.READ) == expected
+def test_default_namespace_of_a_caller(stored: list[str] | None, expected: str) -> None:
+    assert Caller("kettle", Grant.of(stored, "read")).namespace(None, Right.READ) == expected
 
 
 def test_caller_of_several_namespaces_must_name_one() -> None:
@@ -255,11 +257,11 @@ def test_namespace_is_compared_after_normalisation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "right", "allowed"),
+    ("stored", "right", "allowed"),
     [(None, "admin", True), (None, "write", False), (["tea"], "admin", False), (["tea"], "read", False)],
 )
-def test_require_all_namespaces(held: list[str] | None, right: str, allowed: bool) -> None:
-    caller = Caller("kettle", Grant.of(held, right))
+def test_require_all_namespaces(stored: list[str] | None, right: str, allowed: bool) -> None:
+    caller = Caller("kettle", Grant.of(stored, right))
     if allowed:
         caller.require_all_namespaces(Right.ADMIN)
     else:

@@ -12,10 +12,10 @@ from recollect.server.cursors import Cursors
 
 class TestCursors:
     @given(st.integers(0, 2**63 - 1), st.text())
-    def test_cursor_roundtrip(self, place: int, namespace: str) -> None:
+    def test_cursor_roundtrip(self, index: int, namespace: str) -> None:
         cursors = Cursors()
         name = namespace.encode("utf-8", "replace").decode()
-        assert cursors.decode(cursors.encode(place, name), name) == place
+        assert cursors.decode(cursors.encode(index, name), name) == index
 
     @pytest.mark.parametrize("cursor", ["", "x", "é", "A" * 48, "====", "A" * 47])
     def test_invalid_cursor(self, cursor: str) -> None:

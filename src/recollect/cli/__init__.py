@@ -12,8 +12,10 @@ from recollect.cli.group import CommandGroup
 
 __all__ = ["main", "recollect"]
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+
+@click.group(cls=CommandGroup, context_settings=SETTINGS)
 @click.version_option(__version__, message="recollect %(version)s")
 def recollect() -> None:
     """Hybrid memory retrieval for agents, with the reasons for every result.

@@ -9,8 +9,6 @@ import click
 
 from recollect.cli import memories, options, terminal
 
-__all__ = ["add"]
-
 
 @click.command()
 @click.argument("text", nargs=-1)

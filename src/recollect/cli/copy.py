@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,8 @@ from recollect.errors import ArgumentError, RecollectError
 from recollect.stores import is_url, redact_secrets
 
 if TYPE_CHECKING:
+    from recollect.stores.comparison import StoreComparison
     from recollect.stores.copying import Copied
-    from recollect.stores.verifying import Comparison
-
-__all__ = ["copy"]
 
 PARTS = {
     "others": "reading the target",
@@ -34,11 +31,7 @@ MAX_DIFFERENCES = 10
 @click.argument("source")
 @click.argument("target")
 @click.option(
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    help="Only this namespace. Repeatable; by default all.",
+    "--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this namespace. Repeatable; by default all."
 )
 @click.option("--merge", is_flag=True, help="Keep what TARGET has and SOURCE has not.")
 @click.option("--mirror", is_flag=True, help="Delete from TARGET what SOURCE has not.")
@@ -46,7 +39,6 @@ MAX_DIFFERENCES = 10
     "--batch",
     type=click.IntRange(1),
     default=2000,
-    show_default=True,
     metavar="N",
     help="The number of notes in one transaction; fewer if they are long.",
 )
@@ -55,7 +47,6 @@ MAX_DIFFERENCES = 10
     "--sample",
     type=click.IntRange(0),
     default=50,
-    show_default=True,
     metavar="N",
     help="The number of notes to search for in both memories, by terms and by vector.",
 )
@@ -82,7 +73,6 @@ def copy(
     memories differ at the end.
     """
     from recollect.opening import copy as copy_memory  # noqa: PLC0415 (imports SQLite and numpy)
-    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
 
     if merge and mirror:
         raise click.UsageError("--merge keeps what --mirror deletes; choose one of them")
@@ -91,7 +81,7 @@ def copy(
     source_name, target_name = redact_secrets(source), redact_secrets(target)
     reached = {"notes": (0, 0)}
 
-    with nullcontext(memories.no_progress) if terminal.is_quiet() else shown_progress("Copying") as show:
+    with memories.progress_bar("Copying") as show:
 
         def progress(done: int, total: int, part: str) -> None:
             reached[part] = done, total
@@ -141,27 +131,31 @@ def _summary(copied: Copied, source: str, target: str) -> str:
     return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {parts}"
 
 
-def _print_differences(verified: Comparison) -> None:
+def _print_differences(verified: StoreComparison) -> None:
     for part, namespace, name, problem in verified.differences[:MAX_DIFFERENCES]:
         note = f"{part} {name} in {namespace}" if namespace else name
         terminal.print_message(f"differs: {note}: {problem}")
-    if verified.differing > MAX_DIFFERENCES:
-        terminal.print_message(f"differs: {verified.differing - MAX_DIFFERENCES:,} more")
-    if not verified.differing:
+    if verified.difference_count > MAX_DIFFERENCES:
+        terminal.print_message(f"differs: {verified.difference_count - MAX_DIFFERENCES:,} more")
+    if not verified.difference_count:
         notes = sum(source.notes for source, _ in verified.namespaces.values())
-        searches = f", and so are {_searches(verified)}" if verified.words.asked or verified.vectors.asked else ""
+        searches = (
+            f", and so are {_searches(verified)}" if verified.lexical.searches or verified.vector.searches else ""
+        )
         terminal.print_message(f"verified {terminal.count(notes, 'note')}: all are the same{searches}")
 
 
-def _problem(verified: Comparison, source: str, target: str) -> str:
-    if not verified.differing:
+def _problem(verified: StoreComparison, source: str, target: str) -> str:
+    if not verified.difference_count:
         return f"searches in {target} and {source} give different results: only {_searches(verified)} are the same"
     advice = f"run the same command again if {source} was written to meanwhile"
     if all(difference.problem == "order" for difference in verified.differences):
         advice = "all notes are there; only their order differs, which an empty target would preserve"
-    return f"{target} differs from {source} in {terminal.count(verified.differing, 'point')}; {advice}"
+    return f"{target} differs from {source} in {terminal.count(verified.difference_count, 'point')}; {advice}"
 
 
-def _searches(verified: Comparison) -> str:
-    words, vectors = verified.words, verified.vectors
-    return f"{words.same} of {words.asked} lexical searches and {vectors.same} of {vectors.asked} vector searches"
+def _searches(verified: StoreComparison) -> str:
+    lexical, vector = verified.lexical, verified.vector
+    return (
+        f"{lexical.same} of {lexical.searches} lexical searches and {vector.same} of {vector.searches} vector searches"
+    )

@@ -8,8 +8,6 @@ import click
 
 from recollect.cli import memories, options, terminal
 
-__all__ = ["delete"]
-
 
 @click.command()
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval import SearchResult
 
-__all__ = ["TOUR", "demo"]
-
 
 class Example(NamedTuple):
     """The arguments of ``recollect search`` and what they show; by default what the sample says about the query."""
@@ -58,7 +56,6 @@ RULE_WIDTH = 100
     "--db",
     type=click.Path(dir_okay=False),
     metavar="PATH",
-    default=None,
     help="Keep the sample memory in this file; by default it is temporary.",
 )
 @options.embedder
@@ -97,18 +94,14 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
 
 def _fill(memory: Memory, path: str) -> float:
     """Store the sample unless it is there; return the seconds. A memory of other notes is not changed."""
-    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
     from recollect.sample import sample_notes  # noqa: PLC0415 (part of the library)
 
     notes = list(sample_notes())
     if any(memory.stats().store.notes.values()) and memory.get(notes[0]["path"]) is None:
         raise click.UsageError(f"{redact_secrets(path)} contains other notes; choose a new file for the sample")
     started = perf_counter()
-    if terminal.is_quiet():
-        memory.add_many(notes)
-    else:
-        with shown_progress("Storing the sample") as progress:
-            memory.add_many(notes, progress=progress)
+    with memories.progress_bar("Storing the sample") as progress:
+        memory.add_many(notes, progress=progress)
     return perf_counter() - started
 
 

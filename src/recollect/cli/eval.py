@@ -14,14 +14,11 @@ import click
 
 from recollect.cli import memories, options, terminal
 from recollect.errors import ArgumentError
-from recollect.progress import shown_progress
 from recollect.retrieval.options import MODES
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset, Outcome, Sweep, System
     from recollect.retrieval.options import Mode
-
-__all__ = ["eval_", "evaluate_systems", "read_dataset", "show_outcomes", "systems_of"]
 
 PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
 """The measures whose sweeps a report plots; the terminal shows all."""
@@ -35,24 +32,22 @@ PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
     metavar="NAME|FILE",
     multiple=True,
     default=("default",),
-    show_default=True,
     help="A preset: a name or a TOML file. Repeatable.",
 )
 @click.option(
-    "--mode",
-    "modes",
-    type=click.Choice(MODES),
-    multiple=True,
-    default=("auto",),
-    show_default=True,
-    help="A search mode. Repeatable.",
+    "--mode", "modes", type=click.Choice(MODES), multiple=True, default=("auto",), help="A search mode. Repeatable."
 )
-@options.evaluation
+@options.dataset
+@click.option(
+    "--store",
+    metavar="PATH|URL",
+    help="The store for the dataset's notes during the run, one namespace for each collection; by default temporary.",
+)
+@click.option("--fresh", is_flag=True, help="Start again instead of continuing the last run.")
 @click.option(
     "--depth",
     type=click.IntRange(10, 1000),
     default=20,
-    show_default=True,
     metavar="N",
     help="The number of notes that each search returns; mrr uses all of them.",
 )
@@ -67,7 +62,6 @@ PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
     "--answer-threshold",
     type=click.FloatRange(0, 1),
     metavar="CONFIDENCE",
-    default=None,
     help="The confidence below which a search has no answer; by default the preset's.",
 )
 @click.option(
@@ -75,7 +69,6 @@ PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
     "target",
     type=click.Path(dir_okay=False, allow_dash=True),
     metavar="FILE",
-    default=None,
     help="Write the results as JSON; - prints them instead of the tables.",
 )
 @click.option(
@@ -98,7 +91,6 @@ PLOTTED_MEASURES = ("any@5", "recall@10", "ndcg@10", "mrr")
     "--run-dir",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    default=None,
     help="Write rankings and judgements as TREC files into this folder.",
 )
 @options.namespace("The namespace to search, if the questions are for the memory of --db.")
@@ -177,8 +169,7 @@ def evaluate_systems(
     from recollect.evaluation import evaluate  # noqa: PLC0415 (imports numpy)
 
     memory_context = nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
-    bar = nullcontext(memories.no_progress) if terminal.is_quiet() else shown_progress("Evaluating")
-    with memory_context as memory, bar as progress:
+    with memory_context as memory, memories.progress_bar("Evaluating") as progress:
         outcomes = evaluate(
             dataset,
             systems,

@@ -13,8 +13,6 @@ from recollect.errors import NoteNotFoundError
 if TYPE_CHECKING:
     from recollect.model import Note
 
-__all__ = ["get"]
-
 
 @click.command()
 @click.argument("key")

@@ -9,15 +9,13 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from recollect.cli import terminal
 from recollect.errors import ArgumentError, RecollectError, RecollectWarning
-
-__all__ = ["COMMANDS", "CommandGroup", "completion"]
 
 COMMANDS = {
     "add": "add",
@@ -83,18 +81,11 @@ class CommandGroup(click.Group):
             warnings.simplefilter("always", RecollectWarning)
             show_other = warnings.showwarning
 
-            def show(
-                message: Warning | str,
-                category: type[Warning],
-                filename: str,
-                lineno: int,
-                file: TextIO | None = None,
-                line: str | None = None,
-            ) -> None:
+            def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
                 if issubclass(category, RecollectWarning):
                     terminal.warn(str(message))
                 else:
-                    show_other(message, category, filename, lineno, file, line)
+                    show_other(message, category, *rest, **more)
 
             warnings.showwarning = show
 

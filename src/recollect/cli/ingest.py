@@ -12,8 +12,6 @@ from recollect.cli import memories, options, terminal
 if TYPE_CHECKING:
     from recollect.ingest import IngestReport
 
-__all__ = ["ingest"]
-
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
@@ -34,7 +32,8 @@ def ingest(*, sources: tuple[str, ...], embedder: str, secrets: str, db: str, as
     """
     with memories.open_or_create(db, embedder, secrets) as memory:
         memories.warn_if_lexical_only(memory)
-        reports = [memory.ingest(source, progress=memories.progress(), **arguments) for source in sources]
+        with memories.progress_bar("Ingesting") as progress:
+            reports = [memory.ingest(source, progress=progress, **arguments) for source in sources]
     total = _sum(reports)
     for problem in (problem for report in reports for problem in report.problems):
         terminal.print_error(str(problem)) if problem.skipped else terminal.warn(str(problem))

@@ -11,8 +11,6 @@ from recollect.cli import options, terminal
 if TYPE_CHECKING:
     from recollect.server.auth import Key, KeyRing
 
-__all__ = ["keys"]
-
 _keys_file = options.keys_file("The file with the hashes of the keys; recollect keys add creates it.", required=True)
 
 
@@ -29,13 +27,7 @@ def keys() -> None:
 @click.argument("name")
 @click.option("--namespace", "namespaces", metavar="NAME", multiple=True, help="A namespace of the key. Repeatable.")
 @click.option("--all-namespaces", is_flag=True, help="The key is valid in every namespace, including future ones.")
-@click.option(
-    "--right",
-    type=click.Choice(["read", "write", "admin"]),
-    default="read",
-    show_default=True,
-    help="The right of the key.",
-)
+@click.option("--right", type=click.Choice(["read", "write", "admin"]), default="read", help="The right of the key.")
 @_keys_file
 @options.as_json
 @options.quiet

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from recollect.health import MemoryStats
     from recollect.stores.base import Finding
 
-__all__ = ["backup", "doctor", "reindex", "stats"]
-
 
 @click.command()
 @options.embedder
@@ -26,9 +24,9 @@ def reindex(context: click.Context, /, *, embedder: str, db: str, as_json: bool)
 
     Until every note has one, searches use the vectors of the previous model. After Ctrl-C, the next reindex continues.
     """
-    with memories.open_existing(db, embedder) as memory:
+    with memories.open_existing(db, embedder) as memory, memories.progress_bar("Embedding") as progress:
         try:
-            count = memory.reindex(progress=memories.progress())
+            count = memory.reindex(progress=progress)
         except KeyboardInterrupt:
             terminal.print_error("interrupted; embedded notes stay embedded, and reindex continues from there")
             context.exit(INTERRUPTED)

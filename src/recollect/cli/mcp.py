@@ -15,8 +15,6 @@ from recollect.stores import redact_secrets
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-__all__ = ["mcp"]
-
 _HTTP_ONLY = ("host", "port", "keys")
 _STDIO_ONLY = ("namespace", "read_only")
 
@@ -27,15 +25,10 @@ _STDIO_ONLY = ("namespace", "read_only")
     "--host",
     metavar="ADDRESS",
     default="127.0.0.1",
-    show_default=True,
     help="With --http: the address to listen on; an address of another machine needs --keys.",
 )
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=7700,
-    show_default=True,
-    help="With --http: the port; 0 chooses a free one.",
+    "--port", type=click.IntRange(0, 65535), default=7700, help="With --http: the port; 0 chooses a free one."
 )
 @options.keys_file("With --http: the file of keys; without it, only this machine is served.")
 @click.option("--read-only", is_flag=True, help="Without --http: offer only the tools that change nothing.")

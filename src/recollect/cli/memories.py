@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +17,6 @@ from recollect.stores import is_url
 if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.progress import Progress
-
-__all__ = [
-    "no_progress",
-    "open_existing",
-    "open_for_reading",
-    "open_for_search",
-    "open_or_create",
-    "output_path",
-    "progress",
-    "warn_if_lexical_only",
-]
 
 
 def open_or_create(db: str, embedder: str, secrets: str = "none", **arguments: Any) -> Memory:
@@ -77,13 +67,11 @@ def output_path(target: str, *, force: bool) -> Path:
     return path
 
 
-def progress() -> Progress | None:
-    """Return the progress argument of the library: ``None`` for its own bar, or nothing if the command is quiet."""
-    return no_progress if terminal.is_quiet() else None
+def progress_bar(label: str) -> AbstractContextManager[Progress]:
+    """Return a progress bar for a terminal; a quiet command has none."""
+    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
 
-
-def no_progress(done: int, total: int, name: str) -> None:
-    """Show nothing."""
+    return nullcontext(lambda *_: None) if terminal.is_quiet() else shown_progress(label)
 
 
 def _is_writable(db: str) -> bool:

@@ -15,33 +15,6 @@ import click
 from recollect.errors import ArgumentError
 from recollect.retrieval.options import SearchOption, search_options
 
-__all__ = [
-    "MAX_HITS",
-    "as_json",
-    "command_line_parameters",
-    "database",
-    "dataset",
-    "dataset_cache",
-    "embedder",
-    "keys_file",
-    "memory",
-    "mode",
-    "namespace",
-    "parse_aliases",
-    "parse_date",
-    "parse_end",
-    "parse_expiry",
-    "parse_links",
-    "parse_metadata",
-    "preset",
-    "quiet",
-    "reranker",
-    "search",
-    "search_arguments",
-    "secrets",
-    "seed",
-]
-
 MAX_HITS = 100_000
 """The largest number of hits: more than anyone reads, and few enough for every engine."""
 
@@ -50,9 +23,9 @@ _DURATIONS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(we
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _option(*names: str, show: bool = True, **attributes: Any) -> Callable[[F], F]:
-    """Return a click option; its default and its environment variable are shown in the help."""
-    return click.option(*names, show_default=show, show_envvar=True, **attributes)
+def _option(*names: str, **attributes: Any) -> Callable[[F], F]:
+    """Return a click option whose environment variable is shown in the help."""
+    return click.option(*names, show_envvar=True, **attributes)
 
 
 def _all(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -125,37 +98,31 @@ def seed(help: str) -> Callable[[F], F]:  # noqa: A002 (click's name)
 
 def namespace(help: str = "The namespace; by default 'default'.") -> Callable[[F], F]:  # noqa: A002 (click's name)
     """Return the option that chooses a namespace."""
-    return click.option("--namespace", metavar="NAME", default=None, help=help)
+    return click.option("--namespace", metavar="NAME", help=help)
 
 
 def keys_file(help: str, *, required: bool = False) -> Callable[[F], F]:  # noqa: A002 (click's name)
     """Return the option that chooses a file of keys."""
     path = click.Path(dir_okay=False)
-    return _option(
-        "--keys", type=path, metavar="FILE", required=required, envvar="RECOLLECT_KEYS", show=False, help=help
-    )
+    return _option("--keys", type=path, metavar="FILE", required=required, envvar="RECOLLECT_KEYS", help=help)
 
 
 def _search_option(option: SearchOption) -> Callable[[F], F]:
     """Return the command-line option of a search parameter, with its default, range and help text."""
     name = f"--{option.name.replace('_', '-')}"
-    attributes: dict[str, Any] = {"default": option.default, "help": option.help, "show": option.default is not None}
+    attributes: dict[str, Any] = {"default": option.default, "help": option.help}
     if option.annotation == "bool":
-        flags = f"{name}/--no-{name[2:]}" if option.default else name
-        return click.option(flags, is_flag=True, default=option.default, help=option.help)
+        return click.option(f"{name}/--no-{name[2:]}" if option.default else name, is_flag=True, **attributes)
     if option.choices:
-        return _option(name, type=click.Choice(option.choices), **attributes)
+        return click.option(name, type=click.Choice(option.choices), **attributes)
     if option.annotation.startswith("int"):
-        return _option(
-            *(["-k"] if option.name == "top_k" else []),
-            name,
-            type=click.IntRange(int(option.at_least or 0), MAX_HITS),
-            metavar="N",
-            **attributes,
-        )
+        flags = ("-k", name) if option.name == "top_k" else (name,)
+        return click.option(*flags, type=click.IntRange(int(option.at_least or 0), MAX_HITS), metavar="N", **attributes)
     if option.annotation.startswith("float"):
-        return _option(name, type=click.FloatRange(option.at_least, option.at_most), metavar="NUMBER", **attributes)
-    return _option(name, metavar={"namespace": "NAME"}.get(option.name, "DATE"), **attributes)
+        return click.option(
+            name, type=click.FloatRange(option.at_least, option.at_most), metavar="NUMBER", **attributes
+        )
+    return click.option(name, metavar={"namespace": "NAME"}.get(option.name, "DATE"), **attributes)
 
 
 preset = _option(
@@ -164,7 +131,6 @@ preset = _option(
     default="default",
     help="The preset: a name (recollect presets lists them) or a TOML file.",
 )
-mode = _search_option(search_options()["mode"])
 
 
 def parse_date(_: click.Context | None, param: click.Parameter, value: str | None) -> datetime | None:
@@ -263,10 +229,7 @@ search = _all(
     click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only notes with this tag. Repeatable: with all."),
     click.option("--session", metavar="NAME", help="Only notes of this conversation or document."),
     click.option(
-        "--since",
-        callback=parse_date,
-        metavar="DATE",
-        help="Only notes created on or after this day or time.",
+        "--since", callback=parse_date, metavar="DATE", help="Only notes created on or after this day or time."
     ),
     click.option(
         "--until",
@@ -310,47 +273,31 @@ def search_arguments(params: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-_DATASET = (
+dataset = _all(
     click.option(
         "--format",
         type=click.Choice(["beir", "locomo", "longmemeval"]),
-        default=None,
         help="The dataset's format, if it cannot be detected.",
     ),
     click.option(
         "--level",
         type=click.Choice(["turn", "session"]),
-        default=None,
         help="What a note of a conversation is; by default a turn in LoCoMo and a session in LongMemEval.",
     ),
     click.option("--pool", is_flag=True, help="Put the sessions of all LongMemEval questions into one memory."),
-    click.option("--split", metavar="NAME", default=None, help="The judgements of a BEIR folder; by default test."),
+    click.option("--split", metavar="NAME", help="The judgements of a BEIR folder; by default test."),
     click.option(
         "--limit",
         type=click.IntRange(1),
-        default=None,
         metavar="N",
         help="Use only N questions, spread evenly over the dataset.",
     ),
-)
-dataset_cache = click.option(
-    "--cache",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    default=None,
-    help="The folder for vectors and rankings; by default in the user's cache.",
-)
-dataset = _all(*_DATASET, dataset_cache)
-evaluation = _all(
-    dataset,
     click.option(
-        "--store",
-        metavar="PATH|URL",
-        default=None,
-        help="The store for the dataset's notes during the run, one namespace for each collection; by default "
-        "temporary files.",
+        "--cache",
+        type=click.Path(file_okay=False),
+        metavar="DIR",
+        help="The folder for vectors and rankings; by default in the user's cache.",
     ),
-    click.option("--fresh", is_flag=True, help="Start again instead of continuing the last run."),
 )
 
 

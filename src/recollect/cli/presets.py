@@ -6,8 +6,6 @@ import click
 
 from recollect.cli import options, terminal
 
-__all__ = ["presets"]
-
 
 @click.command()
 @click.argument("name", required=False)

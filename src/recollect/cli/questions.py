@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from recollect.evaluation import Dataset
     from recollect.model import Note
 
-__all__ = ["questions"]
-
 EXAMPLES = 3
 
 
@@ -26,7 +24,6 @@ EXAMPLES = 3
     "per_kind",
     type=click.IntRange(1),
     default=100,
-    show_default=True,
     metavar="N",
     help="The number of questions of each kind, if that many can be generated.",
 )
@@ -34,7 +31,6 @@ EXAMPLES = 3
 @click.option(
     "--foreign",
     metavar="PATH|URL",
-    default=None,
     help="The memory whose notes give unanswerable questions; by default the built-in sample.",
 )
 @options.namespace()

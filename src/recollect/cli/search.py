@@ -12,12 +12,9 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrieval import SearchResult
 
-__all__ = ["explain", "print_if_no_answer", "run_search", "search"]
-
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--explain", is_flag=True, help="Show how each hit got its score, as recollect explain does.")
 @click.option(
     "--show-weak",
     is_flag=True,
@@ -27,14 +24,17 @@ __all__ = ["explain", "print_if_no_answer", "run_search", "search"]
 @options.preset
 @options.search
 @click.pass_context
-def search(context: click.Context, /, *, explain: bool, show_weak: bool, as_json: bool, **params: Any) -> None:
+def search(context: click.Context, /, *, show_weak: bool, as_json: bool, **params: Any) -> None:
     """Search for notes.
 
     The words of QUERY are one query: "a phrase", AND, OR, NOT, tea* for a prefix. A query that starts with a dash
     comes after --. The exit code is 1 if there is no answer. Of the --top-k best notes, weak candidates are shown only
     with --show-weak; --json has all of them.
     """
-    _search_and_print(context, params, explain=explain, show_weak=show_weak, as_json=as_json)
+    result = _search(params, as_json=as_json, warn=True)
+    if not as_json:
+        _print_hits(result, show_weak=show_weak)
+    context.exit(0 if result.has_answer else 1)
 
 
 @click.command()
@@ -48,29 +48,24 @@ def explain(context: click.Context, /, *, as_json: bool, **params: Any) -> None:
     Shows how the query was parsed, what was tried and how long it took; then for each hit, weak ones included, the
     score of each leg and the effect of each stage. The exit code is 1 if there is no answer, as for search.
     """
-    _search_and_print(context, params, explain=True, show_weak=False, as_json=as_json)
+    from recollect.cli import tables  # noqa: PLC0415 (imports rich)
 
-
-def _search_and_print(
-    context: click.Context, params: dict[str, Any], *, explain: bool, show_weak: bool, as_json: bool
-) -> None:
-    with memories.open_for_search(params) as memory:
-        result = run_search(memory, params)
-    if as_json or not explain:  # an explanation contains the warnings
-        for warning in result.warnings:
-            terminal.warn(warning)
-    if as_json:
-        terminal.print_json(result.to_dict())
-    elif explain:
-        from recollect.cli import tables  # noqa: PLC0415 (imports rich)
-
+    result = _search(params, as_json=as_json, warn=as_json)  # an explanation contains the warnings
+    if not as_json:
         tables.print_explanation(terminal.console(), result)
         if not result:
             print_if_no_answer(result, weak_shown=False)
-    else:
-        _print_hits(result, show_weak=show_weak)
-    if not result.has_answer:
-        context.exit(1)
+    context.exit(0 if result.has_answer else 1)
+
+
+def _search(params: dict[str, Any], *, as_json: bool, warn: bool) -> SearchResult:
+    with memories.open_for_search(params) as memory:
+        result = run_search(memory, params)
+    for warning in result.warnings if warn else ():
+        terminal.warn(warning)
+    if as_json:
+        terminal.print_json(result.to_dict())
+    return result
 
 
 def run_search(memory: Memory, params: dict[str, Any]) -> SearchResult:

@@ -15,14 +15,10 @@ from click.core import ParameterSource
 from recollect.cli import memories, options, terminal
 from recollect.stores import redact_secrets
 
-__all__ = ["serve"]
-
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=7700, show_default=True, help="The port; 0 chooses a free one."
-)
+@click.option("--host", default="127.0.0.1", help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=7700, help="The port; 0 chooses a free one.")
 @options.keys_file("Require the keys in this file; necessary if other machines can reach the server.")
 @options.preset
 @click.option(
@@ -35,7 +31,6 @@ __all__ = ["serve"]
     "--max-body",
     type=click.FloatRange(min=0.001),
     default=4,
-    show_default=True,
     metavar="MB",
     help="The maximum size of a request in megabytes.",
 )
@@ -43,7 +38,6 @@ __all__ = ["serve"]
     "--timeout",
     type=click.FloatRange(min=0.001),
     default=30,
-    show_default=True,
     metavar="SECONDS",
     help="The maximum time of a request in seconds.",
 )

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.retrieval import Preset, SearchResult
 
-__all__ = [
-    "new_table",
-    "print_comparison",
-    "print_exclusion",
-    "print_explanation",
-    "print_fallback",
-    "print_hits",
-    "print_preset",
-    "print_presets",
-    "print_summary",
-    "print_table",
-    "score_bar",
-]
-
 GAP = 2
 """The space between two columns."""
 BAR_CELLS = 8
@@ -47,9 +32,8 @@ _ASCII = str.maketrans({"█": "#", "▓": "+", "░": "-", "·": "|", "×": "x"
 _ASCII |= dict.fromkeys(map(ord, "▏▎▍▌▋▊▉"), "#")
 """Replacements for an output without Unicode."""
 MAX_EXPLANATION_WIDTH = 110
-TITLE_WIDTH = 20
-"""The width that titles keep before the names of presets are truncated."""
 MIN_COLUMN_WIDTH = 6
+"""The width that the rank and the change of a note need."""
 
 
 def new_table(*columns: str, header_style: str = "bold") -> Table:
@@ -66,36 +50,6 @@ def print_table(console: Console, table: Table) -> None:
         line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
         line.rstrip()
         console.print(line, soft_wrap=True)
-
-
-def fit_widths(preferred: Sequence[int], minimum: Sequence[int], total: int) -> list[int]:
-    """Shrink column widths until they fit into ``total``; the widest shrink first, none below its minimum.
-
-    >>> fit_widths([7, 14, 8], [4, 6, 8], 26)
-    [6, 6, 8]
-    """
-    widths = list(preferred)
-    while sum(widths) + GAP * len(widths) > total:
-        shrinkable = [width if width > least else 0 for width, least in zip(widths, minimum, strict=True)]
-        if not any(shrinkable):
-            break
-        widths[shrinkable.index(max(shrinkable))] -= 1
-    return widths
-
-
-def fit_text(text: str, width: int, style: str = "", *, keep_end: bool = False) -> Text:
-    """Truncate ``text`` at its end, or at its start with ``keep_end``, and pad it to ``width`` cells.
-
-    >>> fit_text("memory/tea.md", 7).plain, fit_text("memory/tea.md", 7, keep_end=True).plain
-    ('memory…', '…tea.md')
-    """
-    if keep_end and cell_len(text) > width:
-        while cell_len(text) > width - 1:
-            text = text[1:]
-        text = f"…{text}"
-    result = Text(text, style)
-    result.truncate(width, overflow="ellipsis", pad=True)
-    return result
 
 
 def print_hits(console: Console, hits: Iterable[Hit], *, weak: Iterable[Hit] = ()) -> None:
@@ -213,29 +167,16 @@ def print_summary(console: Console, result: SearchResult, shown: int) -> None:
 
 def print_comparison(console: Console, results: Mapping[str, SearchResult], *, summaries: bool) -> None:
     """Print a row for each note and a column for each preset with the note's rank, then a line for each preset."""
-    rows = list(_comparison_rows(results))
-    names = [terminal.sanitise_line(name) for name in results]
-    cells = [[_rank_cell(ranks, column) for column in range(len(names))] for _, _, ranks in rows]
-    minimum = [max(MIN_COLUMN_WIDTH, *map(len, column)) for column in zip(*cells, strict=True)]
-    preferred = [max(len(name), least) for name, least in zip(names, minimum, strict=True)]
-    widths = fit_widths(preferred, minimum, console.width - TITLE_WIDTH)
-    longest = max(cell_len(title) for title, _, _ in rows)
-    title_width = min(longest, max(TITLE_WIDTH // 2, console.width - sum(widths) - GAP * len(widths)))
-    heading = Text(" " * title_width)
-    for name, width in zip(names, widths, strict=True):
-        heading.append(" " * GAP).append_text(fit_text(name, width, "bold"))
-    lines = [heading]
-    for (title, is_path, _), row in zip(rows, cells, strict=True):
-        line = fit_text(title, title_width, keep_end=is_path)
-        for cell, width in zip(row, widths, strict=True):
-            line.append(" " * GAP).append_text(fit_text(cell, width, _rank_style(cell)))
-        lines.append(line)
-    for line in lines:
-        line.rstrip()
-        console.print(line, soft_wrap=True)
+    table = new_table("", *map(terminal.sanitise_line, results))
+    for column in table.columns[1:]:
+        column.no_wrap, column.min_width = True, MIN_COLUMN_WIDTH
+    for title, ranks in _comparison_rows(results):
+        cells = [_rank_cell(ranks, column) for column in range(len(ranks))]
+        table.add_row(Text(title), *(Text(cell, _rank_style(cell)) for cell in cells))
+    print_table(console, table)
     console.print()
-    width = max(map(len, names))
-    for name, result in zip(names, results.values(), strict=True) if summaries else ():
+    width = max(len(terminal.sanitise_line(name)) for name in results)
+    for name, result in results.items() if summaries else ():
         trace = result.trace
         parts = [terminal.sanitise_line(fusion_summary(trace.fusion)), terminal.count(trace.fused_count, "candidate")]
         if trace.reranked:
@@ -243,17 +184,17 @@ def print_comparison(console: Console, results: Mapping[str, SearchResult], *, s
         parts.append(f"{trace.total_elapsed:.0f} ms")
         if result and not result.has_answer:
             parts.append(f"no answer: {no_answer_message(result.best_confidence, result.answer_threshold)}")
-        console.print(Text.assemble(f"{name:<{width}}  ", (" · ".join(parts), "dim")))
+        console.print(Text.assemble(f"{terminal.sanitise_line(name):<{width}}  ", (" · ".join(parts), "dim")))
 
 
 Ranks = tuple[int | None, ...]
 """The rank of a note with each preset; ``None`` if it was not found."""
 
 
-def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str, bool, Ranks]]:
-    """Yield title, whether that is a path, and ranks of each note: by the first preset's rank, then by the best rank.
+def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str, Ranks]]:
+    """Yield title and ranks of each note, by the first preset's rank, then by the best rank.
 
-    A note is named by its title, unless another note in the table has the same.
+    A note is named by its title, or by its path if another note in the table has the same title.
     """
     rankings = [{hit.id: hit.rank for hit in result} for result in results.values()]
     notes = {hit.id: hit for result in results.values() for hit in result}
@@ -262,7 +203,7 @@ def _comparison_rows(results: Mapping[str, SearchResult]) -> Iterator[tuple[str,
     rows.sort(key=lambda row: (row[1][0] or len(notes) + 1, min(rank for rank in row[1] if rank)))
     for hit, ranks in rows:
         title = hit.title if titles[hit.title] == 1 else ""
-        yield terminal.sanitise_line(title or hit.path or hit.id), not title, ranks
+        yield terminal.sanitise_line(title or hit.path or hit.id), ranks
 
 
 def _rank_cell(ranks: Ranks, preset: int) -> str:
@@ -284,15 +225,7 @@ def _rank_style(cell: str) -> str:
 def print_presets(console: Console, presets: Sequence[Preset]) -> None:
     """Print a column for each preset and a row for each part; what equals the first preset is dim."""
     summaries = [_preset_summary(preset) for preset in presets]
-    columns = [(preset.name, *parts.values()) for preset, parts in zip(presets, summaries, strict=True)]
-    widths = fit_widths(
-        [max(len(line) for text in column for line in text.splitlines()) for column in columns],
-        [max(len(word) for text in column for word in text.split()) for column in columns],
-        console.width - max(map(len, summaries[0])),
-    )
-    table = new_table("")
-    for preset, width in zip(presets, widths, strict=True):
-        table.add_column(preset.name, width=width)
+    table = new_table("", *(preset.name for preset in presets))
     for part in summaries[0]:
         row = [summary[part] for summary in summaries]
         styles = ["dim" if column and text == row[0] else "" for column, text in enumerate(row)]

@@ -13,21 +13,6 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "console",
-    "count",
-    "file_size",
-    "is_quiet",
-    "print_error",
-    "print_json",
-    "print_message",
-    "print_note",
-    "sanitise",
-    "sanitise_line",
-    "style",
-    "warn",
-]
-
 _UNSAFE = "\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Control characters, lone surrogates, and the marks that change the direction of text."""
 _UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}\x0b\x0c\r]")

@@ -7,16 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import click
 
 from recollect.cli import memories, options, terminal
-
-if TYPE_CHECKING:
-    from recollect.progress import Progress
-
-__all__ = ["export", "import_"]
 
 
 @click.command()
@@ -56,9 +51,15 @@ def import_(*, file: BinaryIO, namespace: str | None, embedder: str, secrets: st
     stored; notes without one are embedded. A line that cannot be read stops the import with its number; notes before
     it stay stored.
     """
-    with memories.open_or_create(db, embedder, secrets) as memory, _import_progress(file) as progress:
+    lines = 0
+    if file.seekable():  # count the lines for the progress bar
+        lines = sum(1 for _ in file)
+        file.seek(0)
+    with memories.open_or_create(db, embedder, secrets) as memory, memories.progress_bar("Importing") as show:
         memories.warn_if_lexical_only(memory)
-        count = memory.load(file, namespace=namespace, progress=progress)
+        count = memory.load(
+            file, namespace=namespace, progress=lambda done, _, name: show(done, max(done, lines), name)
+        )
     if as_json:
         terminal.print_json({"imported": count})
     else:
@@ -91,19 +92,3 @@ def _atomic_file(path: Path) -> Iterator[BinaryIO]:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def _import_progress(file: BinaryIO) -> Iterator[Progress]:
-    """Yield a progress that knows the number of lines, if the file can be read twice."""
-    from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
-
-    if terminal.is_quiet():
-        yield memories.no_progress
-        return
-    lines = 0
-    if file.seekable():
-        lines = sum(1 for _ in file)
-        file.seek(0)
-    with shown_progress("Importing") as progress:
-        yield lambda done, _total, name: progress(done, max(done, lines), name)

@@ -10,33 +10,24 @@ import click
 
 from recollect.cli import memories, options, terminal
 from recollect.cli.eval import read_dataset
-from recollect.progress import shown_progress
 
 if TYPE_CHECKING:
     from recollect.evaluation import Dataset
     from recollect.evaluation.tuning import TuningResult
     from recollect.retrieval import Preset
 
-__all__ = ["tune"]
-
 
 @click.command()
 @click.argument("path", metavar="QUESTIONS", type=click.Path(exists=True))
-@click.option("--preset", metavar="NAME|FILE", default="default", show_default=True, help="The preset to start from.")
+@click.option("--preset", metavar="NAME|FILE", default="default", help="The preset to start from.")
 @click.option(
     "--measure",
     metavar="NAME",
     default="ndcg@10",
-    show_default=True,
     help="The measure to improve: any@5, all@5, recall@10, ndcg@10, mrr, or a name of ir_measures.",
 )
 @click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="The number of folds of the cross-validation.",
+    "--folds", type=click.IntRange(2), default=5, metavar="N", help="The number of folds of the cross-validation."
 )
 @options.seed("The random seed of the folds.")
 @click.option(
@@ -44,7 +35,6 @@ __all__ = ["tune"]
     type=click.Path(dir_okay=False),
     metavar="FILE",
     default="tuned.toml",
-    show_default=True,
     help="The file for the tuned preset, if the gain is significant.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
@@ -95,8 +85,7 @@ def _tune(dataset: Dataset, start: Preset, params: dict[str, Any]) -> TuningResu
     from recollect import evaluation  # noqa: PLC0415 (imports numpy)
 
     memory_context = nullcontext() if dataset.notes else memories.open_for_reading(params["db"], params["embedder"])
-    bar = nullcontext(memories.no_progress) if terminal.is_quiet() else shown_progress("Tuning")
-    with memory_context as memory, bar as progress:
+    with memory_context as memory, memories.progress_bar("Tuning") as progress:
         arguments = {name: params[name] for name in ("measure", "embedder", "namespace", "cache")}
         with evaluation.open_scorer(dataset, memory=memory, progress=progress, **arguments) as scorer:
             groups = [question.collection for question in dataset.answerable]

@@ -52,6 +52,7 @@ __all__ = [
     "Pending",
     "Store",
     "StoreStats",
+    "SupportsFinishIndexes",
     "WriteResult",
 ]
 
@@ -163,6 +164,15 @@ class ModelChangedError(Exception):
         """Keep the model."""
         super().__init__(model.name)
         self.model = model
+
+
+@runtime_checkable
+class SupportsFinishIndexes(Protocol):
+    """A store that builds indexes in the background of searches."""
+
+    def finish_indexes(self) -> None:
+        """Build the indexes that are missing, however long that takes."""
+        ...
 
 
 class Store(

@@ -39,11 +39,11 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def problem(answer: httpx.Response, status: int, kind: str) -> str:
+def problem(response: httpx.Response, status: int, kind: str) -> str:
     """Return what a problem says, once it is one of this kind."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    told = answer.json()
-    assert (told["type"], told["status"]) == (f"urn:recollect:{kind}", status)
-    assert told["request_id"] == answer.headers["x-request-id"]
-    return str(told["detail"])
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    data = response.json()
+    assert (data["type"], data["status"]) == (f"urn:recollect:{kind}", status)
+    assert data["request_id"] == response.headers["x-request-id"]
+    return str(data["detail"])

@@ -41,10 +41,10 @@ def running(
     port: int = 0,
 ) -> Iterator[Running]:
     """Serve a memory in a thread, on a free port unless one is named."""
-    chosen = settings or Settings(require_keys=ring is not None, rate=0)
-    app = create_app(memory, chosen, ring=ring, observers=observers, extensions=extensions)
+    selected = settings or Settings(require_keys=ring is not None, rate=0)
+    app = create_app(memory, selected, ring=ring, observers=observers, extensions=extensions)
     listener = bind(Settings(port=port))
-    server = Server(uvicorn_config(app, replace(chosen, shutdown_timeout=5)))
+    server = Server(uvicorn_config(app, replace(selected, shutdown_timeout=5)))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

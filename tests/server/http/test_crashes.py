@@ -27,16 +27,16 @@ def test_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int) -
         with httpx.Client(base_url=server.url) as client:
             for number in range(100_000):
                 ids = [f"w{writer}n{number}p{part}" for part in range(3 if number % 5 == 0 else 1)]
-                notes = [{"content": f"about {each}", "id": each, "path": f"{each}.md"} for each in ids]
+                notes = [{"content": f"about {item}", "id": item, "path": f"{item}.md"} for item in ids]
                 try:
                     if len(notes) > 1:
-                        answer = client.post("/v1/notes/batch", json={"notes": notes})
+                        response = client.post("/v1/notes/batch", json={"notes": notes})
                     else:
-                        answer = client.post("/v1/notes", json=notes[0])
+                        response = client.post("/v1/notes", json=notes[0])
                 except httpx.TransportError:
                     assert killed.is_set()
                     return
-                assert answer.status_code == 201
+                assert response.status_code == 201
                 acknowledged.extend(ids)
 
     with process(tmp_path) as server, ThreadPoolExecutor(WRITERS) as pool:
@@ -52,7 +52,7 @@ def test_killed_server_loses_no_acknowledged_note(tmp_path: Path, round_: int) -
         there = {note.id: note for note in memory.notes()}
         assert set(acknowledged) <= set(there)
         assert all(note.content == f"about {note.id}" and note.path == f"{note.id}.md" for note in there.values())
-        for first in [each for each in there if each.endswith("p0") and int(each[3:].partition("p")[0]) % 5 == 0]:
+        for first in [item for item in there if item.endswith("p0") and int(item[3:].partition("p")[0]) % 5 == 0]:
             assert {f"{first[:-1]}1", f"{first[:-1]}2"} <= set(there)  # a batch came as a whole
-        for each in acknowledged[-20:]:
-            assert [hit.id for hit in memory.search(f'"{each}"', mode="bm25", top_k=1)] == [each]
+        for item in acknowledged[-20:]:
+            assert [hit.id for hit in memory.search(f'"{item}"', mode="bm25", top_k=1)] == [item]

@@ -66,11 +66,11 @@ def test_fuzzed_requests(path: str, method: str, mode: GenerationMode, server: t
     @given(case=operation.as_strategy(generation_mode=mode))
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
     def ask(case: Any) -> None:
-        answer = case.call_and_validate(headers=headers, checks=CHECKS)
+        response = case.call_and_validate(headers=headers, checks=CHECKS)
         # In an address, everything is a text; only in a body is a number another thing.
         body = case.meta.components.get(ParameterLocation.BODY)
         if body is not None and body.mode is GenerationMode.NEGATIVE:
-            assert 400 <= answer.status_code < 500
+            assert 400 <= response.status_code < 500
 
     try:
         ask()

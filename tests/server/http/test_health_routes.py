@@ -17,11 +17,11 @@ from tests.server.http.running import running, until
 
 def test_stats(client: httpx.Client, memory: Memory) -> None:
     memory.add("Elsewhere.", namespace="work")
-    told = client.get("/v1/stats").json()
-    assert told["notes"] == {"default": 3, "work": 1}
-    assert told["version"] == __version__
-    assert told["right"] == "admin"
-    assert told["store"]["location"].endswith("memory.db")
+    data = client.get("/v1/stats").json()
+    assert data["notes"] == {"default": 3, "work": 1}
+    assert data["version"] == __version__
+    assert data["right"] == "admin"
+    assert data["store"]["location"].endswith("memory.db")
     assert client.get("/v1/stats?namespace=work").json()["notes"] == {"work": 1}
 
 
@@ -47,10 +47,10 @@ def test_stats_by_key(
     memory.add("Elsewhere.", namespace="work")
     _, key = ring.add("someone", namespaces, right)
     with running(memory, ring=ring) as server:
-        told = server.client.get("/v1/stats", headers=bearer(key)).json()
+        data = server.client.get("/v1/stats", headers=bearer(key)).json()
         metrics = server.client.get("/metrics", headers=bearer(key)).status_code
-    assert (told["notes"], told["right"]) == (notes, right)
-    assert ("store" in told, "location" in told.get("store", {})) == (store, location)
+    assert (data["notes"], data["right"]) == (notes, right)
+    assert ("store" in data, "location" in data.get("store", {})) == (store, location)
     assert metrics == (200 if location else 403)
 
 
@@ -59,9 +59,9 @@ def test_health_and_readiness(memory: Memory) -> None:
         assert server.client.get("/health").json() == {"status": "ok"}
         assert server.client.get("/ready").json() == {"status": "ok"}
         memory.close()
-        answer = server.client.get("/ready")
-        assert problem(answer, 503, "not-ready") == "the memory does not answer"
-        assert answer.headers["retry-after"] == "1"
+        response = server.client.get("/ready")
+        assert problem(response, 503, "not-ready") == "the memory does not answer"
+        assert response.headers["retry-after"] == "1"
         assert server.client.get("/health").status_code == 200
 
 
@@ -74,10 +74,10 @@ def test_not_ready_while_models_load(memory: Memory) -> None:
 
 
 def test_concurrent_readiness_requests_share_a_probe(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, asked = Event(), []
+    go_on, requested = Event(), []
 
     def count() -> int:
-        asked.append(1)
+        requested.append(1)
         go_on.wait(30)
         return 3
 
@@ -88,9 +88,9 @@ def test_concurrent_readiness_requests_share_a_probe(memory: Memory, monkeypatch
         asking = [asyncio.create_task(readiness.problem()) for _ in range(100)]
         await asyncio.sleep(0)  # each has begun
         go_on.set()
-        told = [*await asyncio.gather(*asking), await readiness.problem()]
+        data = [*await asyncio.gather(*asking), await readiness.problem()]
         readiness.close()
-        return told
+        return data
 
     assert asyncio.run(ask()) == [""] * 101
-    assert len(asked) == 2
+    assert len(requested) == 2

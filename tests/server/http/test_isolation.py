@@ -25,34 +25,36 @@ SECRET = "xyzzy"  # noqa: S105 (no password)
 """Stands in every text and name of the other namespace."""
 
 
-class Asked(NamedTuple):
+class EndpointRequest(NamedTuple):
     path: str
     body: Any = None
-    found: int = 200
-    """What it is answered with at home."""
+    status: int = 200
+    """The status in the own namespace."""
 
 
 KNOWN = f"{SECRET}-1"
 REQUESTS = {
-    "POST /v1/notes": Asked("/v1/notes", {"content": "mine", "id": KNOWN}, 201),
-    "GET /v1/notes": Asked("/v1/notes"),
-    "POST /v1/notes/batch": Asked("/v1/notes/batch", {"notes": [{"content": "mine", "id": f"{SECRET}-2"}]}, 201),
-    "GET /v1/notes/{key}": Asked(f"/v1/notes/{KNOWN}", found=404),
-    "PATCH /v1/notes/{key}": Asked(f"/v1/notes/{KNOWN}", {"title": "x"}, 404),
-    "DELETE /v1/notes/{key}": Asked(f"/v1/notes/{KNOWN}", found=404),
-    "POST /v1/links": Asked("/v1/links", {"source": KNOWN, "target": "b"}, 404),
-    "DELETE /v1/links": Asked(f"/v1/links?source={KNOWN}&target=b", found=404),
-    "GET /v1/neighbours/{key}": Asked(f"/v1/neighbours/{KNOWN}", found=404),
-    "POST /v1/ingest": Asked("/v1/ingest", {"documents": [{"path": f"{SECRET}.md", "content": "mine"}]}),
-    "POST /v1/search": Asked("/v1/search", {"query": SECRET, "trace": True}),
-    "GET /v1/search": Asked(f"/v1/search?q={SECRET}"),
-    "POST /v1/explain": Asked("/v1/explain", {"query": SECRET}),
-    "POST /v1/compare": Asked("/v1/compare", {"query": SECRET, "trace": True}),
-    "GET /v1/presets": Asked("/v1/presets"),
-    "GET /v1/reports": Asked("/v1/reports", found=403),
-    "GET /v1/reports/{name}": Asked(f"/v1/reports/{SECRET}.html", found=403),
-    "GET /v1/stats": Asked("/v1/stats"),
-    "GET /metrics": Asked("/metrics", found=403),
+    "POST /v1/notes": EndpointRequest("/v1/notes", {"content": "mine", "id": KNOWN}, 201),
+    "GET /v1/notes": EndpointRequest("/v1/notes"),
+    "POST /v1/notes/batch": EndpointRequest(
+        "/v1/notes/batch", {"notes": [{"content": "mine", "id": f"{SECRET}-2"}]}, 201
+    ),
+    "GET /v1/notes/{key}": EndpointRequest(f"/v1/notes/{KNOWN}", status=404),
+    "PATCH /v1/notes/{key}": EndpointRequest(f"/v1/notes/{KNOWN}", {"title": "x"}, 404),
+    "DELETE /v1/notes/{key}": EndpointRequest(f"/v1/notes/{KNOWN}", status=404),
+    "POST /v1/links": EndpointRequest("/v1/links", {"source": KNOWN, "target": "b"}, 404),
+    "DELETE /v1/links": EndpointRequest(f"/v1/links?source={KNOWN}&target=b", status=404),
+    "GET /v1/neighbours/{key}": EndpointRequest(f"/v1/neighbours/{KNOWN}", status=404),
+    "POST /v1/ingest": EndpointRequest("/v1/ingest", {"documents": [{"path": f"{SECRET}.md", "content": "mine"}]}),
+    "POST /v1/search": EndpointRequest("/v1/search", {"query": SECRET, "trace": True}),
+    "GET /v1/search": EndpointRequest(f"/v1/search?q={SECRET}"),
+    "POST /v1/explain": EndpointRequest("/v1/explain", {"query": SECRET}),
+    "POST /v1/compare": EndpointRequest("/v1/compare", {"query": SECRET, "trace": True}),
+    "GET /v1/presets": EndpointRequest("/v1/presets"),
+    "GET /v1/reports": EndpointRequest("/v1/reports", status=403),
+    "GET /v1/reports/{name}": EndpointRequest(f"/v1/reports/{SECRET}.html", status=403),
+    "GET /v1/stats": EndpointRequest("/v1/stats"),
+    "GET /metrics": EndpointRequest("/metrics", status=403),
 }
 """What is asked of each endpoint. A new one gets a line here."""
 
@@ -66,15 +68,15 @@ READING = [
 
 def endpoints(app: Any) -> set[str]:
     """Return every endpoint that an application serves; whatever is no endpoint must be known by name."""
-    found = set()
+    results = set()
     for route in app.routes:
         if isinstance(route, APIRoute):
-            found |= {f"{method} {route.path_format}" for method in route.methods or ()}
+            results |= {f"{method} {route.path_format}" for method in route.methods or ()}
         else:
             assert route.path in ("/openapi.json", "/", "/web/{name}"), (
                 f"{route} is new: see that a key of one namespace opens no other there"
             )
-    return found
+    return results
 
 
 class Keys(NamedTuple):
@@ -114,12 +116,12 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, 
 
 
 def ask(server: Running, name: str, key: str, **query: str) -> httpx.Response:
-    asked = REQUESTS[name]
+    requested = REQUESTS[name]
     return server.client.request(
         name.partition(" ")[0],
-        httpx.URL(asked.path).copy_merge_params(query),
+        httpx.URL(requested.path).copy_merge_params(query),
         headers=bearer(key) if key else {},
-        json=asked.body,
+        json=requested.body,
     )
 
 
@@ -127,7 +129,7 @@ def test_every_endpoint_is_tested(walled: tuple[Running, Keys, Memory]) -> None:
     server, keys, _ = walled
     unguarded = {f"GET {path}" for path in PUBLIC_PATHS if path != "/openapi.json"}
     assert endpoints(server.app) - set(REQUESTS) == unguarded, "ask the new endpoint, too: give it a line in REQUESTS"
-    described = {f"{method.upper()} {path}" for path, each in server.app.openapi()["paths"].items() for method in each}
+    described = {f"{method.upper()} {path}" for path, item in server.app.openapi()["paths"].items() for method in item}
     assert endpoints(server.app) == described
     for path in ("/docs", "/redoc", "/web", "/v1", "/mcp", "/favicon.ico"):
         assert server.client.get(path, headers=bearer(keys.tea)).status_code == 404
@@ -139,9 +141,9 @@ class TestEveryEndpoint:
     def test_every_endpoint_needs_a_key(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
         server, keys, _ = walled
         for wrong in ("", "rk_", "rk_a_b", keys.tea[:-1], keys.tea.replace("rk_", "rk_x")):
-            answer = ask(server, name, wrong)
-            problem(answer, 401, "unauthorised")
-            assert answer.headers["www-authenticate"] == "Bearer"
+            response = ask(server, name, wrong)
+            problem(response, 401, "unauthorised")
+            assert response.headers["www-authenticate"] == "Bearer"
 
     def test_other_namespaces_are_forbidden(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
         server, keys, memory = walled
@@ -150,12 +152,12 @@ class TestEveryEndpoint:
             return
         before = snapshot(memory)
         for key in (keys.tea, keys.admin, keys.both):
-            told = []
+            data = []
             for there in ("work", "nowhere", "wor\u212a", " work", "default"):
-                answer = ask(server, name, key, namespace=there)
-                problem(answer, 403, "forbidden")
-                told.append(_without(answer, there))
-            assert len(set(told)) == 1
+                response = ask(server, name, key, namespace=there)
+                problem(response, 403, "forbidden")
+                data.append(_without(response, there))
+            assert len(set(data)) == 1
         assert snapshot(memory) == before
 
     def test_responses_contain_nothing_of_other_namespaces(
@@ -163,24 +165,24 @@ class TestEveryEndpoint:
     ) -> None:
         server, keys, memory = walled
         before = snapshot(memory)
-        answer = ask(server, name, keys.tea)
-        assert answer.status_code == REQUESTS[name].found, answer.text
+        response = ask(server, name, keys.tea)
+        assert response.status_code == REQUESTS[name].status, response.text
         echoed = json.dumps(REQUESTS[name])
-        if SECRET in answer.text:  # it may tell what it was asked, and nothing more
+        if SECRET in response.text:  # it may tell what it was asked, and nothing more
             assert SECRET in echoed
-            assert f"The {SECRET}" not in answer.text
-            assert f"{SECRET}/" not in answer.text
-        assert "work" not in answer.text.replace("network", "")
+            assert f"The {SECRET}" not in response.text
+            assert f"{SECRET}/" not in response.text
+        assert "work" not in response.text.replace("network", "")
         assert snapshot(memory) == before
         memory.delete(KNOWN, f"{SECRET}-2", f"{SECRET}.md", namespace="tea")
 
     def test_read_key_cannot_write(self, name: str, walled: tuple[Running, Keys, Memory]) -> None:
         server, keys, memory = walled
-        answer = ask(server, name, keys.reader)
+        response = ask(server, name, keys.reader)
         if name in READING and name not in WITHOUT_NAMESPACE:
-            assert answer.status_code == REQUESTS[name].found
+            assert response.status_code == REQUESTS[name].status
         else:
-            problem(answer, 403, "forbidden")
+            problem(response, 403, "forbidden")
         assert memory.count(namespace="tea") == 1
 
 
@@ -226,7 +228,7 @@ def snapshot(memory: Memory) -> list[Any]:
     return [note.to_dict() for note in memory.notes(namespace="work")]
 
 
-def _without(answer: httpx.Response, namespace: str) -> str:
-    told = answer.json()
-    del told["request_id"]
-    return json.dumps(told).replace(json.dumps(repr(namespace))[1:-1], "NAMESPACE")
+def _without(response: httpx.Response, namespace: str) -> str:
+    data = response.json()
+    del data["request_id"]
+    return json.dumps(data).replace(json.dumps(repr(namespace))[1:-1], "NAMESPACE")

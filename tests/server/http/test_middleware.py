@@ -40,8 +40,8 @@ def test_server_without_keys_rejects_other_hosts(client: httpx.Client, host: str
 def test_server_with_keys_accepts_any_host(memory: Memory, ring: KeyRing) -> None:
     _, key = ring.add("x", None, "read")
     with running(memory, ring=ring) as server:
-        answer = server.client.get("/v1/stats", headers={**bearer(key), "Host": "memory.example"})
-        assert answer.status_code == 200
+        response = server.client.get("/v1/stats", headers={**bearer(key), "Host": "memory.example"})
+        assert response.status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_server_with_keys_accepts_any_host(memory: Memory, ring: KeyRing) -> Non
 def test_authorization_header(memory: Memory, ring: KeyRing, header: str) -> None:
     _, key = ring.add("x", None, "read")
     with running(memory, ring=ring) as server:
-        answer = server.client.get("/v1/stats", headers={"Authorization": header.replace("KEY", key).strip()})
+        response = server.client.get("/v1/stats", headers={"Authorization": header.replace("KEY", key).strip()})
     right = header.lower().startswith("bearer ") and "KEYx" not in header
-    assert answer.status_code == (200 if right else 401)
+    assert response.status_code == (200 if right else 401)
 
 
 def test_revoked_key_is_rejected_at_once(memory: Memory, ring: KeyRing) -> None:
@@ -85,15 +85,15 @@ def test_rate_limit(memory: Memory, ring: KeyRing) -> None:
     (_, one), (_, other) = ring.add("one", None, "read"), ring.add("other", None, "read")
     slow = Settings(require_keys=True, rate=0.01, burst=3)
     with running(memory, slow, ring=ring, warm=False) as server:
-        answers: list[httpx.Response] = []
+        responses: list[httpx.Response] = []
         for key in (one, other):
-            answers = [server.client.get("/v1/presets", headers=bearer(key)) for _ in range(4)]
-            assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        problem(answers[-1], 429, "too-many-requests")
-        assert 90 <= int(answers[-1].headers["retry-after"]) <= 100
+            responses = [server.client.get("/v1/presets", headers=bearer(key)) for _ in range(4)]
+            assert [response.status_code for response in responses] == [200, 200, 200, 429]
+        problem(responses[-1], 429, "too-many-requests")
+        assert 90 <= int(responses[-1].headers["retry-after"]) <= 100
         # Who tries keys has no endless supply of tries.
         tries = [server.client.get("/v1/presets", headers=bearer(f"rk_{number}_x")) for number in range(4)]
-        assert [answer.status_code for answer in tries] == [401, 401, 401, 429]
+        assert [response.status_code for response in tries] == [401, 401, 401, 429]
         # And makes the server look neither dead nor busy.
         assert {server.client.get("/health", headers=headers).status_code for headers in ({}, bearer("rk_0_x"))} == {
             200
@@ -139,11 +139,11 @@ def test_slow_body_times_out(small: Running) -> None:
             b"Content-Length: 100\r\n\r\n{"
         )
         connection.settimeout(10)
-        answer = b""
-        while not answer.endswith(b"}"):  # the head may come before the body
-            answer += connection.recv(4000)
-    assert b" 408 " in answer
-    assert b"urn:recollect:too-slow" in answer
+        response = b""
+        while not response.endswith(b"}"):  # the head may come before the body
+            response += connection.recv(4000)
+    assert b" 408 " in response
+    assert b"urn:recollect:too-slow" in response
 
 
 def test_slow_task_times_out_without_losing_threads(
@@ -180,11 +180,11 @@ def test_full_queue_rejects_requests(memory: Memory, monkeypatch: pytest.MonkeyP
         with ThreadPoolExecutor() as pool:
             waiting = [pool.submit(server.client.get, "/v1/search?q=tea") for _ in range(2)]
             until(lambda: server.app.state.service.readers.active == 2)
-            answer = server.client.get("/v1/search?q=tea")
-            problem(answer, 503, "overloaded")
-            assert answer.headers["retry-after"] == "1"
+            response = server.client.get("/v1/search?q=tea")
+            problem(response, 503, "overloaded")
+            assert response.headers["retry-after"] == "1"
             done.set()
-            assert [each.result().status_code for each in waiting] == [200, 200]
+            assert [item.result().status_code for item in waiting] == [200, 200]
 
 
 def test_waiting_for_disconnect_has_no_timeout() -> None:

@@ -23,16 +23,16 @@ def test_add_get_update_and_delete_note(client: httpx.Client, memory: Memory) ->
         "links": [{"target": "n1"}],
         "metadata": {"k": [1]},
     }
-    made = client.post("/v1/notes", json=sent)
-    assert made.status_code == 201
-    note = made.json()
+    created = client.post("/v1/notes", json=sent)
+    assert created.status_code == 201
+    note = created.json()
     assert note["links"] == [{"kind": "related", "target": "n1"}]
     assert {name: note[name] for name in ("content", "path", "tags", "metadata")} == {
         name: sent[name] for name in ("content", "path", "tags", "metadata")
     }
-    assert made.headers["location"] == f"/v1/notes/{note['id']}"
-    assert made.headers["cache-control"] == "no-store"
-    for address in (made.headers["location"], "/v1/notes/a/b%20c.md", "/v1/notes/a%2Fb%20c.md"):
+    assert created.headers["location"] == f"/v1/notes/{note['id']}"
+    assert created.headers["cache-control"] == "no-store"
+    for address in (created.headers["location"], "/v1/notes/a/b%20c.md", "/v1/notes/a%2Fb%20c.md"):
         assert client.get(address).json()["id"] == note["id"]
     changed = client.patch("/v1/notes/a/b%20c.md", json={"title": "S", "content": None}).json()
     assert (changed["title"], changed["content"]) == ("S", "Sencha.")
@@ -46,18 +46,18 @@ def test_add_get_update_and_delete_note(client: httpx.Client, memory: Memory) ->
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
 @pytest.mark.parametrize("key", ["nowhere", "a/b", "%00", "%FF", "..%2F..%2Fetc%2Fpasswd", ""])
 def test_missing_note(client: httpx.Client, method: str, key: str) -> None:
-    answer = client.request(method, f"/v1/notes/{key}", json={} if method == "PATCH" else None)
-    detail = problem(answer, 404, "note-not-found")
+    response = client.request(method, f"/v1/notes/{key}", json={} if method == "PATCH" else None)
+    detail = problem(response, 404, "note-not-found")
     assert "in namespace 'default'" in detail
 
 
 def test_note_without_text_is_rejected(client: httpx.Client, memory: Memory) -> None:
     before = memory.count()
-    said = "must not be blank or only punctuation in a note without title and summary; give the note some text"
-    assert said in problem(client.post("/v1/notes", json={"content": " ", "tags": ["x"]}), 422, "invalid")
+    message = "must not be blank or only punctuation in a note without title and summary; give the note some text"
+    assert message in problem(client.post("/v1/notes", json={"content": " ", "tags": ["x"]}), 422, "invalid")
     batch = {"notes": [{"content": "Tea."}, {"content": ""}]}
-    assert f"notes[1].content: {said}" in problem(client.post("/v1/notes/batch", json=batch), 422, "invalid")
-    assert said in problem(
+    assert f"notes[1].content: {message}" in problem(client.post("/v1/notes/batch", json=batch), 422, "invalid")
+    assert message in problem(
         client.patch("/v1/notes/n1", json={"content": "", "title": "", "summary": ""}), 422, "invalid"
     )
     assert memory.count() == before
@@ -67,8 +67,8 @@ def test_expires_at_and_supersedes(client: httpx.Client) -> None:
     sent = {"content": "Black tea now.", "expires_at": "2999-01-01", "supersedes": ["n1"]}
     note = client.post("/v1/notes", json=sent).json()
     assert (note["expires_at"], note["links"]) == ("2999-01-01T00:00:00Z", [{"kind": "supersedes", "target": "n1"}])
-    kept = client.patch(f"/v1/notes/{note['id']}", json={"expires_at": "never"}).json()
-    assert kept["expires_at"] is None
+    stored = client.patch(f"/v1/notes/{note['id']}", json={"expires_at": "never"}).json()
+    assert stored["expires_at"] is None
     hits = client.post("/v1/search", json={"query": "tea"}).json()["hits"]
     assert {hit["id"]: hit["superseded_by"] for hit in hits}["n1"] == [note["id"]]
     assert "expires_at" in problem(client.post("/v1/notes", json={**sent, "expires_at": "2001-01-01"}), 422, "invalid")
@@ -83,9 +83,9 @@ def test_secret_is_rejected(tmp_path: Path) -> None:
         detail = problem(served.client.post("/v1/notes", json={"content": f"key {secret}"}), 422, "invalid")
         assert "content: contains a secret" in detail
         assert secret not in detail
-        asked = {"documents": [{"path": "a.md", "content": f"key {secret}"}, {"path": "b.md", "content": "Tea."}]}
-        report = served.client.post("/v1/ingest", json=asked).json()
-        assert [each["name"] for each in report["problems"]] == ["a.md"]
+        requested = {"documents": [{"path": "a.md", "content": f"key {secret}"}, {"path": "b.md", "content": "Tea."}]}
+        report = served.client.post("/v1/ingest", json=requested).json()
+        assert [item["name"] for item in report["problems"]] == ["a.md"]
         assert [note.path for note in memory.notes()] == ["b.md"]
 
 
@@ -94,18 +94,18 @@ def test_new_note_requires_content(client: httpx.Client) -> None:
 
 
 def test_id_cannot_be_changed(client: httpx.Client) -> None:
-    answer = client.patch("/v1/notes/n1", json={"id": "n9"})
-    problem(answer, 422, "invalid")
-    assert answer.json()["errors"][0]["field"] == "body.id"
+    response = client.patch("/v1/notes/n1", json={"id": "n9"})
+    problem(response, 422, "invalid")
+    assert response.json()["errors"][0]["field"] == "body.id"
 
 
 def test_batch_is_atomic(client: httpx.Client, memory: Memory) -> None:
-    made = client.post("/v1/notes/batch", json={"notes": [{"content": "a", "id": "x"}, {"content": "b"}]})
-    assert made.status_code == 201
-    assert made.json()["count"] == 2
-    assert made.json()["ids"][0] == "x"
-    refused = client.post("/v1/notes/batch", json={"notes": [{"content": "c"}, {"title": "no text"}]})
-    problem(refused, 422, "invalid")
+    created = client.post("/v1/notes/batch", json={"notes": [{"content": "a", "id": "x"}, {"content": "b"}]})
+    assert created.status_code == 201
+    assert created.json()["count"] == 2
+    assert created.json()["ids"][0] == "x"
+    rejected = client.post("/v1/notes/batch", json={"notes": [{"content": "c"}, {"title": "no text"}]})
+    problem(rejected, 422, "invalid")
     assert memory.count() == 5
     problem(client.post("/v1/notes/batch", json={"notes": []}), 422, "invalid")
     problem(client.post("/v1/notes/batch", json={"notes": [{"content": "x"}] * 1001}), 422, "invalid")
@@ -125,14 +125,14 @@ def test_list_is_paginated(client: httpx.Client) -> None:
 
 
 def test_list_filters(client: httpx.Client) -> None:
-    def listed(**params: str | list[str]) -> list[str]:
+    def listing(**params: str | list[str]) -> list[str]:
         return [note["id"] for note in client.get("/v1/notes", params=params).json()["notes"]]
 
-    assert listed(path_prefix="memory/") == ["n1", "n2"]
-    assert listed(tag="drink") == ["n1"]
-    assert listed(tag=["drink", "other"]) == []
-    assert listed(session="s1") == ["n2", "n3"]
-    assert listed(session="s1", path_prefix="memory/") == ["n2"]
+    assert listing(path_prefix="memory/") == ["n1", "n2"]
+    assert listing(tag="drink") == ["n1"]
+    assert listing(tag=["drink", "other"]) == []
+    assert listing(session="s1") == ["n2", "n3"]
+    assert listing(session="s1", path_prefix="memory/") == ["n2"]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_add_and_remove_links(client: httpx.Client) -> None:
     link = {"source": "n1", "target": "memory/coffee.md", "kind": "supersedes"}
     assert client.post("/v1/links", json=link).json() == {"created": True}
     assert client.post("/v1/links", json=link).json() == {"created": False}
-    (found,) = client.get("/v1/neighbours/memory/tea.md").json()["neighbours"]
-    assert (found["kind"], found["direction"], found["note"]["id"]) == ("supersedes", "out", "n2")
+    (results,) = client.get("/v1/neighbours/memory/tea.md").json()["neighbours"]
+    assert (results["kind"], results["direction"], results["note"]["id"]) == ("supersedes", "out", "n2")
     assert client.delete("/v1/links", params=link).json() == {"removed": True}
     assert client.delete("/v1/links", params=link).json() == {"removed": False}
     assert client.get("/v1/neighbours/n1").json() == {"neighbours": []}
@@ -174,7 +174,7 @@ def test_ingest_texts(client: httpx.Client, memory: Memory) -> None:
     report = client.post("/v1/ingest", json={"documents": documents, "prefix": "vault/"}).json()
     assert report["files"] == {"read": 2, "unchanged": 0, "removed": 0, "failed": 1}
     assert report["notes"]["added"] == 3
-    assert [(each["name"], each["skipped"]) for each in report["problems"]] == [("photo.png", True)]
+    assert [(item["name"], item["skipped"]) for item in report["problems"]] == [("photo.png", True)]
     assert memory.has("vault/people/ines.md")
     again = client.post("/v1/ingest", json={"documents": documents[:2], "prefix": "vault/"}).json()
     assert again["files"] == {"read": 0, "unchanged": 2, "removed": 0, "failed": 0}
@@ -187,8 +187,8 @@ def test_ingest_reports_deep_nesting_by_line(client: httpx.Client) -> None:
     documents = [{"path": "a.jsonl", "content": f'{{"content": "Hello."}}\n{deep}'}]
     report = client.post("/v1/ingest", json={"documents": documents}).json()
     assert report["notes"]["added"] == 1
-    (told,) = report["problems"]
-    assert (told["line"], told["message"]) == (2, "metadata: must not be nested deeper than 64 levels; make it flatter")
+    (data,) = report["problems"]
+    assert (data["line"], data["message"]) == (2, "metadata: must not be nested deeper than 64 levels; make it flatter")
 
 
 def test_deeply_nested_stored_note_is_returned(client: httpx.Client, memory: Memory) -> None:

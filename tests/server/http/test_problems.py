@@ -50,12 +50,12 @@ def test_status_of_errors(
         raise error
 
     monkeypatch.setattr(memory, "add", fail, raising=False)
-    answer = client.post("/v1/notes", json={"content": "x"})
-    assert problem(answer, status, kind) == detail
-    assert ("retry-after" in answer.headers) == (status == 503)
+    response = client.post("/v1/notes", json={"content": "x"})
+    assert problem(response, status, kind) == detail
+    assert ("retry-after" in response.headers) == (status == 503)
 
 
 def test_all_invalid_values_are_listed(client: httpx.Client) -> None:
-    answer = client.post("/v1/search", json={"query": 3, "top_k": "x", "mode": "odd"})
-    assert problem(answer, 422, "invalid") == "body.query: Input should be a valid string (and 2 more)"
-    assert [error["field"] for error in answer.json()["errors"]] == ["body.query", "body.top_k", "body.mode"]
+    response = client.post("/v1/search", json={"query": 3, "top_k": "x", "mode": "odd"})
+    assert problem(response, 422, "invalid") == "body.query: Input should be a valid string (and 2 more)"
+    assert [error["field"] for error in response.json()["errors"]] == ["body.query", "body.top_k", "body.mode"]

@@ -34,8 +34,8 @@ def folder(tmp_path: Path) -> Path:
 def test_list_and_get_reports(memory: Memory, folder: Path) -> None:
     seen: list[RequestRecord] = []
     with running(memory, Settings(reports=folder), observers=[seen.append]) as server:
-        listed = server.client.get("/v1/reports").json()
-        assert listed == {
+        listing = server.client.get("/v1/reports").json()
+        assert listing == {
             "reports": [
                 {
                     "name": "50% <new>?.html",
@@ -52,21 +52,21 @@ def test_list_and_get_reports(memory: Memory, folder: Path) -> None:
             ]
         }
         for accept in ("*/*", "text/html", "text/html,application/xhtml+xml,*/*;q=0.8", "text/*", "application/json"):
-            answer = server.client.get("/v1/reports/50%25%20%3Cnew%3E%3F.html", headers={"Accept": accept})
-            assert (answer.status_code, answer.text) == (200, page("50% &lt;new>?"))
+            response = server.client.get("/v1/reports/50%25%20%3Cnew%3E%3F.html", headers={"Accept": accept})
+            assert (response.status_code, response.text) == (200, page("50% &lt;new>?"))
         problem(server.client.get("/v1/reports/old.html", headers={"Accept": "image/png"}), 406, "not-acceptable")
     assert seen[-1].route == "/v1/reports/{name}"
 
 
 def test_report_headers(memory: Memory, folder: Path) -> None:
     with running(memory, Settings(reports=folder)) as server:
-        told = server.client.get("/v1/reports/old.html").headers
-    assert told["content-type"] == "text/html; charset=utf-8"
-    assert told["content-security-policy"] == ("sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:")
-    assert told["x-content-type-options"] == "nosniff"
-    assert told["cache-control"] == "no-store"
-    assert told["cross-origin-resource-policy"] == "same-origin"
-    assert told["referrer-policy"] == "no-referrer"
+        body = server.client.get("/v1/reports/old.html").headers
+    assert body["content-type"] == "text/html; charset=utf-8"
+    assert body["content-security-policy"] == ("sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+    assert body["x-content-type-options"] == "nosniff"
+    assert body["cache-control"] == "no-store"
+    assert body["cross-origin-resource-policy"] == "same-origin"
+    assert body["referrer-policy"] == "no-referrer"
 
 
 def test_other_files_are_not_served(memory: Memory, folder: Path) -> None:

@@ -52,8 +52,8 @@ def test_log_has_templates_and_ids_only(memory: Memory, ring: KeyRing) -> None:
         server.client.get("/v1/stats", headers=bearer(f"{text}x"))
     for word in (*WORDS, text, "boss"):
         assert word not in stream.getvalue()
-    told = [line for line in lines(stream) if line["route"] != "/ready"]
-    assert told[0] | {"time": "", "ms": 0} == {
+    data = [line for line in lines(stream) if line["route"] != "/ready"]
+    assert data[0] | {"time": "", "ms": 0} == {
         "time": "",
         "level": "info",
         "event": "request",
@@ -63,25 +63,25 @@ def test_log_has_templates_and_ids_only(memory: Memory, ring: KeyRing) -> None:
         "ms": 0,
         "request_id": "mine-1",
     }
-    assert [(line["route"], line["status"], line.get("key")) for line in told[1:4]] == [
+    assert [(line["route"], line["status"], line.get("key")) for line in data[1:4]] == [
         ("/v1/notes", 201, key.id),
         ("/v1/notes/{key}", 200, key.id),
         ("/v1/notes/{key}", 404, key.id),
     ]
-    assert (told[-2]["route"], told[-2]["status"]) == ("", 404)
-    assert (told[-1]["status"], "key" in told[-1]) == (401, False)
-    assert all(line["ms"] >= 0 for line in told)
+    assert (data[-2]["route"], data[-2]["status"]) == ("", 404)
+    assert (data[-1]["status"], "key" in data[-1]) == (401, False)
+    assert all(line["ms"] >= 0 for line in data)
 
 
-@pytest.mark.parametrize("asked", ["a b", "x" * 65, "é", "", "a\tb", "rk_1f0c9a7be2d4_c2VjcmV0"])
-def test_invalid_request_id_is_replaced(client: httpx.Client, asked: str) -> None:
-    answer = client.get("/health", headers={b"X-Request-Id": asked.encode()})
-    assert len(answer.headers["x-request-id"]) == 16
+@pytest.mark.parametrize("requested", ["a b", "x" * 65, "é", "", "a\tb", "rk_1f0c9a7be2d4_c2VjcmV0"])
+def test_invalid_request_id_is_replaced(client: httpx.Client, requested: str) -> None:
+    response = client.get("/health", headers={b"X-Request-Id": requested.encode()})
+    assert len(response.headers["x-request-id"]) == 16
 
 
-def timing(answer: httpx.Response) -> dict[str, float]:
+def timing(response: httpx.Response) -> dict[str, float]:
     """Return the milliseconds of an answer by their names."""
-    parts = [part.split(";dur=") for part in answer.headers["server-timing"].split(", ")]
+    parts = [part.split(";dur=") for part in response.headers["server-timing"].split(", ")]
     return {name: float(took) for name, took in parts}
 
 
@@ -91,14 +91,14 @@ def test_server_timing_header(memory: Memory) -> None:
         for path in ("/health", "/v1/notes", "/v1/notes/nowhere", "/nowhere"):
             assert timing(server.client.get(path)).keys() == {"total"}
         for path, body in {"/v1/search": {"query": "tea"}, "/v1/compare": {"query": "tea"}}.items():
-            told = timing(server.client.post(path, json=body))
-            assert list(told) == ["total", "search", "wait"]
-            assert 0 <= told["search"] + told["wait"] <= told["total"] + 0.2  # each is rounded
+            data = timing(server.client.post(path, json=body))
+            assert list(data) == ["total", "search", "wait"]
+            assert 0 <= data["search"] + data["wait"] <= data["total"] + 0.2  # each is rounded
             until(lambda path=path: seen[-1].route == path)  # type: ignore[misc]
             searches = seen[-1].searches
-            assert told["search"] == pytest.approx(sum(times.total for times in searches) * 1000, abs=0.051)
-            assert told["wait"] == pytest.approx(sum(times.queued for times in searches) * 1000, abs=0.051)
-            assert told["total"] <= seen[-1].seconds * 1000 + 0.051
+            assert data["search"] == pytest.approx(sum(times.total for times in searches) * 1000, abs=0.051)
+            assert data["wait"] == pytest.approx(sum(times.queued for times in searches) * 1000, abs=0.051)
+            assert data["total"] <= seen[-1].seconds * 1000 + 0.051
     assert len(seen[-1].searches) > 1
 
 
@@ -175,7 +175,7 @@ def finished(**changes: Any) -> RequestRecord:
         rerank_elapsed=2,
         total_elapsed=50,
     )
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "method": "POST",
         "route": "/v1/search",
         "status": 200,
@@ -185,7 +185,7 @@ def finished(**changes: Any) -> RequestRecord:
         "key_id": "k1",
         "searches": [SearchTimes.of(trace, 0.02)],
     }
-    return RequestRecord(**(given | changes))
+    return RequestRecord(**(arguments | changes))
 
 
 def test_search_seconds_by_part() -> None:
@@ -195,23 +195,23 @@ def test_search_seconds_by_part() -> None:
     metrics = Metrics()
     metrics.record_request(finished())
     metrics.record_request(finished(method="BREW", searches=[]))
-    told = metrics.render().decode()
+    data = metrics.render().decode()
     for part, seconds in {"queued": 0.02, "legs": 0.03, "context": 0.005, "graph": 0.003, "ranking": 0.004}.items():
-        assert f'recollect_search_seconds_total{{part="{part}"}} {seconds}\n' in told
-    assert 'recollect_search_seconds_total{part="server"} 0.03' in told  # 100 - 20 - 50
-    assert 'recollect_http_requests_total{method="other",route="/v1/search",status="200"} 1.0' in told
-    assert "recollect_searches_total 1.0" in told
+        assert f'recollect_search_seconds_total{{part="{part}"}} {seconds}\n' in data
+    assert 'recollect_search_seconds_total{part="server"} 0.03' in data  # 100 - 20 - 50
+    assert 'recollect_http_requests_total{method="other",route="/v1/search",status="200"} 1.0' in data
+    assert "recollect_searches_total 1.0" in data
 
 
 def test_metrics_contain_no_private_text(client: httpx.Client) -> None:
     ask_around(client, {})
-    answer = client.get("/metrics", headers={"Accept": "application/openmetrics-text, text/plain;q=0.5, */*;q=0.1"})
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert not any(word in answer.text for word in WORDS)
-    assert 'recollect_http_requests_total{method="GET",route="/v1/notes/{key}",status="404"} 1.0' in answer.text
-    assert 'recollect_active_tasks{pool="readers"} 0.0' in answer.text
-    assert "recollect_searches_total 7.0" in answer.text  # two, and one for each preset
-    assert "process_resident_memory_bytes" in answer.text
+    response = client.get("/metrics", headers={"Accept": "application/openmetrics-text, text/plain;q=0.5, */*;q=0.1"})
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert not any(word in response.text for word in WORDS)
+    assert 'recollect_http_requests_total{method="GET",route="/v1/notes/{key}",status="404"} 1.0' in response.text
+    assert 'recollect_active_tasks{pool="readers"} 0.0' in response.text
+    assert "recollect_searches_total 7.0" in response.text  # two, and one for each preset
+    assert "process_resident_memory_bytes" in response.text
 
 
 class TestSpans:
@@ -227,12 +227,12 @@ class TestSpans:
 
     def test_search_span_has_child_spans(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
         spans.record_request(finished())
-        made = {span.name: span for span in exporter.get_finished_spans()}
-        assert set(made) == {
+        created = {span.name: span for span in exporter.get_finished_spans()}
+        assert set(created) == {
             *("POST /v1/search", "search"),
             *("lexical", "vector", "context", "graph", "ranking", "rerank"),
         }
-        assert {name: took(span) for name, span in made.items()} == {
+        assert {name: took(span) for name, span in created.items()} == {
             "POST /v1/search": 100,
             "search": 50,
             "lexical": 10,
@@ -242,12 +242,12 @@ class TestSpans:
             "ranking": 4,
             "rerank": 2,
         }
-        search, words = made["search"], made["lexical"]
+        search, words = created["search"], created["lexical"]
         assert words.parent == search.context
-        assert search.parent == made["POST /v1/search"].context
-        assert words.start_time == made["vector"].start_time == search.start_time
-        assert made["context"].start_time == made["vector"].end_time
-        assert (made["POST /v1/search"].attributes or {})["http.response.status_code"] == 200
+        assert search.parent == created["POST /v1/search"].context
+        assert words.start_time == created["vector"].start_time == search.start_time
+        assert created["context"].start_time == created["vector"].end_time
+        assert (created["POST /v1/search"].attributes or {})["http.response.status_code"] == 200
         assert search.attributes == {"recollect.queued_ms": 20.0}
 
     def test_part_that_did_not_run_has_no_span(self, spans: Spans, exporter: InMemorySpanExporter) -> None:
@@ -264,10 +264,10 @@ class TestSpans:
         parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         with running(memory, observers=[spans.record_request]) as server:
             ask_around(server.client, {"traceparent": parent})
-        made = exporter.get_finished_spans()
-        told = " ".join(span.to_json() for span in made)
-        assert not any(word in told for word in WORDS)
-        assert {f"{span.context.trace_id:032x}" for span in made if span.name == "search"} == {parent.split("-")[1]}
+        created = exporter.get_finished_spans()
+        data = " ".join(span.to_json() for span in created)
+        assert not any(word in data for word in WORDS)
+        assert {f"{span.context.trace_id:032x}" for span in created if span.name == "search"} == {parent.split("-")[1]}
 
     def test_otlp_endpoint_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")

@@ -16,7 +16,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "data"),
     [
         (b'{"content": "a', "Unterminated string"),
         (b"{'content': 1}", "Expecting property name"),
@@ -31,8 +31,8 @@ JSON = {"Content-Type": "application/json"}
         (b'{"metadata": {"a": ' + b'{"a":' * 80 + b"1" + b"}" * 80 + b"}}", "nested deeper than 64 levels"),
     ],
 )
-def test_malformed_json(client: httpx.Client, body: bytes, told: str) -> None:
-    assert told in problem(client.post("/v1/notes", content=body, headers=JSON), 400, "malformed")
+def test_malformed_json(client: httpx.Client, body: bytes, data: str) -> None:
+    assert data in problem(client.post("/v1/notes", content=body, headers=JSON), 400, "malformed")
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,20 @@ def test_malformed_json(client: httpx.Client, body: bytes, told: str) -> None:
 )
 def test_invalid_note(client: httpx.Client, body: object, field: str) -> None:
     written = json.dumps(body).replace("Infinity", "1e400").encode()
-    answer = client.post("/v1/notes", content=written, headers=JSON)
-    problem(answer, 422, "invalid")
-    assert answer.json()["errors"][0]["field"].startswith(field)
-    assert "input" not in answer.json()["errors"][0]
+    response = client.post("/v1/notes", content=written, headers=JSON)
+    problem(response, 422, "invalid")
+    assert response.json()["errors"][0]["field"].startswith(field)
+    assert "input" not in response.json()["errors"][0]
 
 
 def test_nul_character_in_text(client: httpx.Client) -> None:
-    made = client.post(
+    created = client.post(
         "/v1/notes",
         content=rb'{"content": "a\u0000b", "metadata": {"n": 1000000000000000000000000000000, "s": "\ud83c\udf75"}}',
         headers=JSON,
     ).json()
-    assert made["content"] == "a\0b"
-    assert made["metadata"] == {"n": 10**30, "s": "🍵"}
+    assert created["content"] == "a\0b"
+    assert created["metadata"] == {"n": 10**30, "s": "🍵"}
     assert client.post("/v1/search", json={"query": "a\0b"}).status_code == 200
 
 
@@ -98,23 +98,23 @@ def test_accept_header(client: httpx.Client, accept: str, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "data"),
     [
         ("namepace=work", "namepace: is not a parameter of this endpoint; it has: cursor, limit"),
         ("limit=1&limit=2", "limit: may not be repeated"),
         ("namespace=a&namespace=b", "namespace: may not be repeated"),
     ],
 )
-def test_unknown_and_repeated_parameters(client: httpx.Client, query: str, told: str) -> None:
+def test_unknown_and_repeated_parameters(client: httpx.Client, query: str, data: str) -> None:
     """A namespace that is misspelt must not become the usual one."""
-    assert problem(client.get(f"/v1/notes?{query}"), 422, "invalid").startswith(told)
+    assert problem(client.get(f"/v1/notes?{query}"), 422, "invalid").startswith(data)
     assert "it has: none" in problem(client.get("/health?x=1"), 422, "invalid")
 
 
 def test_unknown_methods_and_paths(client: httpx.Client) -> None:
-    answer = client.put("/v1/notes", json={})
-    problem(answer, 405, "method-not-allowed")
-    assert answer.headers["allow"]
+    response = client.put("/v1/notes", json={})
+    problem(response, 405, "method-not-allowed")
+    assert response.headers["allow"]
     problem(client.options("/v1/search"), 405, "method-not-allowed")
     problem(client.get("/v2/notes"), 404, "not-found")
     problem(client.get("/v1/stats/"), 404, "not-found")
@@ -153,6 +153,6 @@ def test_parse_json() -> None:
 )
 @pytest.mark.parametrize("method", ["OPTIONS", "PUT"])
 def test_allow_header(client: httpx.Client, method: str, path: str, allowed: str) -> None:
-    answer = client.request(method, path)
-    problem(answer, 405, "method-not-allowed")
-    assert answer.headers["allow"] == allowed
+    response = client.request(method, path)
+    problem(response, 405, "method-not-allowed")
+    assert response.headers["allow"] == allowed

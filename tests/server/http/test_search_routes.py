@@ -15,12 +15,14 @@ from tests.server.http.conftest import problem
 
 def test_search_returns_the_hits_of_the_memory(client: httpx.Client, memory: Memory) -> None:
     expected = memory.search("green tea", now="2026-01-01").to_dict()
-    answer = client.post("/v1/search", json={"query": "green tea", "now": "2026-01-01", "trace": True}).json()
-    assert answer["hits"] == expected["hits"]
-    assert answer["query"] == "green tea"
-    assert set(answer["trace"]) == set(expected["trace"])
-    assert [each["id"] for each in answer["explanation_data"]["waterfalls"]] == [hit["id"] for hit in answer["hits"]]
-    assert answer["explanation_data"]["waterfalls"][0]["rows"][-1]["end"] == answer["hits"][0]["score"]
+    response = client.post("/v1/search", json={"query": "green tea", "now": "2026-01-01", "trace": True}).json()
+    assert response["hits"] == expected["hits"]
+    assert response["query"] == "green tea"
+    assert set(response["trace"]) == set(expected["trace"])
+    assert [item["id"] for item in response["explanation_data"]["waterfalls"]] == [
+        hit["id"] for hit in response["hits"]
+    ]
+    assert response["explanation_data"]["waterfalls"][0]["rows"][-1]["end"] == response["hits"][0]["score"]
     short = client.get("/v1/search", params={"q": "green tea", "top_k": 1, "mode": "bm25", "preset": "memini"}).json()
     assert [hit["id"] for hit in short["hits"]] == ["n1"]
     assert short.keys().isdisjoint({"trace", "explanation_data"})
@@ -39,31 +41,31 @@ def test_hits_have_tags_and_metadata(client: httpx.Client) -> None:
 
 
 def test_search_warnings(client: httpx.Client) -> None:
-    answer = client.post("/v1/search", json={"query": "tea", "mode": "semantic"}).json()
-    assert answer["warnings"] == ["there is no embedder, so only lexical search ran; open the memory with one"]
+    response = client.post("/v1/search", json={"query": "tea", "mode": "semantic"}).json()
+    assert response["warnings"] == ["there is no embedder, so only lexical search ran; open the memory with one"]
 
 
 def test_search_has_answer_and_weak_hits(client: httpx.Client) -> None:
-    asked = {"query": "tea", "trace": True}
-    sure = client.post("/v1/search", json=asked).json()
+    requested = {"query": "tea", "trace": True}
+    sure = client.post("/v1/search", json=requested).json()
     assert (sure["has_answer"], sure["answer_threshold"], sure["trace"]["answerThreshold"]) == (True, 0.25, 0.25)
-    weak = client.post("/v1/search", json={**asked, "answer_threshold": 1.0}).json()
+    weak = client.post("/v1/search", json={**requested, "answer_threshold": 1.0}).json()
     assert (weak["has_answer"], weak["answer_threshold"]) == (False, 1.0)
     assert weak["hits"] == [{**hit, "weak": True} for hit in sure["hits"]]
     both = client.post("/v1/compare", json={"query": "tea", "answer_threshold": 1.0}).json()["results"]
     assert {name: result["has_answer"] for name, result in both.items()} == dict.fromkeys(both, False)
-    refused = client.post("/v1/search", json={"query": "tea", "answer_threshold": 2})
-    assert refused.status_code == 422
+    rejected = client.post("/v1/search", json={"query": "tea", "answer_threshold": 2})
+    assert rejected.status_code == 422
 
 
 def test_json_names_are_snake_case_outside_the_trace(client: httpx.Client) -> None:
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
     names = {name for schema in schemas.values() for name in schema.get("properties", {})}
     assert {name for name in names if name != name.lower()} == set()
-    answer = client.post("/v1/explain", json={"query": "tea", "preset": "memini"}).json()
-    trace = answer.pop("trace")
-    assert {name for name in _keys(answer) if name != name.lower()} == set()
-    (step, *_) = answer["hits"][0]["steps"]
+    response = client.post("/v1/explain", json={"query": "tea", "preset": "memini"}).json()
+    trace = response.pop("trace")
+    assert {name for name in _keys(response) if name != name.lower()} == set()
+    (step, *_) = response["hits"][0]["steps"]
     (traced, *_) = trace["results"][0]["steps"]
     assert (step["score_before"], step["rank_after"]) == (traced["scoreBefore"], traced["rankAfter"])
 
@@ -73,8 +75,8 @@ def _keys(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from value
         value = list(value.values())
-    for each in value if isinstance(value, list) else ():
-        yield from _keys(each)
+    for item in value if isinstance(value, list) else ():
+        yield from _keys(item)
 
 
 def test_search_options_are_applied(client: httpx.Client) -> None:
@@ -90,10 +92,10 @@ def test_search_options_are_applied(client: httpx.Client) -> None:
         "min_confidence": 0.0,
         "trace": True,
     }
-    answer = client.post("/v1/search", json={"query": "tea", **options}).json()
-    assert [hit["id"] for hit in answer["hits"]] == ["n2"]
-    assert (answer["trace"]["preset"], answer["trace"]["candidateK"]) == ("jeffs-brain", 5)
-    assert (answer["has_answer"], answer["answer_threshold"]) == (True, 0.0)
+    response = client.post("/v1/search", json={"query": "tea", **options}).json()
+    assert [hit["id"] for hit in response["hits"]] == ["n2"]
+    assert (response["trace"]["preset"], response["trace"]["candidateK"]) == ("jeffs-brain", 5)
+    assert (response["has_answer"], response["answer_threshold"]) == (True, 0.0)
     own = client.post("/v1/search", json={"query": "tea", "candidate_k": None, "trace": True}).json()
     assert own["trace"]["candidateK"] == 200
 
@@ -105,16 +107,16 @@ def test_preset_is_a_name_and_not_a_file(client: httpx.Client) -> None:
 
 
 def test_explain(client: httpx.Client) -> None:
-    answer = client.post("/v1/explain", json={"query": "green tea"}).json()
-    assert "green" in answer["explanation"]
-    assert "\x1b" not in answer["explanation"]
-    assert answer["trace"]["originalQuery"] == "green tea"
+    response = client.post("/v1/explain", json={"query": "green tea"}).json()
+    assert "green" in response["explanation"]
+    assert "\x1b" not in response["explanation"]
+    assert response["trace"]["originalQuery"] == "green tea"
 
 
 def test_compare_and_list_presets(client: httpx.Client) -> None:
-    listed = client.get("/v1/presets").json()
-    names = [preset["name"] for preset in listed["presets"]]
-    assert (names, listed["default"]) == (list(recollect.presets()), "default")
+    listing = client.get("/v1/presets").json()
+    names = [preset["name"] for preset in listing["presets"]]
+    assert (names, listing["default"]) == (list(recollect.presets()), "default")
     both = client.post("/v1/compare", json={"query": "tea", "presets": ["memini", "default", "memini"]}).json()
     assert list(both["results"]) == ["memini", "default"]
     every = client.post("/v1/compare", json={"query": "tea", "trace": True}).json()["results"]
@@ -132,14 +134,14 @@ def test_search_returns_excluded_terms(client: httpx.Client) -> None:
     for query, excluded in (("tea NOT coffee", ["coffee"]), ("zebra NOT tea", ["tea"]), ("tea", [])):
         assert client.post("/v1/search", json={"query": query}).json()["excluded"] == excluded
         assert client.get("/v1/search", params={"q": query}).json()["excluded"] == excluded
-        told = client.post("/v1/explain", json={"query": query}).json()
-        assert (told["excluded"], "excluding" in told["explanation_data"]) == (excluded, False)
+        data = client.post("/v1/explain", json={"query": query}).json()
+        assert (data["excluded"], "excluding" in data["explanation_data"]) == (excluded, False)
 
 
-@pytest.mark.parametrize("asked", ["2026-13-40", "yesterday", "1.2.2026"])
-def test_invalid_question_date_is_rejected(client: httpx.Client, asked: str) -> None:
+@pytest.mark.parametrize("requested", ["2026-13-40", "yesterday", "1.2.2026"])
+def test_invalid_question_date_is_rejected(client: httpx.Client, requested: str) -> None:
     for path in ("/v1/search", "/v1/explain", "/v1/compare"):
-        refused = client.post(path, json={"query": "tea", "question_date": asked})
-        assert refused.status_code == 422
-        assert "must be a date such as 2026-04-18" in refused.text
+        rejected = client.post(path, json={"query": "tea", "question_date": requested})
+        assert rejected.status_code == 422
+        assert "must be a date such as 2026-04-18" in rejected.text
     assert client.post("/v1/search", json={"query": "tea", "question_date": ""}).status_code == 200

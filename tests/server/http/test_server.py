@@ -42,40 +42,40 @@ def stop() -> None:
 
 class TestInThisProcess:
     def test_serve_until_sigterm(self, memory: Memory, addresses: list[str]) -> None:
-        answers: list[httpx.Response] = []
+        responses: list[httpx.Response] = []
 
         def use(address: str) -> None:
             addresses.append(address)
 
             def ask() -> None:
-                answers.append(httpx.get(f"{address}/v1/notes/n1"))
+                responses.append(httpx.get(f"{address}/v1/notes/n1"))
                 stop()
 
             Thread(target=ask).start()
 
         stream = io.StringIO()
         serve(memory, ANY_PORT, log=Log(stream), on_ready=use)
-        assert answers[0].json()["id"] == "n1"
-        assert "server" not in answers[0].headers
+        assert responses[0].json()["id"] == "n1"
+        assert "server" not in responses[0].headers
         assert [json.loads(line)["route"] for line in stream.getvalue().splitlines()] == ["/v1/notes/{key}"]
         with pytest.raises(httpx.ConnectError):
             httpx.get(addresses[0])
         assert memory.count() == 3  # it is still whose it was
 
     def test_running_requests_finish_before_shutdown(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-        begun, answers = Event(), []
+        begun, responses = Event(), []
         add = memory.add
 
-        def slow(*given: Any, **more: Any) -> Any:
+        def slow(*arguments: Any, **more: Any) -> Any:
             begun.set()
             Event().wait(0.5)
-            return add(*given, **more)
+            return add(*arguments, **more)
 
         monkeypatch.setattr(memory, "add", slow, raising=False)
 
         def use(address: str) -> None:
             def ask() -> None:
-                answers.append(httpx.post(f"{address}/v1/notes", json={"content": "late", "id": "late"}))
+                responses.append(httpx.post(f"{address}/v1/notes", json={"content": "late", "id": "late"}))
 
             def wait() -> None:
                 begun.wait(10)
@@ -85,8 +85,8 @@ class TestInThisProcess:
             Thread(target=wait).start()
 
         serve(memory, ANY_PORT, log=Log(io.StringIO()), on_ready=use)
-        until(lambda: answers)
-        assert answers[0].status_code == 201
+        until(lambda: responses)
+        assert responses[0].status_code == 201
         assert memory.has("late")
 
     def test_ipv6_address(self, memory: Memory, addresses: list[str]) -> None:
@@ -121,8 +121,8 @@ class TestInThisProcess:
 
     def test_invalid_address(self, memory: Memory, ring: KeyRing) -> None:
         ring.add("x", None, "read")
-        for host, told in (("nowhere.invalid", "is not an address"), ("192.0.2.1", "cannot be used")):
-            with pytest.raises(RecollectError, match=told):
+        for host, data in (("nowhere.invalid", "is not an address"), ("192.0.2.1", "cannot be used")):
+            with pytest.raises(RecollectError, match=data):
                 serve(memory, Settings(host=host), log=Log(io.StringIO()), ring=ring)
 
     def test_public_address_requires_keys(self, memory: Memory, ring: KeyRing) -> None:
@@ -141,9 +141,9 @@ class TestInThisProcess:
         ring.path.chmod(mode)
         stream = io.StringIO()
         serve(memory, ANY_PORT, log=Log(stream), ring=ring, on_ready=lambda _: stop())
-        told = [json.loads(line) for line in stream.getvalue().splitlines()]
+        data = [json.loads(line) for line in stream.getvalue().splitlines()]
         message = f"other users may open the key file (mode {mode:04o}); run chmod 600 {ring.path}"
-        assert [(line["level"], line["event"], line["message"]) for line in told] == (
+        assert [(line["level"], line["event"], line["message"]) for line in data] == (
             [] if mode == 0o600 else [("warning", "keys", message)]
         )
 
@@ -197,10 +197,10 @@ class TestAsAProcess:
             with httpx.Client(base_url=server.url) as client:
                 for number in range(10_000):
                     try:
-                        answer = client.post("/v1/notes", json={"content": "x", "id": f"{writer}-{number}"})
+                        response = client.post("/v1/notes", json={"content": "x", "id": f"{writer}-{number}"})
                     except httpx.TransportError:
                         return
-                    assert answer.status_code == 201
+                    assert response.status_code == 201
                     acknowledged.append(f"{writer}-{number}")
 
         with process(tmp_path) as server, ThreadPoolExecutor(4) as pool:
@@ -208,16 +208,16 @@ class TestAsAProcess:
             until(lambda: len(acknowledged) > 50)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(30) == 0
-            for each in writing:
-                each.result()
+            for item in writing:
+                item.result()
         assert {path.name for path in tmp_path.iterdir()} == {"recollect.db"}  # closed, and tidied up
         with recollect.open(tmp_path / "recollect.db", embedder=None) as memory:
             assert {note.id for note in memory.notes()} >= set(acknowledged)
 
     def test_endless_headers_are_rejected_by_the_process(self, tmp_path: Path) -> None:
         with process(tmp_path) as server:
-            answer = httpx.get(f"{server.url}/health", headers={"X-Long": "x" * 33_000})
-            problem(answer, 431, "headers-too-large")
+            response = httpx.get(f"{server.url}/health", headers={"X-Long": "x" * 33_000})
+            problem(response, 431, "headers-too-large")
             with pytest.raises(httpx.HTTPError):  # so many that they are not even waited for
                 httpx.get(f"{server.url}/health", headers={"X-Long": "x" * 5_000_000}).raise_for_status()
 
@@ -226,12 +226,12 @@ class TestAsAProcess:
 def _restored_logging() -> Iterator[None]:
     """Leave the loggers of libraries as they were."""
 
-    kept = {
+    stored = {
         name: (logging.getLogger(name).handlers, logging.getLogger(name).propagate)
         for name in ("uvicorn.error", "asyncio")
     }
     yield
-    for name, (handlers, propagate) in kept.items():
+    for name, (handlers, propagate) in stored.items():
         logging.getLogger(name).handlers, logging.getLogger(name).propagate = handlers, propagate
 
 
@@ -261,24 +261,24 @@ def rest(connection: socket.socket) -> bytes:
     return got
 
 
-def refused(got: bytes, status: int, kind: str) -> str:
+def rejected(got: bytes, status: int, kind: str) -> str:
     """Return what the one answer says, once it is a problem of this kind."""
     head, _, body = got.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines)
-    told: dict[str, Any] = json.loads(body)
+    data: dict[str, Any] = json.loads(body)
     assert first.startswith(f"HTTP/1.1 {status} ")
     assert (headers["content-type"], headers["connection"]) == ("application/problem+json", "close")
-    assert (told["type"], told["status"]) == (f"urn:recollect:{kind}", status)
-    assert told["request_id"] == headers["x-request-id"]
-    return str(told["detail"])
+    assert (data["type"], data["status"]) == (f"urn:recollect:{kind}", status)
+    assert data["request_id"] == headers["x-request-id"]
+    return str(data["detail"])
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHost: local"])
 def test_incomplete_headers_time_out(hasty: Running, sent: bytes) -> None:
     with connected(hasty.url) as connection:
         connection.sendall(sent)
-        detail = refused(rest(connection), 408, "too-slow")
+        detail = rejected(rest(connection), 408, "too-slow")
     assert detail == "the headers took longer than 0.3 seconds to arrive"
 
 
@@ -286,11 +286,11 @@ def test_incomplete_headers_of_a_second_request_time_out(hasty: Running) -> None
     with connected(hasty.url) as connection:
         for _ in range(2):
             connection.sendall(HEALTH)
-            answer = b""
-            while not answer.endswith(b'{"status":"ok"}'):
-                answer += connection.recv(4000)
+            response = b""
+            while not response.endswith(b'{"status":"ok"}'):
+                response += connection.recv(4000)
         connection.sendall(b"GET")
-        refused(rest(connection), 408, "too-slow")
+        rejected(rest(connection), 408, "too-slow")
 
 
 def test_slow_headers_do_not_extend_the_timeout(hasty: Running) -> None:
@@ -310,10 +310,10 @@ def test_slow_headers_do_not_extend_the_timeout(hasty: Running) -> None:
 def test_rejected_body_is_not_awaited(hasty: Running) -> None:
     with connected(hasty.url) as connection:
         connection.sendall(b"POST /v1/notes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n")
-        answer = b""
-        while not answer.endswith(b"}"):
-            answer += connection.recv(4000)
-        assert b" 413 " in answer
+        response = b""
+        while not response.endswith(b"}"):
+            response += connection.recv(4000)
+        assert b" 413 " in response
         connection.sendall(b"x")
         assert rest(connection) == b""
 
@@ -322,7 +322,7 @@ def test_too_many_connections_are_rejected(memory: Memory, caplog: pytest.LogCap
     with running(memory, Settings(max_connections=2), warm=False) as server, ExitStack() as stack:
         first, _ = (stack.enter_context(connected(server.url)) for _ in range(2))
         with connected(server.url) as third:
-            assert refused(rest(third), 503, "overloaded") == "too many connections are open"
+            assert rejected(rest(third), 503, "overloaded") == "too many connections are open"
         first.close()
         until(lambda: healthy(server.url))
     assert "more than 2 connections; new ones are rejected" in caplog.messages
@@ -344,14 +344,14 @@ def test_connection_flood_leaves_open_files_for_the_memory(tmp_path: Path) -> No
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         flood = [stack.enter_context(closing(connected(server.url))) for _ in range(300)]
-        refused(rest(flood[-1]), 503, "overloaded")  # they are taken up in turn: so were all before it
+        rejected(rest(flood[-1]), 503, "overloaded")  # they are taken up in turn: so were all before it
         for connection in flood[:10]:
             connection.close()
         until(lambda: healthy(server.url))
         assert httpx.post(f"{server.url}/v1/notes", json={"content": "tea"}).status_code == 201
         server.log.seek(0)
-        told = [json.loads(line) for line in server.log]
-    libraries = [line for line in told if line["event"] == "library"]
+        data = [json.loads(line) for line in server.log]
+    libraries = [line for line in data if line["event"] == "library"]
     assert {line.get("message") for line in libraries} == {"more than 128 connections; new ones are rejected"}
     assert len(libraries) < 10
 
@@ -374,7 +374,7 @@ def test_max_connections_setting() -> None:
 def test_malformed_http_is_a_problem(hasty: Running, sent: bytes) -> None:
     with connected(hasty.url) as connection:
         connection.sendall(sent)
-        assert refused(rest(connection), 400, "malformed") == "the request is not HTTP/1.1 (RFC 9112)"
+        assert rejected(rest(connection), 400, "malformed") == "the request is not HTTP/1.1 (RFC 9112)"
 
 
 def test_endless_headers_are_rejected(hasty: Running) -> None:

@@ -32,8 +32,8 @@ def test_client_session_over_http(served: str, keys: Keys, mode: str) -> None:
         async with connected(served, keys.tea, mode) as client:
             stored = await client.call_tool("remember", {"content": "Sencha is brewed cool.", "path": "tea/sencha.md"})
             assert stored.structured_content["namespace"] == "tea"
-            found = await client.call_tool("recall", {"query": "sencha"})
-            assert [hit["path"] for hit in found.structured_content["hits"]] == ["tea/sencha.md"]
+            results = await client.call_tool("recall", {"query": "sencha"})
+            assert [hit["path"] for hit in results.structured_content["hits"]] == ["tea/sencha.md"]
             assert (await client.list_tools()).tools
             (content,) = (await client.read_resource("note://tea/tea/sencha.md")).contents
             assert content.text == "Sencha is brewed cool."  # type: ignore[union-attr]
@@ -45,8 +45,8 @@ def test_client_session_over_http(served: str, keys: Keys, mode: str) -> None:
 def test_server_without_keys(memory: recollect.Memory) -> None:
     async def talk(url: str) -> None:
         async with connected(url) as client:
-            found = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
-            assert [hit["id"] for hit in found.structured_content["hits"]] == ["s1"]
+            results = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
+            assert [hit["id"] for hit in results.structured_content["hits"]] == ["s1"]
 
     mcp = mcp_extension(memory)
     for _ in range(2):  # it can be started again
@@ -56,12 +56,12 @@ def test_server_without_keys(memory: recollect.Memory) -> None:
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer rk_000000000000_nothing", "Basic cms6cms=", "Bearer \xff"])
 def test_requests_without_a_key_are_rejected(served: str, header: str) -> None:
-    given = {**HEADERS, **({"Authorization": header} if header else {})}
-    sent = [(name.encode(), value.encode("latin-1")) for name, value in given.items()]
-    answer = httpx.post(served, json=LIST, headers=sent)
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["type"] == "urn:recollect:unauthorised"
+    arguments = {**HEADERS, **({"Authorization": header} if header else {})}
+    sent = [(name.encode(), value.encode("latin-1")) for name, value in arguments.items()]
+    response = httpx.post(served, json=LIST, headers=sent)
+    assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["type"] == "urn:recollect:unauthorised"
 
 
 def test_revoked_key_is_rejected_at_once(served: str, keys: Keys) -> None:
@@ -73,14 +73,14 @@ def test_revoked_key_is_rejected_at_once(served: str, keys: Keys) -> None:
 
 def test_only_post_is_supported(served: str, keys: Keys) -> None:
     for method in ("GET", "DELETE", "PUT"):
-        answer = httpx.request(method, served, headers={**HEADERS, "Authorization": f"Bearer {keys.tea}"})
-        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+        response = httpx.request(method, served, headers={**HEADERS, "Authorization": f"Bearer {keys.tea}"})
+        assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
 
 def test_large_body_is_rejected(memory: recollect.Memory) -> None:
     with running(memory, max_body_bytes=100) as url:
-        answer = httpx.post(url, json={**LIST, "params": {"cursor": "x" * 100}}, headers=HEADERS)
-    assert answer.status_code == 413
+        response = httpx.post(url, json={**LIST, "params": {"cursor": "x" * 100}}, headers=HEADERS)
+    assert response.status_code == 413
 
 
 @pytest.mark.parametrize("protocol", ["2025-11-25", "2026-07-28"])
@@ -100,10 +100,10 @@ def test_slow_call_times_out(memory: recollect.Memory, monkeypatch: pytest.Monke
 
     async def talk(url: str) -> None:
         async with connected(url) as client:
-            answer = await client.call_tool("stats", {})
+            response = await client.call_tool("stats", {})
             done.set()
-            assert answer.is_error
-            assert answer.content[0].text == "it took longer than 0.2 seconds"  # type: ignore[union-attr]
+            assert response.is_error
+            assert response.content[0].text == "it took longer than 0.2 seconds"  # type: ignore[union-attr]
 
     with serve(
         memory, settings := Settings(timeout=0.2), extensions=[mcp_extension(memory, settings)], warm=False
@@ -112,7 +112,7 @@ def test_slow_call_times_out(memory: recollect.Memory, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("error", "said", "logged"),
+    ("error", "message", "logged"),
     [
         (StoreError("/home/ines/memory.db is odd"), "The server failed", True),
         (StoreBusyError("/home/ines/memory.db is busy"), "The memory is busy", False),
@@ -124,7 +124,7 @@ def test_internal_errors_are_logged_only(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     error: Exception,
-    said: str,
+    message: str,
     logged: bool,
 ) -> None:
     def fails(**_: Any) -> int:
@@ -132,8 +132,8 @@ def test_internal_errors_are_logged_only(
 
     async def talk(url: str) -> None:
         async with connected(url) as client:
-            answer = await client.call_tool("stats", {})
-            assert (answer.is_error, answer.content[0].text) == (True, said)  # type: ignore[union-attr]
+            response = await client.call_tool("stats", {})
+            assert (response.is_error, response.content[0].text) == (True, message)  # type: ignore[union-attr]
 
     with running(memory) as url:
         monkeypatch.setattr(memory, "count", fails)
@@ -143,9 +143,9 @@ def test_internal_errors_are_logged_only(
 
 def test_not_ready_before_the_lifespan_starts(memory: recollect.Memory) -> None:
     with serve(memory, extensions=[Extension("/mcp", McpApp(memory, Settings()), nullcontext)]) as server:
-        answer = server.client.post("/mcp", json=LIST, headers=HEADERS)
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-    assert answer.json()["type"] == "urn:recollect:not-ready"
+        response = server.client.post("/mcp", json=LIST, headers=HEADERS)
+    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+    assert response.json()["type"] == "urn:recollect:not-ready"
 
 
 def test_mcp_with_and_without_the_api(memory: recollect.Memory) -> None:
@@ -165,8 +165,8 @@ def test_recollect_serve_includes_mcp(tmp_path: Path, keys: Keys) -> None:
 
     with process(tmp_path, "--db", "served.db", "--keys", str(keys.ring.path)) as server:
         asyncio.run(talk(f"{server.url}/mcp"))
-        known = {"Authorization": f"Bearer {keys.reader}"}
-        note = httpx.get(f"{server.url}/v1/notes/sencha.md", headers=known).json()
+        existing = {"Authorization": f"Bearer {keys.reader}"}
+        note = httpx.get(f"{server.url}/v1/notes/sencha.md", headers=existing).json()
     assert note["content"] == "Sencha is brewed cool."
 
 

@@ -55,44 +55,44 @@ class TestTheTablesAreWhole:
     def test_every_resource_is_tested(self, memory: Memory) -> None:
         async def templates() -> set[str]:
             async with Client(memory_server(memory)) as client:
-                return {each.uri_template for each in (await client.list_resource_templates()).resource_templates}
+                return {item.uri_template for item in (await client.list_resource_templates()).resource_templates}
 
         assert asyncio.run(templates()) == set(RESOURCES)
 
     def test_no_other_capabilities(self, memory: Memory) -> None:
         """What the protocol has beside tools, resources and prompts would need a table of its own."""
         capabilities = memory_server(memory).get_capabilities()
-        assert {name for name, held in capabilities if held} == {"tools", "resources", "prompts"}
+        assert {name for name, stored in capabilities if stored} == {"tools", "resources", "prompts"}
 
 
 @pytest.mark.parametrize("mode", MODES)
 class TestOverHttp:
     def test_tools_return_nothing_of_other_namespaces(self, served: str, keys: Keys, mode: str) -> None:
-        async def told() -> list[str]:
+        async def data() -> list[str]:
             async with connected(served, keys.tea, mode) as client:
                 return [
-                    without(given, (await client.call_tool(name, given)).model_dump_json())
+                    without(arguments, (await client.call_tool(name, arguments)).model_dump_json())
                     for name, tried in CALLS.items()
-                    for given in tried
+                    for arguments in tried
                 ]
 
-        for text in asyncio.run(told()):
+        for text in asyncio.run(data()):
             assert not any(secret in text.lower() for secret in SECRETS), text
 
     def test_forbidden_namespace_looks_like_a_missing_one(self, served: str, keys: Keys, mode: str) -> None:
         """The answer is the same word for word, but for the name that was asked for, and comes from no store."""
 
-        async def told(namespace: str) -> list[str]:
+        async def data(namespace: str) -> list[str]:
             async with connected(served, keys.tea, mode) as client:
-                answers = [
-                    await client.call_tool(name, {**given, "namespace": namespace})
+                responses = [
+                    await client.call_tool(name, {**arguments, "namespace": namespace})
                     for name, tried in CALLS.items()
-                    for given in tried
+                    for arguments in tried
                 ]
-                assert all(answer.is_error and answer.structured_content is None for answer in answers)
-                return [answer.content[0].text.replace(namespace, "NAME") for answer in answers]  # type: ignore[union-attr]
+                assert all(response.is_error and response.structured_content is None for response in responses)
+                return [response.content[0].text.replace(namespace, "NAME") for response in responses]  # type: ignore[union-attr]
 
-        there, nowhere = asyncio.run(told("safe")), asyncio.run(told("void"))
+        there, nowhere = asyncio.run(data("safe")), asyncio.run(data("void"))
         assert there == nowhere
         assert {line.partition(" namespace ")[2] for line in there} == {"'NAME'; use a key that may"}
 
@@ -105,10 +105,10 @@ class TestOverHttp:
         async def talk() -> None:
             async with connected(served, keys.tea, mode) as client:
                 for uri in [uri for tried in RESOURCES.values() for uri in tried]:
-                    wanted = (-32602, "tea may not read in namespace 'safe'; use a key that may")
-                    assert await error_of(client, uri) == await error_of(client, f"{uri}-not-there") == wanted
-                listed = (await client.list_resources()).resources
-                assert {resource.uri for resource in listed} == {"note://tea/tea/green.md", "note://tea/tea/black.md"}
+                    expected = (-32602, "tea may not read in namespace 'safe'; use a key that may")
+                    assert await error_of(client, uri) == await error_of(client, f"{uri}-not-there") == expected
+                listing = (await client.list_resources()).resources
+                assert {resource.uri for resource in listing} == {"note://tea/tea/green.md", "note://tea/tea/black.md"}
 
         asyncio.run(talk())
 
@@ -116,9 +116,9 @@ class TestOverHttp:
         async def talk() -> None:
             async with connected(served, keys.tea, mode) as client:
                 for name, tried in PROMPTED.items():
-                    for given in tried:
-                        told = (await client.get_prompt(name, given)).model_dump_json()
-                        assert not any(secret in without(given, told) for secret in SECRETS)
+                    for arguments in tried:
+                        data = (await client.get_prompt(name, arguments)).model_dump_json()
+                        assert not any(secret in without(arguments, data) for secret in SECRETS)
 
         asyncio.run(talk())
 
@@ -128,9 +128,9 @@ class TestOverHttp:
         async def talk() -> None:
             async with connected(served, keys.tea, mode) as client:
                 for name, tried in CALLS.items():
-                    for given in tried:
-                        await client.call_tool(name, given)
-                        await client.call_tool(name, {**given, "namespace": "safe"})
+                    for arguments in tried:
+                        await client.call_tool(name, arguments)
+                        await client.call_tool(name, {**arguments, "namespace": "safe"})
 
         asyncio.run(talk())
         assert list(memory.export(namespace="safe")) == before
@@ -143,11 +143,11 @@ class TestOverHttp:
             async with connected(served, keys.reader, mode) as client:
                 assert {tool.name for tool in (await client.list_tools()).tools} == set(TOOLS) - writing
                 for name in writing:
-                    for given in CALLS[name]:
-                        answer = await client.call_tool(name, given)
-                        assert answer.is_error
+                    for arguments in CALLS[name]:
+                        response = await client.call_tool(name, arguments)
+                        assert response.is_error
                         line = "reader may not write to namespace 'tea'; use a key that may"
-                        assert answer.content[0].text == line  # type: ignore[union-attr]
+                        assert response.content[0].text == line  # type: ignore[union-attr]
 
         asyncio.run(talk())
         assert list(memory.export()) == before
@@ -167,9 +167,9 @@ def test_forbidden_calls_do_not_reach_the_memory(name: str) -> None:
 
     async def talk() -> None:
         async with Client(memory_server(Untouchable(), caller)) as client:  # type: ignore[arg-type]
-            for given in CALLS[name]:
-                answer = await client.call_tool(name, {**given, "namespace": "safe"})
-                assert "may not" in answer.content[0].text  # type: ignore[union-attr]
+            for arguments in CALLS[name]:
+                response = await client.call_tool(name, {**arguments, "namespace": "safe"})
+                assert "may not" in response.content[0].text  # type: ignore[union-attr]
             for uri in [uri for tried in RESOURCES.values() for uri in tried]:
                 with pytest.raises(MCPError, match="may not read in namespace"):
                     await client.read_resource(uri)
@@ -220,16 +220,16 @@ def test_request_without_caller_is_rejected(memory: Memory, ask: Callable[[Clien
 def test_everyone_may_use_every_namespace(memory: recollect.Memory) -> None:
     async def talk() -> None:
         async with Client(memory_server(memory, EVERYONE)) as client:
-            found = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
-            assert [hit["id"] for hit in found.structured_content["hits"]] == ["s1"]
+            results = await client.call_tool("recall", {"query": "marzipan", "namespace": "safe"})
+            assert [hit["id"] for hit in results.structured_content["hits"]] == ["s1"]
 
     asyncio.run(talk())
 
 
-def without(given: dict[str, Any], told: str) -> str:
+def without(arguments: dict[str, Any], data: str) -> str:
     """Return what was told less what the caller had said themselves."""
-    for value in given.values():
-        for each in value if isinstance(value, list) else [value]:
-            for word in [str(each), *str(each).split()]:
-                told = told.replace(word, "")
-    return told
+    for value in arguments.values():
+        for item in value if isinstance(value, list) else [value]:
+            for word in [str(item), *str(item).split()]:
+                data = data.replace(word, "")
+    return data

@@ -25,9 +25,9 @@ def test_prompt_with_subject(memory: Memory) -> None:
     async def talk() -> None:
         async with Client(memory_server(memory)) as client:
             (prompt,) = (await client.list_prompts()).prompts
-            assert (prompt.name, [each.name for each in prompt.arguments or []]) == ("use_memory", ["about"])
-            told = await client.get_prompt("use_memory", {"about": " green tea "})
-            assert told.messages[0].content.text.endswith("about this: green tea")  # type: ignore[union-attr]
+            assert (prompt.name, [item.name for item in prompt.arguments or []]) == ("use_memory", ["about"])
+            data = await client.get_prompt("use_memory", {"about": " green tea "})
+            assert data.messages[0].content.text.endswith("about this: green tea")  # type: ignore[union-attr]
             with pytest.raises(MCPError, match="name: there is no prompt 'dream'; there is use_memory"):
                 await client.get_prompt("dream")
 

@@ -70,7 +70,7 @@ def accepted(arguments: list[str]) -> None:
     command: click.Command = commands
     while isinstance(command, click.Group):
         context = click.Context(command)
-        name, found, arguments = command.resolve_command(context, arguments)
-        assert found, f"there is no command {name}"
-        command = found
+        name, results, arguments = command.resolve_command(context, arguments)
+        assert results, f"there is no command {name}"
+        command = results
     command.make_context("recollect", list(arguments))

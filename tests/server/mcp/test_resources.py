@@ -23,7 +23,7 @@ TEA = Caller("tea", Grant.of(["tea"], "read"))
 
 
 def test_list_resources_is_paginated(memory: Memory) -> None:
-    memory.add_many([f"Note {place}." for place in range(PAGE_SIZE)], namespace="tea")
+    memory.add_many([f"Note {index}." for index in range(PAGE_SIZE)], namespace="tea")
     cursors = Cursors()
     first = list_note_resources(memory, TEA, cursors, None)
     assert len(first.resources) == PAGE_SIZE
@@ -41,9 +41,9 @@ def test_listed_resources_can_be_read(memory: Memory) -> None:
 
     async def talk() -> list[str]:
         async with Client(memory_server(memory, TEA)) as client:
-            listed = (await client.list_resources()).resources
-            read = [await client.read_resource(each.uri) for each in listed]
-            return [each.contents[0].text for each in read]  # type: ignore[union-attr]
+            listing = (await client.list_resources()).resources
+            read = [await client.read_resource(item.uri) for item in listing]
+            return [item.contents[0].text for item in read]  # type: ignore[union-attr]
 
     assert asyncio.run(talk()) == ["Prefers green tea.", "Black tea is for guests.", "With a fragment."]
 
@@ -54,15 +54,15 @@ def test_listed_resources_can_be_read(memory: Memory) -> None:
     key=st.text("abÄ%/ #?.", min_size=1).filter(str.strip),
 )
 def test_note_uri_roundtrip(namespace: str, key: str) -> None:
-    asked: list[tuple[str, str]] = []
+    requested: list[tuple[str, str]] = []
 
     class Listening:
         def get(self, key: str, *, namespace: str) -> None:
-            asked.append((namespace, key))
+            requested.append((namespace, key))
 
     with pytest.raises(NoteNotFoundError):
         read_note_resource(Listening(), EVERYONE, note_uri(namespace, key))  # type: ignore[arg-type]
-    assert asked == [(namespace, key)]
+    assert requested == [(namespace, key)]
 
 
 @pytest.mark.parametrize("uri", ["note://tea", "file:///etc/passwd", "tea/t1", ""])

@@ -59,8 +59,8 @@ def greeted(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     assert process.stdout
     process.stdin.write(json.dumps(HELLO).encode() + b"\n")
     process.stdin.flush()
-    answer: dict[str, Any] = json.loads(process.stdout.readline())
-    return answer
+    response: dict[str, Any] = json.loads(process.stdout.readline())
+    return response
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -73,8 +73,8 @@ def test_client_session_over_stdio(tmp_path: Path, mode: str) -> None:
             assert client.instructions
             stored = await client.call_tool("remember", {"content": "Prefers sencha.", "path": "tea.md"})
             assert not stored.is_error
-            found = await client.call_tool("recall", {"query": "which sencha?"})
-            assert [hit["path"] for hit in found.structured_content["hits"]] == ["tea.md"]
+            results = await client.call_tool("recall", {"query": "which sencha?"})
+            assert [hit["path"] for hit in results.structured_content["hits"]] == ["tea.md"]
             (content,) = (await client.read_resource("note://default/tea.md")).contents
             assert content.text == "Prefers sencha."  # type: ignore[union-attr]
             assert (await client.get_prompt("use_memory")).messages
@@ -93,9 +93,9 @@ def test_read_only_client_of_one_namespace(tmp_path: Path) -> None:
         async with Client(server) as client:
             assert "remember" not in {tool.name for tool in (await client.list_tools()).tools}
             assert (await client.call_tool("stats", {})).structured_content["namespace"] == "tea"
-            refused = await client.call_tool("stats", {"namespace": "work"})
+            rejected = await client.call_tool("stats", {"namespace": "work"})
             line = "this client may not read in namespace 'work'; use a key that may"
-            assert refused.content[0].text == line  # type: ignore[union-attr]
+            assert rejected.content[0].text == line  # type: ignore[union-attr]
 
     asyncio.run(talk())
 

@@ -26,25 +26,25 @@ STRICT = replace(presets()["default"], name="strict", min_confidence=1.0)
 TEA = Caller("tea", Grant.of(["tea"], "write"))
 
 
-def called(memory: Memory, name: str, caller: Caller = TEA, **given: Any) -> CallToolResult:
+def called(memory: Memory, name: str, caller: Caller = TEA, **arguments: Any) -> CallToolResult:
     async def talk() -> CallToolResult:
         async with Client(memory_server(memory, caller)) as client:
-            return await client.call_tool(name, given)
+            return await client.call_tool(name, arguments)
 
     return asyncio.run(talk())
 
 
-def answer(memory: Memory, name: str, **given: Any) -> dict[str, Any]:
-    result = called(memory, name, **given)
+def response(memory: Memory, name: str, **arguments: Any) -> dict[str, Any]:
+    result = called(memory, name, **arguments)
     assert not result.is_error, result.content
-    told: dict[str, Any] = result.structured_content
+    data: dict[str, Any] = result.structured_content
     (block,) = result.content  # for clients that read text alone
-    assert json.loads(block.text) == told  # type: ignore[union-attr]
-    return told
+    assert json.loads(block.text) == data  # type: ignore[union-attr]
+    return data
 
 
-def error(memory: Memory, name: str, **given: Any) -> str:
-    result = called(memory, name, **given)
+def error(memory: Memory, name: str, **arguments: Any) -> str:
+    result = called(memory, name, **arguments)
     assert result.is_error
     assert result.structured_content is None
     line: str = result.content[0].text  # type: ignore[union-attr]
@@ -56,10 +56,10 @@ def error(memory: Memory, name: str, **given: Any) -> str:
 class TestRecall:
     def test_recall_returns_compact_hits(self, memory: Memory) -> None:
         memory.update("t1", created_at="2026-04-18", namespace="tea")
-        told = answer(memory, "recall", query="green tea", top_k=1)
+        data = response(memory, "recall", query="green tea", top_k=1)
         (hit,) = memory.search("green tea", top_k=1, namespace="tea")
         assert hit.confidence
-        assert told == {
+        assert data == {
             "answer": "1 note, the best first.",
             "has_answer": True,
             "answer_threshold": 0.25,
@@ -79,67 +79,69 @@ class TestRecall:
         }
 
     def test_recall_returns_excluded_terms(self, memory: Memory) -> None:
-        told = answer(memory, "recall", query='tea NOT green NOT "black cat"')
-        assert told["excluded"] == ["green", '"black cat"']
-        assert "t1" not in [hit["id"] for hit in told["hits"]]
+        data = response(memory, "recall", query='tea NOT green NOT "black cat"')
+        assert data["excluded"] == ["green", '"black cat"']
+        assert "t1" not in [hit["id"] for hit in data["hits"]]
 
     def test_recall_not_inside_a_question_excludes_nothing(self, memory: Memory) -> None:
-        told = answer(memory, "recall", query="why do we NOT prefer green tea?")
-        assert "excluded" not in told
-        assert told["warnings"][0].startswith("NOT was read as a word")
-        assert told["hits"][0]["id"] == "t1"
+        data = response(memory, "recall", query="why do we NOT prefer green tea?")
+        assert "excluded" not in data
+        assert data["warnings"][0].startswith("NOT was read as a word")
+        assert data["hits"][0]["id"] == "t1"
 
     def test_recall_returns_tags_and_short_metadata(self, memory: Memory) -> None:
-        def found(metadata: dict[str, Any]) -> dict[str, Any]:
+        def results(metadata: dict[str, Any]) -> dict[str, Any]:
             memory.update("t1", tags=["drinks", "green"], metadata=metadata, namespace="tea")
-            (hit,) = answer(memory, "recall", query="green tea", top_k=1)["hits"]
+            (hit,) = response(memory, "recall", query="green tea", top_k=1)["hits"]
             assert hit["tags"] == ["drinks", "green"]
             return dict(hit)
 
-        assert found({"author": "Ines", "pages": [1, 2]})["metadata"] == {"author": "Ines", "pages": [1, 2]}
-        assert "metadata" not in found({})
+        assert results({"author": "Ines", "pages": [1, 2]})["metadata"] == {"author": "Ines", "pages": [1, 2]}
+        assert "metadata" not in results({})
         exact = MAX_METADATA_LENGTH - len('{"a": ""}')
-        assert "metadata" in found({"a": "x" * exact})
-        assert "metadata" not in found({"a": "x" * (exact + 1)})
+        assert "metadata" in results({"a": "x" * exact})
+        assert "metadata" not in results({"a": "x" * (exact + 1)})
 
     def test_recall_without_hits(self, memory: Memory) -> None:
-        told = answer(memory, "recall", query="zebra")
-        assert told["answer"].startswith("The memory has no answer: nothing was found.")
-        assert (told["has_answer"], told["hits"]) == (False, [])
+        data = response(memory, "recall", query="zebra")
+        assert data["answer"].startswith("The memory has no answer: nothing was found.")
+        assert (data["has_answer"], data["hits"]) == (False, [])
 
     def test_recall_mentions_exclusion_and_min_confidence(self, memory: Memory) -> None:
-        told = answer(memory, "recall", query="guests NOT black")
-        assert (told["hits"], told["excluded"]) == ([], ["black"])
-        assert told["answer"].endswith(" Notes with black were excluded by NOT.")
+        data = response(memory, "recall", query="guests NOT black")
+        assert (data["hits"], data["excluded"]) == ([], ["black"])
+        assert data["answer"].endswith(" Notes with black were excluded by NOT.")
         with recollect.open(memory.stats().store.location, embedder=None, preset=STRICT) as strict:
-            told = answer(strict, "recall", query="green tea")
-        assert re.match(r"The memory has no answer: \d candidates? found, all below min_confidence\.", told["answer"])
+            data = response(strict, "recall", query="green tea")
+        assert re.match(r"The memory has no answer: \d candidates? found, all below min_confidence\.", data["answer"])
 
     def test_recall_omits_hits_far_below_the_answer(self, memory: Memory) -> None:
         memory.add("The glass chapel in Soglio opens at nine.", id="g1", title="Glass chapel", namespace="tea")
-        for place in range(3):
-            memory.add(f"Wine number {place} was served in a tall glass.", id=f"w{place}", namespace="tea")
+        for index in range(3):
+            memory.add(f"Wine number {index} was served in a tall glass.", id=f"w{index}", namespace="tea")
         query = "when does the glass chapel in Soglio open"
-        told = answer(memory, "recall", query=query)
-        assert told["answer"] == "1 note, the best first. 3 weak candidates not shown; include_weak returns them."
-        assert ([hit["id"] for hit in told["hits"]], told["weak_hidden"]) == (["g1"], 3)
-        every = answer(memory, "recall", query=query, include_weak=True)
+        data = response(memory, "recall", query=query)
+        assert data["answer"] == "1 note, the best first. 3 weak candidates not shown; include_weak returns them."
+        assert ([hit["id"] for hit in data["hits"]], data["weak_hidden"]) == (["g1"], 3)
+        every = response(memory, "recall", query=query, include_weak=True)
         assert every["answer"] == "4 notes, the best first."
         assert [hit.get("weak") for hit in every["hits"]] == [None, True, True, True]
         assert "weak_hidden" not in every
 
     @pytest.mark.parametrize("tool", ["recall", "explain"])
     def test_recall_returns_weak_candidates_on_demand(self, memory: Memory, tool: str) -> None:
-        query = "guests OR " + " OR ".join(f"zebra{place}" for place in range(12))
+        query = "guests OR " + " OR ".join(f"zebra{index}" for index in range(12))
         memory.add("Guests in May.", id="t3", namespace="tea")  # two that are as good: neither stands out
-        told = answer(memory, tool, query=query)
-        found, _ = memory.search(query, namespace="tea")
-        assert found.confidence
-        why = f"The memory has no answer: the best confidence is {found.confidence:.3g}, below the answer threshold of"
-        assert told["answer"].startswith(why)
-        assert "include_weak returns the weak candidates" in told["answer"]
-        assert (told["has_answer"], told["hits"]) == (False, [])
-        weak = answer(memory, tool, query=query, include_weak=True)
+        data = response(memory, tool, query=query)
+        results, _ = memory.search(query, namespace="tea")
+        assert results.confidence
+        why = (
+            f"The memory has no answer: the best confidence is {results.confidence:.3g}, below the answer threshold of"
+        )
+        assert data["answer"].startswith(why)
+        assert "include_weak returns the weak candidates" in data["answer"]
+        assert (data["has_answer"], data["hits"]) == (False, [])
+        weak = response(memory, tool, query=query, include_weak=True)
         assert (weak["has_answer"], sorted((hit["id"], hit["weak"]) for hit in weak["hits"])) == (
             False,
             [("t2", True), ("t3", True)],
@@ -148,22 +150,22 @@ class TestRecall:
 
     def test_recall_truncates_long_notes(self, memory: Memory) -> None:
         memory.add("Rain. " * 1000 + "The kettle squeaks. " + "Sun. " * 1000, path="long.md", namespace="tea")
-        (hit,) = answer(memory, "recall", query="kettle")["hits"]
+        (hit,) = response(memory, "recall", query="kettle")["hits"]
         assert hit["truncated"] is True
         assert "The kettle squeaks." in hit["text"]
         assert len(hit["text"]) <= MAX_TEXT_LENGTH + 2
 
     def test_recall_filters(self, memory: Memory) -> None:
-        assert [hit["id"] for hit in answer(memory, "recall", query="tea", tags="own")["hits"]] == ["t1"]
-        assert [hit["id"] for hit in answer(memory, "recall", query="tea", tags='["own"]')["hits"]] == ["t1"]
-        assert [hit["id"] for hit in answer(memory, "recall", query="tea", path_prefix="tea/b")["hits"]] == ["t2"]
-        assert answer(memory, "recall", query="tea", session="s")["hits"] == []
-        assert answer(memory, "recall", query="tea", created_before="2020-01-01")["hits"] == []
-        assert len(answer(memory, "recall", query="tea", created_after="2020-01-01")["hits"]) == 2
+        assert [hit["id"] for hit in response(memory, "recall", query="tea", tags="own")["hits"]] == ["t1"]
+        assert [hit["id"] for hit in response(memory, "recall", query="tea", tags='["own"]')["hits"]] == ["t1"]
+        assert [hit["id"] for hit in response(memory, "recall", query="tea", path_prefix="tea/b")["hits"]] == ["t2"]
+        assert response(memory, "recall", query="tea", session="s")["hits"] == []
+        assert response(memory, "recall", query="tea", created_before="2020-01-01")["hits"] == []
+        assert len(response(memory, "recall", query="tea", created_after="2020-01-01")["hits"]) == 2
 
     def test_recall_marks_superseded_notes(self, memory: Memory) -> None:
-        new = answer(memory, "remember", content="Green tea is over: it is black now.", supersedes="t1")
-        hits = {hit["id"]: hit for hit in answer(memory, "recall", query="green tea")["hits"]}
+        new = response(memory, "remember", content="Green tea is over: it is black now.", supersedes="t1")
+        hits = {hit["id"]: hit for hit in response(memory, "recall", query="green tea")["hits"]}
         assert hits["t1"]["superseded_by"] == [new["id"]]
         assert hits["t1"]["text"] == f"[Out of date: superseded by {new['id']}]\nPrefers green tea."
         assert "superseded_by" not in hits[new["id"]]
@@ -174,12 +176,12 @@ class TestRecall:
         assert line.startswith("content: contains a secret (")
         assert line.endswith("can redact secrets with --secrets redact, or allow them with --secrets none")
         assert key not in line
-        assert answer(memory, "remember", content=f"The key is {key}.")["id"]
+        assert response(memory, "remember", content=f"The key is {key}.")["id"]
 
     def test_remember_with_expiry(self, memory: Memory) -> None:
-        new = answer(memory, "remember", content="The kettle is at the mender's.", expires_at="2999-01-01")
+        new = response(memory, "remember", content="The kettle is at the mender's.", expires_at="2999-01-01")
         assert new["expires_at"] == "2999-01-01T00:00:00Z"
-        assert "expires_at" not in answer(memory, "update", key=new["id"], expires_at="never")
+        assert "expires_at" not in response(memory, "update", key=new["id"], expires_at="never")
         line = error(memory, "update", key=new["id"], expires_at="2001-01-01")
         assert line.startswith("expires_at: must lie in the future")
 
@@ -192,12 +194,12 @@ class TestRecall:
         embedder = recollect.embedders.FunctionEmbedder(once, name="tired")
         with recollect.open(tmp_path / "tired.db", embedder=embedder) as memory:
             memory.add("Prefers green tea.", namespace="tea")
-            assert "no power" in answer(memory, "recall", query="tea")["warnings"][0]
+            assert "no power" in response(memory, "recall", query="tea")["warnings"][0]
 
     def test_explain_returns_an_explanation(self, memory: Memory) -> None:
-        told = answer(memory, "explain", query="green tea", top_k=1)
-        assert "searched" in told["explanation"]
-        assert [hit["id"] for hit in told["hits"]] == ["t1"]
+        data = response(memory, "explain", query="green tea", top_k=1)
+        assert "searched" in data["explanation"]
+        assert [hit["id"] for hit in data["hits"]] == ["t1"]
 
 
 class TestWriting:
@@ -212,10 +214,10 @@ class TestWriting:
             "session": "s",
             "position": 3,
         }
-        told = answer(memory, "remember", **fields, tags='["a", "b"]', metadata='{"age": 7}')
+        data = response(memory, "remember", **fields, tags='["a", "b"]', metadata='{"age": 7}')
         note = memory.get("people/ines.md", namespace="tea")
         assert note is not None
-        assert told == {
+        assert data == {
             "id": note.id,
             "path": "people/ines.md",
             "namespace": "tea",
@@ -227,9 +229,9 @@ class TestWriting:
         assert (note.tags, note.metadata) == (("a", "b"), {"age": 7})
 
     def test_remember_rejects_a_note_without_text(self, memory: Memory) -> None:
-        told = error(memory, "remember", content=" ")
+        data = error(memory, "remember", content=" ")
         assert (
-            "content: must not be blank or only punctuation in a note without title and summary; give the note" in told
+            "content: must not be blank or only punctuation in a note without title and summary; give the note" in data
         )
 
     def test_remember_rejects_an_existing_path(self, memory: Memory) -> None:
@@ -240,22 +242,22 @@ class TestWriting:
         assert memory.count(namespace="tea") == 2
 
     def test_update_changes_given_fields(self, memory: Memory) -> None:
-        told = answer(memory, "update", key="tea/green.md", content="Prefers sencha.", tags=[])
+        data = response(memory, "update", key="tea/green.md", content="Prefers sencha.", tags=[])
         note = memory.get("t1", namespace="tea")
         assert note is not None
-        assert (told["id"], note.content, note.title, note.tags) == ("t1", "Prefers sencha.", "Green", ())
+        assert (data["id"], note.content, note.title, note.tags) == ("t1", "Prefers sencha.", "Green", ())
         assert error(memory, "update", key="t1").startswith("key: no change of 't1' is given")
         assert error(memory, "update", key="t9", title="x") == "there is no note 't9' in namespace 'tea'"
 
     def test_forget_returns_missing_keys(self, memory: Memory) -> None:
-        assert answer(memory, "forget", keys=["t1", "tea/black.md", "t9"]) == {"forgotten": 2, "missing": ["t9"]}
-        assert answer(memory, "forget", keys="t1") == {"forgotten": 0, "missing": ["t1"]}
+        assert response(memory, "forget", keys=["t1", "tea/black.md", "t9"]) == {"forgotten": 2, "missing": ["t9"]}
+        assert response(memory, "forget", keys="t1") == {"forgotten": 0, "missing": ["t1"]}
         assert error(memory, "forget", keys=[]).startswith("keys: Value should have at least 1 item")
 
     def test_link_returns_whether_it_is_new(self, memory: Memory) -> None:
-        assert answer(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": True}
-        assert answer(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": False}
-        assert [beside.note.id for beside in memory.neighbours("t1", namespace="tea")] == ["t2"]
+        assert response(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": True}
+        assert response(memory, "link", source="t1", target="tea/black.md", kind="part_of") == {"created": False}
+        assert [neighbour.note.id for neighbour in memory.neighbours("t1", namespace="tea")] == ["t2"]
 
 
 class TestList:
@@ -265,8 +267,8 @@ class TestList:
         async def talk() -> list[dict[str, Any]]:
             async with Client(memory_server(memory, TEA)) as client:
                 first = (await client.call_tool("list", {"limit": 2})).structured_content
-                given = {"limit": 2, "cursor": first["next_cursor"]}
-                return [first, (await client.call_tool("list", given)).structured_content]
+                arguments = {"limit": 2, "cursor": first["next_cursor"]}
+                return [first, (await client.call_tool("list", arguments)).structured_content]
 
         first, second = asyncio.run(talk())
         assert [note["id"] for note in first["notes"]] == ["t1", "t2"]
@@ -281,19 +283,19 @@ class TestList:
         assert line == "cursor: is not one of this server for this namespace; start without a cursor"
 
     def test_list_filters(self, memory: Memory) -> None:
-        assert [note["id"] for note in answer(memory, "list", tags=["own"])["notes"]] == ["t1"]
-        assert [note["id"] for note in answer(memory, "list", path_prefix="tea/b")["notes"]] == ["t2"]
-        assert answer(memory, "list", session="s")["notes"] == []
+        assert [note["id"] for note in response(memory, "list", tags=["own"])["notes"]] == ["t1"]
+        assert [note["id"] for note in response(memory, "list", path_prefix="tea/b")["notes"]] == ["t2"]
+        assert response(memory, "list", session="s")["notes"] == []
 
     def test_list_returns_whole_notes_by_key(self, memory: Memory) -> None:
         memory.add("x" * 5000, id="t3", namespace="tea")
-        told = answer(memory, "list", keys=["t3", "t9"])
-        assert [(note["id"], len(note["text"])) for note in told["notes"]] == [("t3", 5000)]
-        assert told["missing"] == ["t9"]
-        assert "missing" not in answer(memory, "list", keys="t3")
+        data = response(memory, "list", keys=["t3", "t9"])
+        assert [(note["id"], len(note["text"])) for note in data["notes"]] == [("t3", 5000)]
+        assert data["missing"] == ["t9"]
+        assert "missing" not in response(memory, "list", keys="t3")
 
     def test_stats_counts_the_namespace(self, memory: Memory) -> None:
-        assert answer(memory, "stats") == {
+        assert response(memory, "stats") == {
             "notes": 2,
             "namespace": "tea",
             "namespaces": ["tea"],
@@ -303,7 +305,7 @@ class TestList:
     def test_stats_names_the_embedder(self, tmp_path: Any) -> None:
         embedder = recollect.embedders.FunctionEmbedder(lambda texts: [[1.0, 0.0] for _ in texts], name="flat")
         with recollect.open(tmp_path / "flat.db", embedder=embedder) as memory:
-            assert answer(memory, "stats")["embedder"].startswith("flat")
+            assert response(memory, "stats")["embedder"].startswith("flat")
 
 
 class TestErrors:
@@ -363,8 +365,8 @@ class TestDescriptions:
             assert None not in tool.annotations.model_dump().values()
             for schema in (tool.input_schema, tool.output_schema):
                 assert "$defs" in schema or schema["properties"] is not None
-            for name, told in tool.input_schema["properties"].items():
-                assert told.get("description"), f"{tool.name}.{name} is not described"
+            for name, data in tool.input_schema["properties"].items():
+                assert data.get("description"), f"{tool.name}.{name} is not described"
 
     def test_tool_annotations(self, memory: Memory) -> None:
         hints = {name: tool.annotations for name, tool in self.tools(memory).items()}

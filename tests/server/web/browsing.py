@@ -9,34 +9,34 @@ from playwright.sync_api import Page, Request, Response, expect
 
 def sent(request: Request) -> dict[str, Any]:
     """Return what a request asks for."""
-    told: dict[str, Any] = request.post_data_json or {}
-    return told
+    data: dict[str, Any] = request.post_data_json or {}
+    return data
 
 
 def is_search(query: str) -> Any:
     """Return what knows the answer to a search for this query."""
 
-    def answers(response: Response) -> bool:
+    def responses(response: Response) -> bool:
         return "/v1/search" in response.url and sent(response.request)["query"] == query
 
-    return answers
+    return responses
 
 
 def search(page: Page, query: str) -> dict[str, Any]:
     """Type a query at once, and return what the server answered when that is drawn."""
     page.locator(".timing").evaluate("shown => shown.replaceChildren()")
-    with page.expect_response(is_search(query)) as answer:
+    with page.expect_response(is_search(query)) as reply:
         page.locator("#query").fill(query)
-    told: dict[str, Any] = answer.value.json()
+    data: dict[str, Any] = reply.value.json()
     expect(page.locator(".timing strong").first).to_be_visible()
-    return told
+    return data
 
 
-def show_weak(page: Page, told: dict[str, Any]) -> None:
+def show_weak(page: Page, data: dict[str, Any]) -> None:
     """Show the weak candidates among the hits of an answer, too, and wait until all are drawn."""
-    if any(hit["weak"] for hit in told["hits"]):
+    if any(hit["weak"] for hit in data["hits"]):
         page.get_by_role("button", name="weak candidate").click()
-    expect(page.locator(".hit")).to_have_count(len(told["hits"]))
+    expect(page.locator(".hit")).to_have_count(len(data["hits"]))
 
 
 def figure(value: float) -> str:
@@ -46,10 +46,10 @@ def figure(value: float) -> str:
 
 def focused(page: Page) -> str:
     """Return what has the focus, as the name of its element and how it begins."""
-    told: str = page.evaluate(
+    data: str = page.evaluate(
         """() => {
           const at = document.activeElement;
           return at ? `${at.localName} ${at.id || at.textContent.trim().slice(0, 40)}`.trim() : "nothing";
         }"""
     )
-    return told
+    return data

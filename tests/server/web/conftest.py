@@ -28,8 +28,8 @@ class Opening(Protocol):
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
+    with launched() as results:
+        yield results
 
 
 @pytest.fixture
@@ -38,27 +38,27 @@ def visit(browser: Browser) -> Iterator[Opening]:
     visits: list[tuple[str, tuple[str, ...], Visit]] = []
 
     def opened(url: str, view: str = "", *, refusals: bool = False, policed: bool = False, **options: Any) -> Page:
-        made = Visit(browser, f"{url}/{view}", **options)
-        made.page.set_default_timeout(15_000)
-        visits.append((url, (_BY_THE_BROWSER,) * refusals + _BY_THE_POLICY * policed, made))
-        return made.page
+        created = Visit(browser, f"{url}/{view}", **options)
+        created.page.set_default_timeout(15_000)
+        visits.append((url, (_BY_THE_BROWSER,) * refusals + _BY_THE_POLICY * policed, created))
+        return created.page
 
     yield opened
-    for url, expected, made in visits:
-        made.page.context.close()
-        said = [text for text in made.said if not any(part in text for part in expected)]
-        assert said == [], said
-        elsewhere = [asked for asked in made.asked if not asked.startswith(f"{url}/")]
+    for url, expected, created in visits:
+        created.page.context.close()
+        message = [text for text in created.messages if not any(part in text for part in expected)]
+        assert message == [], message
+        elsewhere = [requested for requested in created.requested_urls if not requested.startswith(f"{url}/")]
         assert elsewhere == []
 
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    with filled(tmp_path_factory.mktemp("memory") / "memory.db") as made:
-        yield made
+    with filled(tmp_path_factory.mktemp("memory") / "memory.db") as created:
+        yield created
 
 
 @pytest.fixture(scope="module")
 def server(memory: Memory) -> Iterator[Running]:
-    with running(memory) as made:
-        yield made
+    with running(memory) as created:
+        yield created

@@ -72,7 +72,7 @@ NOTES: tuple[dict[str, Any], ...] = (
 
 def _topics(texts: Sequence[str]) -> list[list[float]]:
     words = [[word.strip(".,:?").lower() for word in text.split()] for text in texts]
-    return [[sum(word in DRINKS for word in each), sum(word in BIKES for word in each), 1.0] for each in words]
+    return [[sum(word in DRINKS for word in item), sum(word in BIKES for word in item), 1.0] for item in words]
 
 
 def topics() -> FunctionEmbedder:

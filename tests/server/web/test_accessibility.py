@@ -40,14 +40,14 @@ def server(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     folder = tmp_path_factory.mktemp("reports")
     outcomes, data, sweeps = like_real(40)
     write_report(folder / "study.html", outcomes, data, sweeps=sweeps)
-    with running(memory, Settings(reports=folder)) as made:
-        yield made
+    with running(memory, Settings(reports=folder)) as created:
+        yield created
 
 
 def faults(page: Page) -> list[str]:
     """Return what is wrong, with where."""
-    found = Axe().run(page).response["violations"]
-    return [f"{each['impact']} {each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"]]
+    results = Axe().run(page).response["violations"]
+    return [f"{item['impact']} {item['id']}: {node['html'][:120]}" for item in results for node in item["nodes"]]
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -60,13 +60,13 @@ def test_views_pass_axe(visit: Opening, server: Running, screen: str) -> None:
         if "q=tea" in view:
             page.locator(".explain, .column button").first.click()
             expect(page.locator(".waterfall").first).to_be_visible()
-        if found := faults(page):
-            wrong[view] = found
+        if results := faults(page):
+            wrong[view] = results
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Keyboard shortcuts").click()
-    if found := faults(page):
-        wrong["shortcuts"] = found
-    assert wrong == {}, "\n".join(f"{view} {fault}" for view, each in wrong.items() for fault in each)
+    if results := faults(page):
+        wrong["shortcuts"] = results
+    assert wrong == {}, "\n".join(f"{view} {fault}" for view, item in wrong.items() for fault in item)
 
 
 def test_axe_detects_faults(visit: Opening, server: Running) -> None:

@@ -22,13 +22,13 @@ def test_colours_follow_the_system_until_chosen(visit: Opening, server: Running,
     button = page.locator("#theme")
     expect(button).to_have_accessible_name("Theme: system")
     assert background(page) == BACKGROUNDS[scheme]
-    for chosen in ("light", "dark"):
+    for selected in ("light", "dark"):
         button.click()
-        expect(button).to_have_accessible_name(f"Theme: {chosen}")
-        assert background(page) == BACKGROUNDS[chosen]
+        expect(button).to_have_accessible_name(f"Theme: {selected}")
+        assert background(page) == BACKGROUNDS[selected]
         page.reload()
-        expect(button).to_have_accessible_name(f"Theme: {chosen}")
-        assert background(page) == BACKGROUNDS[chosen]
+        expect(button).to_have_accessible_name(f"Theme: {selected}")
+        assert background(page) == BACKGROUNDS[selected]
     button.click()
     assert background(page) == BACKGROUNDS[scheme]
     page.reload()

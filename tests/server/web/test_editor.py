@@ -40,8 +40,8 @@ def test_editor_sends_changed_fields_only(visit: Opening, server: Running) -> No
         {"content": "Tips for tea: water at 80 degrees."},
     )
     expect(page.locator(".note .content")).to_have_text("Tips for tea: water at 80 degrees.")
-    kept = server.client.get("/v1/notes/guide").json()
-    assert (kept["path"], kept["title"], kept["created_at"][:10]) == ("wiki/brewing.md", "Brewing", "2025-12-01")
+    stored = server.client.get("/v1/notes/guide").json()
+    assert (stored["path"], stored["title"], stored["created_at"][:10]) == ("wiki/brewing.md", "Brewing", "2025-12-01")
 
 
 def test_untouched_fields_are_not_sent(visit: Opening, server: Running) -> None:
@@ -53,8 +53,8 @@ def test_untouched_fields_are_not_sent(visit: Opening, server: Running) -> None:
         page.get_by_role("button", name="Save").click()
     assert sent.value.post_data_json == {"title": "Even"}
     expect(page.get_by_role("heading", level=1)).to_have_text("Even")
-    kept = server.client.get("/v1/notes/odd").json()
-    assert (kept["tags"], kept["path"]) == (["tea, green", "#hash"], " a path .md")
+    stored = server.client.get("/v1/notes/odd").json()
+    assert (stored["tags"], stored["path"]) == (["tea, green", "#hash"], " a path .md")
 
 
 def test_concurrent_change_is_reported(visit: Opening, server: Running) -> None:
@@ -116,9 +116,9 @@ def test_rejected_note_keeps_the_form(visit: Opening, server: Running) -> None:
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".problem p")).to_contain_text("There is already a note at wiki/shop.md.")
     assert server.client.get("/v1/notes/shop").json()["title"] == "The corner shop"
-    said = page.locator(".problem p").inner_text()
-    assert said.strip()
-    assert "\n" not in said
+    message = page.locator(".problem p").inner_text()
+    assert message.strip()
+    assert "\n" not in message
     for label, value in {
         "Title": "A shop",
         "Text": "Another corner.",

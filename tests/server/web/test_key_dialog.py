@@ -76,22 +76,22 @@ def test_wrong_key_is_rejected_in_the_dialog(visit: Opening, keyed: Keyed) -> No
 def test_late_401_of_an_old_key_is_ignored(visit: Opening, keyed: Keyed) -> None:
     page = visit(keyed.url, refusals=True)
     expect(page.locator(".problem h2")).to_have_text("A key is required")  # nothing is under way any more
-    asked: list[Route] = []
+    requested: list[Route] = []
 
     def hold(route: Route) -> None:
         if "authorization" in route.request.headers:
             route.continue_()
-        elif asked:
-            asked.append(route)
+        elif requested:
+            requested.append(route)
         else:
-            asked.append(route)
+            requested.append(route)
             route.continue_()
 
     page.route("**/v1/stats", hold)
     page.reload()
     give(page, keyed.reader)
     expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
-    _, late = asked
+    _, late = requested
     with page.expect_response(lambda response: response.status == 401):
         late.continue_()
     page.evaluate("fetch('/health').then(() => new Promise(requestAnimationFrame))")

@@ -11,38 +11,38 @@ from tests.server.web.browsing import is_search, sent
 from tests.server.web.conftest import Opening
 
 
-def hold_back(page: Page, query: str, asked: str = "search") -> list[Route]:
+def hold_back(page: Page, query: str, requested: str = "search") -> list[Route]:
     """Keep the answers to one query from the page until they are let go."""
-    held: list[Route] = []
+    stored: list[Route] = []
 
     def decide(route: Route) -> None:
         if sent(route.request)["query"] == query:
-            held.append(route)
+            stored.append(route)
         else:
             route.continue_()
 
-    page.route(f"**/v1/{asked}*", decide)
-    return held
+    page.route(f"**/v1/{requested}*", decide)
+    return stored
 
 
-def let_go(page: Page, held: list[Route]) -> None:
+def let_go(page: Page, stored: list[Route]) -> None:
     """Give the page what was held back, and let it have drawn that before anything else is looked at."""
-    for route in held:
-        answer = route.fetch()
+    for route in stored:
+        reply = route.fetch()
         with suppress(Error):  # the page has given it up
-            route.fulfill(response=answer)
+            route.fulfill(response=reply)
     page.evaluate("fetch('/health').then(() => new Promise(requestAnimationFrame))")
 
 
 def test_older_response_does_not_replace_a_newer_one(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    held = hold_back(page, "tea")
+    stored = hold_back(page, "tea")
     with page.expect_request("**/v1/search*"):
         page.locator("#query").fill("tea")
     page.locator("#query").fill("bike")
     expect(page.locator(".hit h2").first).to_have_text("The bike")
-    assert len(held) == 1
-    let_go(page, held)
+    assert len(stored) == 1
+    let_go(page, stored)
     with page.expect_response(is_search("bike frame")):
         page.locator("#query").fill("bike frame")
     expect(page.locator(".parsed-query")).to_contain_text("frame")
@@ -51,9 +51,11 @@ def test_older_response_does_not_replace_a_newer_one(visit: Opening, server: Run
 
 def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.extend([sent(request)["query"]] if "/v1/search" in request.url else []))
-    held = hold_back(page, "t")
+    requested: list[str] = []
+    page.on(
+        "request", lambda request: requested.extend([sent(request)["query"]] if "/v1/search" in request.url else [])
+    )
+    stored = hold_back(page, "t")
     page.locator("#query").evaluate(
         """field => {
           for (const letter of "tea or bike") {
@@ -63,19 +65,19 @@ def test_fast_typing_sends_few_requests(visit: Opening, server: Running) -> None
         }"""
     )
     expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
-    assert asked == ["t", "tea or bike"]
-    let_go(page, held)
+    assert requested == ["t", "tea or bike"]
+    let_go(page, stored)
     expect(page.locator(".parsed-query")).to_contain_text("tea OR bike")
 
 
 def test_late_response_does_not_fill_an_empty_search(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    held = hold_back(page, "tea")
+    stored = hold_back(page, "tea")
     with page.expect_request("**/v1/search*"):
         page.locator("#query").fill("tea")
     page.locator("#query").fill("")
     expect(page.locator(".examples")).to_be_visible()
-    let_go(page, held)
+    let_go(page, stored)
     expect(page.locator(".hit")).to_have_count(0)
     expect(page.locator(".examples")).to_be_visible()
 
@@ -83,7 +85,7 @@ def test_late_response_does_not_fill_an_empty_search(visit: Opening, server: Run
 def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Running) -> None:
     """The rule by itself: what is asked cannot be stopped here, and answers in an order of its own."""
     page = visit(server.url)
-    told = page.evaluate(
+    data = page.evaluate(
         """async () => {
           const { LatestRequest } = await import("/web/api.js");
           const sent = {}, shown = [], failed = [];
@@ -110,29 +112,29 @@ def test_response_that_cannot_be_aborted_is_dropped(visit: Opening, server: Runn
           return { sent: Object.keys(sent), shown, failed };
         }"""
     )
-    assert told == {"sent": ["a", "b", "c", "e", "f"], "shown": ["b", "e"], "failed": ["f"]}
+    assert data == {"sent": ["a", "b", "c", "e", "f"], "shown": ["b", "e"], "failed": ["f"]}
 
 
 def test_comparison_drops_older_responses(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/compare?presets=default,trovella")
-    held = hold_back(page, "tea", "compare")
+    stored = hold_back(page, "tea", "compare")
     expect(page.locator(".presets input").first).to_be_visible()
     with page.expect_request("**/v1/compare*"):
         page.locator("#query").fill("tea")
     page.locator("#query").fill("bike")
     expect(page.locator(".column button").first).to_contain_text("The bike")
-    let_go(page, held)
+    let_go(page, stored)
     expect(page.locator(".column button").first).to_contain_text("The bike")
 
 
 def test_outdated_hits_are_dimmed(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/search?q=bike")
     expect(page.locator(".hit h2").first).to_have_text("The bike")
-    held = hold_back(page, "tea")
+    stored = hold_back(page, "tea")
     page.locator("#query").fill("tea")
     expect(page.locator(".timing")).to_have_text("searching…")
     expect(page.locator(".columns")).to_have_attribute("aria-busy", "true")
-    let_go(page, held)
+    let_go(page, stored)
     expect(page.locator(".parsed-query")).to_contain_text("tea")
     expect(page.locator(".columns")).to_have_attribute("aria-busy", "false")
     expect(page.locator(".timing strong").first).to_be_visible()

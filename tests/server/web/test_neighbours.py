@@ -12,16 +12,16 @@ def test_graph_and_list_show_neighbours(visit: Opening, server: Running) -> None
     page = visit(server.url, "#/note/sencha")
     expect(page.locator(".graph .self text")).to_have_text("Leaves, not beans")
     neighbours = server.client.get("/v1/neighbours/sencha").json()["neighbours"]
-    assert {each["note"]["id"] for each in neighbours} >= {"coffee", "guide"}
-    names = {each["note"]["title"] or each["note"]["path"] for each in neighbours}
+    assert {item["note"]["id"] for item in neighbours} >= {"coffee", "guide"}
+    names = {item["note"]["title"] or item["note"]["path"] for item in neighbours}
     drawn = page.locator(".graph a title").all_text_contents()
     assert sorted(drawn) == sorted(names)
     page.locator(".related summary").click()
-    listed = page.locator(".neighbours li").all_inner_texts()
-    assert listed == [
-        f"← {each['kind']} {name}" if each["direction"] == "in" else f"{each['kind']} → {name}"
-        for each in neighbours
-        for name in [each["note"]["title"] or each["note"]["path"]]
+    listing = page.locator(".neighbours li").all_inner_texts()
+    assert listing == [
+        f"← {item['kind']} {name}" if item["direction"] == "in" else f"{item['kind']} → {name}"
+        for item in neighbours
+        for name in [item["note"]["title"] or item["note"]["path"]]
     ]
     page.get_by_role("link", name="Brewing, ").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Brewing")
@@ -29,8 +29,8 @@ def test_graph_and_list_show_neighbours(visit: Opening, server: Running) -> None
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("Leaves, not beans")
     facts = page.locator(".properties").inner_text()
-    for told in ("memory/preference-leaves.md", "2 Mar 2026", "supersedes → coffee", "sencha"):
-        assert told in facts
+    for data in ("memory/preference-leaves.md", "2 Mar 2026", "supersedes → coffee", "sencha"):
+        assert data in facts
 
 
 def test_graph_labels_stay_in_their_boxes(visit: Opening, server: Running) -> None:

@@ -34,8 +34,8 @@ def reporting(memory: Memory, tmp_path_factory: pytest.TempPathFactory) -> Itera
     text = (folder / "study.html").read_text(encoding="utf-8")
     assert "</body>" in text
     (folder / "hostile.html").write_text(text.replace("</body>", f"{HOSTILE}</body>"), encoding="utf-8")
-    with running(memory, Settings(reports=folder)) as made:
-        yield made
+    with running(memory, Settings(reports=folder)) as created:
+        yield created
 
 
 def test_report_is_listed_and_opened(visit: Opening, reporting: Running) -> None:

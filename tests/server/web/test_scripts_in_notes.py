@@ -41,8 +41,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         for number, attack in enumerate(ATTACKS)
     ]
     named = {"id": "</script><img src=x onerror='window.ran = 9'>", "content": "tea in a name"}
-    with filled(tmp_path_factory.mktemp("memory") / "memory.db", *hostile, named) as memory, running(memory) as made:
-        yield made
+    with filled(tmp_path_factory.mktemp("memory") / "memory.db", *hostile, named) as memory, running(memory) as created:
+        yield created
 
 
 def assert_nothing_ran(page: Page) -> None:

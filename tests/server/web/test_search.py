@@ -16,17 +16,17 @@ from tests.server.web.conftest import Opening
 def test_search_as_you_type(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     expect(page.get_by_role("heading", name="7 notes to search")).to_be_visible()
-    with page.expect_response(is_search("green tea")) as answer:
+    with page.expect_response(is_search("green tea")) as reply:
         page.locator("#query").press_sequentially("green tea")
-    told = answer.value.json()
-    strong = [hit for hit in told["hits"] if not hit["weak"]]
+    body = reply.value.json()
+    strong = [hit for hit in body["hits"] if not hit["weak"]]
     expect(page.locator(".parsed-query")).to_contain_text("green OR tea")
     expect(page.locator(".hit")).to_have_count(len(strong))
     expect(page.locator(".hit h2").first).to_have_text("Leaves, not beans")
     expect(page.locator("#announcer")).to_have_text(f"{len(strong)} notes found")
     expect(page.locator(".hit.weak")).to_have_count(0)
-    show_weak(page, told)
-    hits = told["hits"]
+    show_weak(page, body)
+    hits = body["hits"]
     expect(page.locator(".hit.weak")).to_have_count(len(hits) - len(strong))
     expect(page.locator(".hit.weak h2 a").first).to_be_focused()
     expect(page.get_by_role("button", name="weak candidate")).to_have_count(0)
@@ -76,9 +76,9 @@ def test_excluded_terms_are_shown(visit: Opening, server: Running) -> None:
 
 def test_legs_chart_shows_both_ranks(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    told = search(page, "which tea for the bike?")
-    show_weak(page, told)
-    hits = told["hits"]
+    body = search(page, "which tea for the bike?")
+    show_weak(page, body)
+    hits = body["hits"]
     for leg in ("lexical", "vector"):
         ranks = [hit[f"{leg}_rank"] for hit in hits]
         chips = page.locator(f".hit .chip.{leg}").all_text_contents()
@@ -94,22 +94,23 @@ def test_legs_chart_shows_both_ranks(visit: Opening, server: Running) -> None:
 
 def test_server_time_is_shown(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    with page.expect_response(is_search("tea")) as answer:
+    with page.expect_response(is_search("tea")) as reply:
         page.locator("#query").fill("tea")
-    times = dict(re.findall(r"(\w+);dur=([\d.]+)", answer.value.headers["server-timing"]))
-    told = re.compile(r"^[\d.,]+ ms from keystroke to screen · ([\d.]+) ms in the server, ([\d.]+) ms of it the search")
-    expect(page.locator(".timing")).to_have_text(told)
-    found = told.match(page.locator(".timing").inner_text())
-    assert found
-    assert float(found[1]) == pytest.approx(float(times["total"]), abs=0.51)
-    assert float(found[2]) == pytest.approx(float(times["search"]), abs=0.51)
+    times = dict(re.findall(r"(\w+);dur=([\d.]+)", reply.value.headers["server-timing"]))
+    body = re.compile(r"^[\d.,]+ ms from keystroke to screen · ([\d.]+) ms in the server, ([\d.]+) ms of it the search")
+    expect(page.locator(".timing")).to_have_text(body)
+    results = body.match(page.locator(".timing").inner_text())
+    assert results
+    assert float(results[1]) == pytest.approx(float(times["total"]), abs=0.51)
+    assert float(results[2]) == pytest.approx(float(times["search"]), abs=0.51)
 
 
 def test_timeline_has_every_part(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    told = search(page, "tea")
-    parts = [part["name"] for part in told["explanation_data"]["timeline"]]
-    stages = [run["stage"].replace("_", " ") for run in told["trace"]["stages"]]
+    body = search(page, "tea")
+    names = {"words": "lexical", "meaning": "vector", "connections": "graph"}
+    parts = [names.get(part["name"], part["name"]) for part in body["explanation_data"]["timeline"]]
+    stages = [run["stage"].replace("_", " ") for run in body["trace"]["stages"]]
     fusion = parts.index("fusion") + 1
     assert page.locator(".timeline tbody th").all_inner_texts() == [*parts[:fusion], *stages, *parts[fusion:]]
 
@@ -117,12 +118,12 @@ def test_timeline_has_every_part(visit: Opening, server: Running) -> None:
 def test_options_are_sent_and_part_of_the_url(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     search(page, "tea")
-    with page.expect_request("**/v1/search*") as asked:
+    with page.expect_request("**/v1/search*") as requested:
         page.get_by_label("Mode").select_option("bm25")
-    assert sent(asked.value)["mode"] == "bm25"
-    with page.expect_request("**/v1/search*") as asked:
+    assert sent(requested.value)["mode"] == "bm25"
+    with page.expect_request("**/v1/search*") as requested:
         page.get_by_label("Preset").select_option("trovella")
-    assert sent(asked.value)["preset"] == "trovella"
+    assert sent(requested.value)["preset"] == "trovella"
     expect(page).to_have_url(re.compile("preset=trovella"))
     assert parse_qs(urlsplit(page.url).fragment.partition("?")[2]) == {
         "q": ["tea"],
@@ -146,9 +147,9 @@ def test_missing_server_timing(visit: Opening, server: Running) -> None:
     page = visit(server.url)
 
     def untimed(route: Route) -> None:
-        answer = route.fetch()
-        headers = {name: value for name, value in answer.headers.items() if name != "server-timing"}
-        route.fulfill(response=answer, headers=headers)
+        reply = route.fetch()
+        headers = {name: value for name, value in reply.headers.items() if name != "server-timing"}
+        route.fulfill(response=reply, headers=headers)
 
     page.route("**/v1/search*", untimed)
     search(page, "tea")

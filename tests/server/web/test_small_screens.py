@@ -49,8 +49,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     }
     with filled(folder / "memory.db", long) as memory:
         memory.add("Elsewhere.", namespace=LONG[:60])
-        with running(memory, Settings(reports=folder / "reports")) as made:
-            yield made
+        with running(memory, Settings(reports=folder / "reports")) as created:
+            yield created
 
 
 def assert_fits(page: Page) -> None:

@@ -126,14 +126,14 @@ def test_server_that_stops_and_restarts(visit: Opening, memory: Memory) -> None:
 
 def test_late_responses_of_a_left_view_are_dropped(visit: Opening, server: Running) -> None:
     page = visit(server.url, "#/search")
-    held: list[Route] = []
-    page.route("**/v1/notes/guide**", lambda route: held.append(route))  # noqa: PLW0108 (playwright writes on what it is given)
+    stored: list[Route] = []
+    page.route("**/v1/notes/guide**", lambda route: stored.append(route))  # noqa: PLW0108 (playwright writes on what it is given)
     page.evaluate("location.hash = '#/note/guide'")
     expect(page).to_have_title("Note · Recollect")
     page.evaluate("location.hash = '#/note/bike'")
     expect(page.get_by_role("heading", level=1)).to_have_text("The bike")
     with page.expect_response("**/v1/notes/guide**"):
-        held[0].continue_()
+        stored[0].continue_()
     page.evaluate("new Promise(done => setTimeout(done))")
     expect(page).to_have_title("The bike · Recollect")
     expect(page.get_by_role("heading", level=1)).to_have_text("The bike")

@@ -37,8 +37,8 @@ def plainly(url: str, path: str) -> tuple[int, str]:
     """Ask for a path as it is written, which no client of the web's usual manners would, and return the problem."""
     with closing(HTTPConnection(httpx.URL(url).netloc.decode())) as connection:
         connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())["type"]
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())["type"]
 
 
 def test_static_files_have_their_media_types(client: httpx.Client) -> None:
@@ -50,17 +50,17 @@ def test_static_files_have_their_media_types(client: httpx.Client) -> None:
         "style.css": "text/css; charset=utf-8",
         "icon.svg": "image/svg+xml",
     }.items():
-        answer = client.get(f"/web/{name}")
-        assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
-        assert answer.content == static_files()[name].body
+        response = client.get(f"/web/{name}")
+        assert (response.status_code, response.headers["content-type"]) == (200, media_type)
+        assert response.content == static_files()[name].body
         assert f"/web/{name}" in first.text
     assert client.head("/").headers["content-length"] == str(len(first.content))
 
 
 @pytest.mark.parametrize("path", ["/", "/web/app.js", "/web/style.css", "/web/icon.svg"])
 def test_security_headers(client: httpx.Client, path: str) -> None:
-    told = client.get(path).headers
-    policy = dict(each.split(" ", 1) for each in told["content-security-policy"].split("; "))
+    body = client.get(path).headers
+    policy = dict(item.split(" ", 1) for item in body["content-security-policy"].split("; "))
     assert policy == {
         "default-src": "'none'",
         "script-src": "'self'",
@@ -73,18 +73,18 @@ def test_security_headers(client: httpx.Client, path: str) -> None:
         "require-trusted-types-for": "'script'",
         "trusted-types": "recollect-report",
     }
-    assert told["referrer-policy"] == "no-referrer"
-    assert told["cross-origin-opener-policy"] == told["cross-origin-resource-policy"] == "same-origin"
-    assert told["x-frame-options"] == "DENY"
-    assert told["x-content-type-options"] == "nosniff"
+    assert body["referrer-policy"] == "no-referrer"
+    assert body["cross-origin-opener-policy"] == body["cross-origin-resource-policy"] == "same-origin"
+    assert body["x-frame-options"] == "DENY"
+    assert body["x-content-type-options"] == "nosniff"
 
 
 def test_etag_gives_304(client: httpx.Client) -> None:
     first = client.get("/web/app.js")
     tag = first.headers["etag"]
     assert first.headers["cache-control"] == "no-cache"
-    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
-        again = client.get("/web/app.js", headers={"If-None-Match": known})
+    for existing in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        again = client.get("/web/app.js", headers={"If-None-Match": existing})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
         assert again.headers["cache-control"] == "no-cache"
     for other in ('"other"', tag.strip('"'), client.get("/").headers["etag"]):
@@ -140,12 +140,12 @@ def test_log_has_route_templates(memory: Memory) -> None:
     with running(memory, observers=[seen.append]) as server:
         for path in ("/", "/web/app.js", "/web/xyzzy.js"):
             server.client.get(path)
-        told = server.client.post("/")
-        assert problem(told, 405, "method-not-allowed")
-        assert told.headers["allow"] == "GET, HEAD"
+        body = server.client.post("/")
+        assert problem(body, 405, "method-not-allowed")
+        assert body.headers["allow"] == "GET, HEAD"
         assert not any(path == "/" or path.startswith("/web") for path in server.app.openapi()["paths"])
-    asked = [(each.route, each.status) for each in seen if each.route != "/ready"]
-    assert asked == [("/", 200), ("/web/{name}", 200), ("/web/{name}", 404), ("/", 405)]
+    requested = [(item.route, item.status) for item in seen if item.route != "/ready"]
+    assert requested == [("/", 200), ("/web/{name}", 200), ("/web/{name}", 404), ("/", 405)]
 
 
 def test_no_web_ui_without_the_api(memory: Memory) -> None:

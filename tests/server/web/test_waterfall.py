@@ -13,12 +13,12 @@ from tests.server.web.browsing import figure, search, show_weak
 from tests.server.web.conftest import Opening
 
 
-def row(told: dict[str, Any]) -> list[str]:
+def row(body: dict[str, Any]) -> list[str]:
     """Return what a row of the waterfall should say."""
-    name = told["name"].replace("_", " ")
-    if told["kind"] == "leg":
-        return [name, f"+ {figure(told['end'] - told['start'])}", "", told["reason"]]
-    return [name, told["change"], figure(told["end"]), told["reason"]]
+    name = body["name"].replace("_", " ")
+    if body["kind"] == "leg":
+        return [name, f"+ {figure(body['end'] - body['start'])}", "", body["reason"]]
+    return [name, body["change"], figure(body["end"]), body["reason"]]
 
 
 _CARDS = """cards => Object.fromEntries(cards.map(card => {
@@ -40,16 +40,16 @@ _CARDS = """cards => Object.fromEntries(cards.map(card => {
 @pytest.mark.parametrize("preset", list(presets()))
 def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Running, preset: str) -> None:
     page = visit(server.url, f"#/search?preset={preset}")
-    told = search(page, "which tea did you suggest with the coffee cups?")
-    assert told["trace"]["preset"] == preset
-    assert told["hits"]
-    show_weak(page, told)
+    body = search(page, "which tea did you suggest with the coffee cups?")
+    assert body["trace"]["preset"] == preset
+    assert body["hits"]
+    show_weak(page, body)
     cards = page.locator(".hit").evaluate_all(_CARDS)
-    assert list(cards) == [hit["id"] for hit in told["hits"]]
-    for hit, waterfall in zip(told["hits"], told["explanation_data"]["waterfalls"], strict=True):
+    assert list(cards) == [hit["id"] for hit in body["hits"]]
+    for hit, waterfall in zip(body["hits"], body["explanation_data"]["waterfalls"], strict=True):
         card = cards[hit["id"]]
         assert card["sentence"] == [waterfall["sentence"]]
-        assert card["rows"] == [row(each) for each in waterfall["rows"]]
+        assert card["rows"] == [row(item) for item in waterfall["rows"]]
         assert card["verdict"] == ["✓ adds up"]
         assert card["formula"][0].endswith(f" = {figure(hit['score'])}")
         assert card["score"] == [figure(hit["score"])]
@@ -60,10 +60,10 @@ def test_waterfall_marks_a_wrong_score(visit: Opening, server: Running) -> None:
     page = visit(server.url)
 
     def altered(route: Any) -> None:
-        answer = route.fetch()
-        told = answer.json()
-        told["hits"][0]["score"] += 0.25
-        route.fulfill(response=answer, json=told)
+        reply = route.fetch()
+        body = reply.json()
+        body["hits"][0]["score"] += 0.25
+        route.fulfill(response=reply, json=body)
 
     page.route("**/v1/search*", altered)
     search(page, "tea")
@@ -73,15 +73,15 @@ def test_waterfall_marks_a_wrong_score(visit: Opening, server: Running) -> None:
 
 def test_score_bar_is_to_scale(visit: Opening, server: Running) -> None:
     page = visit(server.url)
-    told = search(page, "which tea did you suggest?")
-    show_weak(page, told)
-    scale = told["explanation_data"]["max_score"]
-    for hit, waterfall in zip(told["hits"], told["explanation_data"]["waterfalls"], strict=True):
+    body = search(page, "which tea did you suggest?")
+    show_weak(page, body)
+    scale = body["explanation_data"]["max_score"]
+    for hit, waterfall in zip(body["hits"], body["explanation_data"]["waterfalls"], strict=True):
         strip = page.locator(f".hit[data-note={hit['id']}] .score-bar")
         whole = strip.bounding_box()
         bars = [box for bar in strip.locator(".bar:not(.loss)").all() if (box := bar.bounding_box())]
         assert whole
-        assert strip.locator(".bar.leg").count() == sum(each["kind"] == "leg" for each in waterfall["rows"])
+        assert strip.locator(".bar.leg").count() == sum(item["kind"] == "leg" for item in waterfall["rows"])
         end = max(box["x"] + box["width"] for box in bars) - whole["x"]
         assert end / whole["width"] == pytest.approx(hit["score"] / scale, abs=0.02)
 

@@ -1,4 +1,4 @@
-"""A real HTTP server that answers what it was told to, one answer after the other, and keeps what it was asked."""
+"""A real HTTP server that sends scripted replies and records requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from tests.serving import Listening
 
 
-class Asked(NamedTuple):
+class ReceivedRequest(NamedTuple):
     method: str
     path: str
     parameters: list[tuple[str, str]]
@@ -25,41 +25,41 @@ class Reply(NamedTuple):
 
 
 BREAK = Reply(status=0)
-"""Close the connection without a word."""
+"""Close the connection without a response."""
 SILENCE = Reply(status=-1)
-"""Say nothing until the test is over."""
+"""Do not respond until the test is over."""
 
 
-class Scripted(Listening):
+class ScriptedServer(Listening):
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def answer(self) -> None:
+            def response(self) -> None:
                 text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
                 parts = urlsplit(self.path)
                 body = json.loads(text) if text else None
                 key = self.headers["Authorization"]
-                owner.asked.append(Asked(self.command, parts.path, parse_qsl(parts.query), body, key))
+                owner.requests.append(ReceivedRequest(self.command, parts.path, parse_qsl(parts.query), body, key))
                 reply = owner.replies.pop(0)
                 if reply is SILENCE:
                     owner.done.wait(30)
                 if reply in (BREAK, SILENCE):
                     self.close_connection = True
                     return
-                told = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-                content = b"" if reply.body is None else told
+                data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+                content = b"" if reply.body is None else data
                 self.send_response(reply.status)
                 for name, value in {"Content-Length": str(len(content)), **reply.headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815 (names of the base class)
+            do_GET = do_POST = do_PATCH = do_DELETE = response  # noqa: N815 (names of the base class)
 
             def log_message(self, *_: Any) -> None:
                 pass
