@@ -54,9 +54,8 @@ SURFACE = {
         Parameter Question QuestionDifference Ranking ReliabilityBin Report SWEEP_VALUES SettingChange Sweep
         SweepPoint System TrustMetrics TuningResult WinLoss build_report build_sweeps calibration_error_interval
         compare_outcomes compute_measures evaluate exact_tokens expected_calibration_error generate_questions holm
-        interval load_dataset open_scorer paired_difference read_qrels read_run reliability_bins search_space
-        sweep_systems temporary_memory trust_metrics tune win_loss write_plots write_qrels write_questions
-        write_report write_run
+        interval load_dataset open_scorer paired_difference read_qrels reliability_bins search_space sweep_systems
+        temporary_memory trust_metrics tune win_loss write_qrels write_questions write_report write_run
     """,
     "recollect.integrations.langchain": "RecollectRetriever",
     "recollect.integrations.llamaindex": "RecollectRetriever",

@@ -20,8 +20,8 @@ from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import MODES, SecretsMode
 from recollect.stores import open_store
 from recollect.stores.base import Model, Store
+from recollect.stores.comparison import SAMPLE, StoreComparison, compare_stores
 from recollect.stores.copying import BATCH_NOTES, Copied, Others, copy_store
-from recollect.stores.verifying import SAMPLE, Comparison, compare_stores
 
 
 def open(  # noqa: A001 (recollect.open is the name that users know)
@@ -88,7 +88,7 @@ class CopyReport:
     """What was copied, and how the copy compares with the source."""
 
     copied: Copied
-    verified: Comparison | None
+    verified: StoreComparison | None
     """``None`` without ``verify``."""
 
     def to_dict(self) -> dict[str, Any]:

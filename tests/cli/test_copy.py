@@ -43,7 +43,7 @@ def test_it_tells_as_json(run: Run, filled: Path) -> None:
     assert (told["source"], told["target"]) == (str(filled), "two.db")
     assert told["copied"]["added"] == 3
     assert told["verified"]["same"] is True
-    assert told["verified"]["searches"]["words"]["asked"] == 1
+    assert told["verified"]["searches"]["lexical"]["searches"] == 1
     assert json.loads(run("copy", str(filled), "two.db", "--json", "--no-verify").stdout)["verified"] is None
 
 
@@ -110,14 +110,14 @@ def test_a_source_that_cannot_be_read(run: Run) -> None:
 
 
 def test_what_differs_is_named(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = copying._Copying.copy_documents
+    usual = copying._CopyRun.copy_documents
 
     def tamper(self: Any) -> None:
         usual(self)
         self._target.write([{"id": "n1", "content": "Prefers black tea."}])
         self._target.write([{"id": f"extra{number}", "content": "x"} for number in range(11)])
 
-    monkeypatch.setattr(copying._Copying, "copy_documents", tamper)
+    monkeypatch.setattr(copying._CopyRun, "copy_documents", tamper)
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
@@ -144,7 +144,7 @@ def test_notes_that_come_in_another_order(run: Run, filled: Path) -> None:
 def test_a_model_that_differs_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open("one.db", embedder=None) as memory:
         memory.add("tea", vector=[1, 0])
-    usual = copying._Copying.copy_documents
+    usual = copying._CopyRun.copy_documents
 
     def tamper(self: Any) -> None:
         usual(self)
@@ -152,7 +152,7 @@ def test_a_model_that_differs_is_named(run: Run, monkeypatch: pytest.MonkeyPatch
         self._target.embed(other, [(each, [1, 0, 0]) for each in self._target.pending(other, 9)])
         self._target.activate(other)
 
-    monkeypatch.setattr(copying._Copying, "copy_documents", tamper)
+    monkeypatch.setattr(copying._CopyRun, "copy_documents", tamper)
     assert "differs: other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
 
 
@@ -216,7 +216,7 @@ def test_an_interrupt_before_the_first_note(run: Run, filled: Path, monkeypatch:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(copying._Copying, "copy_notes", interrupt)
+    monkeypatch.setattr(copying._CopyRun, "copy_notes", interrupt)
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 130
     assert result.stderr == "error: interrupted; nothing was copied yet, and the same command continues from there\n"

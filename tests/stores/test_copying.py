@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, StoreError, StoreReadOnlyError
 from recollect.model import Document, Link, draft_of
-from recollect.stores import copying, open_store, walks
+from recollect.stores import copying, iteration, open_store
 from recollect.stores.base import DocumentRecord, Model, Store
+from recollect.stores.comparison import compare_stores
 from recollect.stores.copying import Copied, copy_store
 from recollect.stores.sqlite.store import SQLiteStore
-from recollect.stores.verifying import compare_stores
 from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.engines import ENGINES, release
 from tests.stores.full import MODEL, Breaking, fill, held
@@ -155,14 +155,15 @@ class TestAllTravels:
         texts = ["short", "long " * 50_000, "short again", "ö" * 600, "ö" * 600]
         source.write([{"content": text} for text in texts])
         sizes: list[list[int]] = []
-        usual = walks.batches
+        usual = iteration.note_batches
 
         def seen(*args: Any) -> Iterator[list[Any]]:
-            for batch in usual(args[0], args[1], 2000):
+            for batch in usual(*args):
                 sizes.append([len(note.content) for note in batch])
                 yield batch
 
-        monkeypatch.setattr(copying, "batches", seen)
+        monkeypatch.setattr(copying, "note_batches", seen)
+        monkeypatch.setattr(iteration, "BATCH_BYTES", 2000)
         copy_store(source, target)
         assert sizes == [[5], [250_000], [11, 600], [600]]
         assert held(target) == held(source)

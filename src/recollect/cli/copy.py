@@ -13,8 +13,8 @@ from recollect.errors import ArgumentError, RecollectError
 from recollect.stores import is_url, redact_secrets
 
 if TYPE_CHECKING:
+    from recollect.stores.comparison import StoreComparison
     from recollect.stores.copying import Copied
-    from recollect.stores.verifying import Comparison
 
 PARTS = {
     "others": "reading the target",
@@ -131,27 +131,31 @@ def _summary(copied: Copied, source: str, target: str) -> str:
     return f"copied to {target} in {copied.seconds:.1f} s, {rate:,.0f} notes/s: {parts}"
 
 
-def _print_differences(verified: Comparison) -> None:
+def _print_differences(verified: StoreComparison) -> None:
     for part, namespace, name, problem in verified.differences[:MAX_DIFFERENCES]:
         note = f"{part} {name} in {namespace}" if namespace else name
         terminal.print_message(f"differs: {note}: {problem}")
-    if verified.differing > MAX_DIFFERENCES:
-        terminal.print_message(f"differs: {verified.differing - MAX_DIFFERENCES:,} more")
-    if not verified.differing:
+    if verified.difference_count > MAX_DIFFERENCES:
+        terminal.print_message(f"differs: {verified.difference_count - MAX_DIFFERENCES:,} more")
+    if not verified.difference_count:
         notes = sum(source.notes for source, _ in verified.namespaces.values())
-        searches = f", and so are {_searches(verified)}" if verified.words.asked or verified.vectors.asked else ""
+        searches = (
+            f", and so are {_searches(verified)}" if verified.lexical.searches or verified.vector.searches else ""
+        )
         terminal.print_message(f"verified {terminal.count(notes, 'note')}: all are the same{searches}")
 
 
-def _problem(verified: Comparison, source: str, target: str) -> str:
-    if not verified.differing:
+def _problem(verified: StoreComparison, source: str, target: str) -> str:
+    if not verified.difference_count:
         return f"searches in {target} and {source} give different results: only {_searches(verified)} are the same"
     advice = f"run the same command again if {source} was written to meanwhile"
     if all(difference.problem == "order" for difference in verified.differences):
         advice = "all notes are there; only their order differs, which an empty target would preserve"
-    return f"{target} differs from {source} in {terminal.count(verified.differing, 'point')}; {advice}"
+    return f"{target} differs from {source} in {terminal.count(verified.difference_count, 'point')}; {advice}"
 
 
-def _searches(verified: Comparison) -> str:
-    words, vectors = verified.words, verified.vectors
-    return f"{words.same} of {words.asked} lexical searches and {vectors.same} of {vectors.asked} vector searches"
+def _searches(verified: StoreComparison) -> str:
+    lexical, vector = verified.lexical, verified.vector
+    return (
+        f"{lexical.same} of {lexical.searches} lexical searches and {vector.same} of {vector.searches} vector searches"
+    )

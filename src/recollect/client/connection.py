@@ -83,13 +83,15 @@ class Connection:
             retries=self.retries if retry else 0,
             idempotent=idempotent,
         )
-        if response.is_success:
-            return self._parse(response) if response.content else None
         try:
-            problem = response.json()
+            data = response.json() if response.content else None
         except ValueError:
-            problem = {}
-        raise response_error(response.status_code, problem if isinstance(problem, dict) else {}, self.server)
+            if response.is_success:
+                raise ServerError(f"{self.server} is not a Recollect server: it sent no JSON; check the URL") from None
+            data = None
+        if response.is_success:
+            return data
+        raise response_error(response.status_code, data if isinstance(data, dict) else {}, self.server)
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -127,12 +129,6 @@ class Connection:
                     return response
             await asyncio.sleep(retry_delay(attempt, retry_after, backoff=self.backoff))
             attempt += 1
-
-    def _parse(self, response: Response) -> Any:
-        try:
-            return response.json()
-        except ValueError:
-            raise ServerError(f"{self.server} is not a Recollect server: it sent no JSON; check the URL") from None
 
 
 def response_error(status: int, problem: Mapping[str, Any], server: str) -> RecollectError:

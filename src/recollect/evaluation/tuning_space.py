@@ -14,9 +14,6 @@ from recollect.errors import ArgumentError
 from recollect.retrieval.preset import Preset, changed_preset
 from recollect.retrieval.stages import STAGES
 
-__all__ = ["STAGE_VALUES", "UNTUNED", "Parameter", "get_setting", "search_space", "with_setting"]
-
-
 _TABLE_DEFAULTS = {"weights": 1.0, "edges": 0.0}
 """The values of keys that a table of a preset lacks."""
 
@@ -143,13 +140,7 @@ def _single(path: str, values: tuple[Any, ...]) -> Parameter:
 
 
 def get_setting(preset: Preset, path: str) -> Any:
-    """Return the value of a setting; if a preset has a stage twice, that of the first.
-
-    >>> from recollect.retrieval import presets
-    >>> memini = presets()["memini"]
-    >>> get_setting(memini, "stages.temporal.boost"), get_setting(memini, "fusion.weights.vector")
-    (0.4, 1.0)
-    """
+    """Return the value of a setting; if a preset has a stage twice, that of the first."""
     section, name, key = _split_path(path)
     if section == "stages":
         for stage in preset.stages:
@@ -161,12 +152,7 @@ def get_setting(preset: Preset, path: str) -> Any:
 
 
 def with_setting(preset: Preset, path: str, value: Any) -> Preset:
-    """Return the preset with another value of a setting; if it has a stage twice, both change.
-
-    >>> from recollect.retrieval import presets
-    >>> with_setting(presets()["default"], "graph.edges.next", 0.1).graph.edges["next"]
-    0.1
-    """
+    """Return the preset with another value of a setting; if it has a stage twice, both change."""
     section, name, key = _split_path(path)
     if section == "stages":
         stages = [

@@ -6,14 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from recollect.errors import ArgumentError, IngestError
-from recollect.ingest.links import (
-    RESOLVED_KINDS,
-    SUPERSESSION_KINDS,
-    NameIndex,
-    has_links,
-    names_of,
-    resolve_links,
-)
+from recollect.ingest.links import RESOLVED_KINDS, SUPERSESSION_KINDS, NameIndex, has_links, names_of, resolve_links
 from recollect.ingest.report import Problem
 from recollect.model import Document, NoteName, WriteCounts
 

@@ -102,10 +102,7 @@ class UnreadableError(IngestError):
 
 
 def text_reader(
-    parse: Callable[[str, Source], Contents],
-    *,
-    max_bytes: int | None = None,
-    if_empty: str = "it contains no notes",
+    parse: Callable[[str, Source], Contents], *, max_bytes: int | None = None, if_empty: str = "it contains no notes"
 ) -> Reader:
     r"""Return a reader of text files from a function that parses their decoded and screened text.
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
 from recollect.query import Query
@@ -270,6 +270,15 @@ class SearchIndex(Protocol):
         may be one edit away, a longer one two; where several are as near, those that more notes hold come first.
         :meth:`search_text` finds every word that is returned.
         """
+        ...
+
+
+@runtime_checkable
+class SupportsFinishIndexes(Protocol):
+    """A store that builds indexes in the background of searches."""
+
+    def finish_indexes(self) -> None:
+        """Build the indexes that are missing, however long that takes."""
         ...
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.query import parse
 from recollect.stores.sqlite import search
+from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.snapshots import load_arrays, save_arrays
 from recollect.stores.sqlite.store import SQLiteStore
 from recollect.stores.sqlite.vector_index import _GrowingArray
@@ -256,13 +257,13 @@ def test_other_errors_are_raised(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise IndexError("a fault of ours")
 
     with closing(SQLiteStore(path)) as store:
-        for name, run in (
-            ("search_postings", search_paths),
-            ("_search_vectors", lambda store: nearest_paths(store, 1)),
-            ("postings_scores", lambda store: store.text_scores(parse("tea"), ["1"], namespace="default")),
+        for owner, name, run in (
+            (NamespaceSearch, "_search_postings", search_paths),
+            (NamespaceSearch, "_search_vectors", lambda store: nearest_paths(store, 1)),
+            (search, "_postings_scores", lambda store: store.text_scores(parse("tea"), ["1"], namespace="default")),
         ):
             run(store)
-            monkeypatch.setattr(search, name, fails)
+            monkeypatch.setattr(owner, name, fails)
             with pytest.raises(IndexError, match="a fault of ours"):
                 run(store)
 

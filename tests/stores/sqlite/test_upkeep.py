@@ -15,7 +15,7 @@ from recollect.model import Filters
 from recollect.query import parse
 from recollect.stores.base import Model
 from recollect.stores.sqlite import connections, schema
-from recollect.stores.sqlite import search as search_module
+from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.store import SQLiteStore
 
 EVERYTHING = Filters()
@@ -192,16 +192,16 @@ def test_a_model_that_takes_over_during_a_search(path: Path, monkeypatch: pytest
     store = SQLiteStore(path)
     store.write([{"path": "a", "content": "a", "vector": [1, 0]}])
     other = Model("other", 2)
-    search = search_module.search_vectors
+    search = NamespaceSearch.search_vectors
 
     def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(search_module, "search_vectors", search)
+        monkeypatch.setattr(NamespaceSearch, "search_vectors", search)
         (pending,) = store.pending(other, 10)
         store.embed(other, [(pending, np.array([0, 1], np.float32))])
         assert store.activate(other)
         return search(*arguments)
 
-    monkeypatch.setattr(search_module, "search_vectors", overtaken)
+    monkeypatch.setattr(NamespaceSearch, "search_vectors", overtaken)
     (found,) = store.search_vectors(np.array([0, 1], np.float32), 1, namespace="default", filters=EVERYTHING)
     assert found.score == pytest.approx(1)
     store.close()

@@ -161,9 +161,7 @@ async def get_neighbours(key: NoteKey, namespace: ReadNamespace, service: Curren
 
     def task() -> dict[str, Any]:
         neighbours = service.memory.neighbours(key, namespace=namespace)
-        data = [
-            {"kind": found.kind, "direction": found.direction, "note": found.note.to_dict()} for found in neighbours
-        ]
+        data = [{"kind": item.kind, "direction": item.direction, "note": item.note.to_dict()} for item in neighbours]
         return {"neighbours": data}
 
     return await service.read(task)

@@ -94,10 +94,10 @@ def memory_server(
 
     def caller_of(context: Context) -> Caller:
         request = context.request
-        found: Caller | None = caller if request is None else request.scope.get("state", {}).get("caller")
-        if found is None:
+        sender: Caller | None = caller if request is None else request.scope.get("state", {}).get("caller")
+        if sender is None:
             raise MCPError(INVALID_PARAMS, "the caller is unknown")
-        return found
+        return sender
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         right = caller_of(context).grant.right

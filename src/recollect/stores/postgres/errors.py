@@ -16,54 +16,28 @@ from recollect.errors import (
 
 __all__ = ["is_disconnect", "translate_error"]
 
-_ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
-    (
-        (errors.LockNotAvailable,),
-        StoreBusyError,
-        "is locked by other writers; nothing was written; try again",
-    ),
-    (
-        (errors.DeadlockDetected, errors.SerializationFailure),
-        StoreBusyError,
-        "has conflicting writers; nothing was written; try again",
-    ),
-    (
-        (errors.TooManyConnections,),
-        StoreBusyError,
-        "has no connection left; raise max_connections of the server, or use smaller pools",
-    ),
-    (
-        (errors.QueryCanceled,),
-        StoreError,
-        "took too long and was stopped; ask for less, or raise statement_timeout",
-    ),
-    ((errors.DiskFull,), StoreFullError, "has no space left on its disk; nothing was written"),
-    (
-        (errors.ReadOnlySqlTransaction, errors.FeatureNotSupported),  # the second: "… during recovery"
-        StoreReadOnlyError,
-        "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
-        "or use read_only=True",
-    ),
-    (
-        (errors.InsufficientPrivilege,),
-        StoreError,
-        "denies this to the role; ask its owner to grant it",
-    ),
-    (
-        (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName),
-        StoreDamagedError,
-        "lacks a table of the store; restore a backup",
-    ),
-    (
-        (errors.DataCorrupted, errors.IndexCorrupted),
-        StoreDamagedError,
-        "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup",
-    ),
-    (
-        (errors.ProgramLimitExceeded,),
-        StoreError,
-        "cannot hold this: a text, or the name of a model, is too long",
-    ),
+_READ_ONLY = (
+    "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
+    "or use read_only=True"
+)
+_DAMAGED = "is damaged; 'recollect doctor --repair' rebuilds what can be rebuilt; else restore a backup"
+_NO_CONNECTION = "has no connection left; raise max_connections of the server, or use smaller pools"
+_ERRORS: tuple[tuple[type[psycopg.Error], type[StoreError], str], ...] = (
+    (errors.LockNotAvailable, StoreBusyError, "is locked by other writers; nothing was written; try again"),
+    (errors.DeadlockDetected, StoreBusyError, "has conflicting writers; nothing was written; try again"),
+    (errors.SerializationFailure, StoreBusyError, "has conflicting writers; nothing was written; try again"),
+    (errors.TooManyConnections, StoreBusyError, _NO_CONNECTION),
+    (errors.QueryCanceled, StoreError, "took too long and was stopped; ask for less, or raise statement_timeout"),
+    (errors.DiskFull, StoreFullError, "has no space left on its disk; nothing was written"),
+    (errors.ReadOnlySqlTransaction, StoreReadOnlyError, _READ_ONLY),
+    (errors.FeatureNotSupported, StoreReadOnlyError, _READ_ONLY),  # "… during recovery"
+    (errors.InsufficientPrivilege, StoreError, "denies this to the role; ask its owner to grant it"),
+    (errors.UndefinedTable, StoreDamagedError, "lacks a table of the store; restore a backup"),
+    (errors.UndefinedColumn, StoreDamagedError, "lacks a table of the store; restore a backup"),
+    (errors.InvalidSchemaName, StoreDamagedError, "lacks a table of the store; restore a backup"),
+    (errors.DataCorrupted, StoreDamagedError, _DAMAGED),
+    (errors.IndexCorrupted, StoreDamagedError, _DAMAGED),
+    (errors.ProgramLimitExceeded, StoreError, "cannot hold this: a text, or the name of a model, is too long"),
 )
 
 _DISCONNECTS = (
@@ -75,22 +49,19 @@ _DISCONNECTS = (
 _CONNECTION_EXCEPTION = "08"
 
 # libpq reports a refused login without a code, only in words; in other languages the advice is a general one.
-_REFUSALS = (
-    (
-        ("password authentication failed", "no password supplied", "no pg_hba.conf entry", "authentication failed for"),
-        StoreError,
-        "refused the login; check the user and the password",
-    ),
-    (
-        ("does not exist", "permission denied for database", "is not permitted to log in"),
-        StoreError,
-        "refused the login; check the names of the database and of the user",
-    ),
-    (
-        ("too many clients", "too many connections", "remaining connection slots are reserved"),
-        StoreBusyError,
-        "has no connection left; raise max_connections of the server, or use smaller pools",
-    ),
+_PASSWORD = "refused the login; check the user and the password"  # noqa: S105 (a message)
+_NAMES = "refused the login; check the names of the database and of the user"
+_REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
+    ("password authentication failed", StoreError, _PASSWORD),
+    ("no password supplied", StoreError, _PASSWORD),
+    ("no pg_hba.conf entry", StoreError, _PASSWORD),
+    ("authentication failed for", StoreError, _PASSWORD),
+    ("does not exist", StoreError, _NAMES),
+    ("permission denied for database", StoreError, _NAMES),
+    ("is not permitted to log in", StoreError, _NAMES),
+    ("too many clients", StoreBusyError, _NO_CONNECTION),
+    ("too many connections", StoreBusyError, _NO_CONNECTION),
+    ("remaining connection slots are reserved", StoreBusyError, _NO_CONNECTION),
 )
 
 
@@ -118,13 +89,13 @@ def translate_error(location: str, error: psycopg.Error, secret: str | None = No
     detail = " ".join(str(error).split()) or type(error).__name__
     if secret:
         detail = detail.replace(secret, "…")
-    for kinds, ours, advice in _ERRORS:
-        if isinstance(error, kinds):
-            return ours(f"{location} {advice} ({detail})")
+    for kind, error_class, advice in _ERRORS:
+        if isinstance(error, kind):
+            return error_class(f"{location} {advice} ({detail})")
     if is_disconnect(error):
-        for phrases, ours, advice in _REFUSALS:
-            if any(phrase in detail for phrase in phrases):
-                return ours(f"{location} {advice} ({detail})")
+        for phrase, error_class, advice in _REFUSALS:
+            if phrase in detail:
+                return error_class(f"{location} {advice} ({detail})")
         return StoreUnavailableError(
             f"{location} cannot be reached; check that the server runs, and try again ({detail})"
         )

@@ -9,10 +9,20 @@ from typing import Any
 from recollect.model import Filters
 from recollect.stores.rows import to_microseconds
 
-__all__ = ["filter_conditions"]
+__all__ = ["candidate_conditions", "filter_conditions"]
 
 _AFTER_ALL = "\U0010ffff" * 4
 """Sorts after whatever can follow a prefix in a path."""
+
+
+def candidate_conditions(namespace: int, filters: Filters, excluded: str = "") -> tuple[str, list[Any]]:
+    """Return conditions that a note passes the filters and does not match an FTS5 expression, and their values."""
+    conditions, values = filter_conditions(filters)
+    if excluded:
+        table = f"words_{namespace}"
+        conditions += f" AND n.key NOT IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"  # noqa: S608 (a number)
+        values.append(excluded)
+    return conditions, values
 
 
 def filter_conditions(filters: Filters) -> tuple[str, list[Any]]:

@@ -13,7 +13,7 @@ from recollect.model import Candidate, Filters
 from recollect.stores import name_index
 from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
-from recollect.stores.sqlite.filters import filter_conditions
+from recollect.stores.sqlite.filters import candidate_conditions
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hides_notes
 
 __all__ = ["NameFilter", "index_names", "search_names"]
@@ -46,11 +46,7 @@ class NameFilter(NamedTuple):
 
     def apply(self, keys: Sequence[int]) -> Iterator[int]:
         """Yield the notes that may be results, in the same order, read in batches as the caller goes on."""
-        conditions, values = filter_conditions(self.filters)
-        if self.excluded:
-            words = f"words_{self.namespace_id}"
-            conditions += f" AND n.key NOT IN (SELECT rowid FROM {words} WHERE {words} MATCH ?)"  # noqa: S608 (our own)
-            values.append(self.excluded)
+        conditions, values = candidate_conditions(self.namespace_id, self.filters, self.excluded)
         if not conditions and not hides_notes(self.connection):
             yield from keys
             return

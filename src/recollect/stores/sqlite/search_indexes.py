@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TypeVar
 
@@ -92,11 +92,6 @@ class SearchIndexes:
         self._lock = threading.Lock()
         self._postings: dict[int, PostingsIndex] = {}
         self._vectors: dict[tuple[int, int], VectorIndex] = {}
-        self._written: dict[str, None] = {}
-
-    def touch(self, namespaces: Iterable[str]) -> None:
-        """Record that these namespaces were written to."""
-        self._written.update(dict.fromkeys(namespaces))
 
     def postings(self, namespace: int) -> PostingsIndex:
         """Return the posting lists of a namespace."""
@@ -128,28 +123,28 @@ class SearchIndexes:
             self._postings, self._vectors = {}, {}
         self.snapshots.delete()  # files that were mapped until now can be deleted on every system
 
-    def write_snapshots(self) -> None:
-        """Write the snapshots of the namespaces that were written to, so that they have no deleted text.
+    def write_snapshots(self, namespaces: Collection[str]) -> None:
+        """Write the snapshots of namespaces that were written to, so that they have no deleted text.
 
         Another process may finish first with an older revision: then try again.
         """
-        if not self._written:
+        if not namespaces:
             return
         self.worker.wait()
         with suppress(StoreError):
             for _ in range(CLOSE_ATTEMPTS):
                 with self._connections.reading() as connection:
-                    stale = [index for index in self._written_indexes(connection) if index.is_stale(connection)]
+                    stale = [index for index in self._existing(connection, namespaces) if index.is_stale(connection)]
                 for index in stale:
                     index.write_snapshot(lambda: False, CLOSE_TIMEOUT)
                 if not stale:
                     break
 
-    def _written_indexes(self, connection: apsw.Connection) -> list[PostingsIndex | VectorIndex]:
+    def _existing(self, connection: apsw.Connection, namespaces: Collection[str]) -> list[PostingsIndex | VectorIndex]:
         active = active_model(SqliteTransaction(connection))
         indexes: list[PostingsIndex | VectorIndex] = []
         sql = "SELECT key FROM namespaces WHERE name IN (SELECT value FROM json_each(?))"
-        for (namespace,) in fetch(connection, sql, (json.dumps(list(self._written)),)):
+        for (namespace,) in fetch(connection, sql, (json.dumps(list(namespaces)),)):
             indexes += [self.postings(namespace), *([self.vectors(namespace, *active)] if active else [])]
         return indexes
 

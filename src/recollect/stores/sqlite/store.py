@@ -24,10 +24,11 @@ from recollect.stores.sql.dialect import MAX_INTEGER
 from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import active_model, count_rows, remove_expired
-from recollect.stores.sqlite import checking, names, search, vocabulary
+from recollect.stores.sqlite import checking, names, vocabulary
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.fts5 import render_fts5, render_fts5_exclusion
 from recollect.stores.sqlite.schema import SCHEMA_VERSION
+from recollect.stores.sqlite.search import NamespaceSearch
 from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hide_expired
 
@@ -59,6 +60,8 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         super().__init__(max_filters=1)
         self._connections = Connections(path, read_only=read_only)
         self._indexes = SearchIndexes(self._connections)
+        self._written: set[str] = set()
+        """Namespaces that were written to, whose snapshots are checked on close."""
         self._names: dict[bool, RevisionCache[SqliteTransaction, NameIndex]] = {
             titles: RevisionCache(partial(names.index_names, titles=titles)) for titles in (False, True)
         }
@@ -94,13 +97,13 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             changed = namespaces
             if changed is None:
                 changed = [name for (name,) in fetch(connection, "SELECT name FROM namespaces")]
-        self._indexes.touch(changed)
+        self._written.update(changed)
 
     def _note_removed(self, transaction: SqliteTransaction, count: int) -> int:
         """Record where expired notes were removed, for the snapshots; return how many there were."""
         if count:
             names = "SELECT name FROM namespaces WHERE key IN (SELECT namespace FROM word_changes)"
-            self._indexes.touch(name for (name,) in fetch(transaction.connection, names))
+            self._written.update(name for (name,) in fetch(transaction.connection, names))
         return count
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
@@ -116,6 +119,9 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             transaction = SqliteTransaction(connection)
             return self._note_removed(transaction, remove_expired(transaction, moment, limit=most))
 
+    def _search(self, transaction: SqliteTransaction, namespace_id: int) -> NamespaceSearch:
+        return NamespaceSearch(transaction.connection, self._indexes, namespace_id)
+
     def search_text(
         self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
     ) -> list[Candidate]:
@@ -124,8 +130,8 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._read_namespace(
             namespace,
             [],
-            lambda transaction, namespace_id: search.search_text(
-                transaction.connection, self._indexes, namespace_id, query, reading, limit, filters
+            lambda transaction, namespace_id: self._search(transaction, namespace_id).search_text(
+                query, reading, limit, filters
             ),
         )
 
@@ -143,19 +149,15 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         excluded = render_fts5_exclusion(without) if without else ""
 
         def work(transaction: SqliteTransaction) -> list[Candidate] | None:
-            connection = transaction.connection
             namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
             if model is not None and active is not None and active[1] != model:
                 raise ModelChangedError(active[1])
             if namespace_id is None or active is None or limit <= 0:
                 return []
             unit = unit_query(vector, active[1])
-            index = self._indexes.vectors(namespace_id, *active)
-            candidates = search.search_vectors(
-                connection, index, namespace_id, active[1], unit, min(limit, MAX_INTEGER), filters, excluded
+            candidates = self._search(transaction, namespace_id).search_vectors(
+                active, unit, min(limit, MAX_INTEGER), filters, excluded
             )
-            if index.needs_snapshot():
-                self._indexes.worker.start(index.write_snapshot)
             return candidates if active_model(transaction) == active else None
 
         # None: another model took over meanwhile, and its predecessor's vectors are gone.
@@ -171,8 +173,8 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._read_namespace(
             namespace,
             [],
-            lambda transaction, namespace_id: search.select_candidates(
-                transaction.connection, namespace_id, ids, filters, excluded
+            lambda transaction, namespace_id: self._search(transaction, namespace_id).select_candidates(
+                ids, filters, excluded
             ),
         )
 
@@ -180,7 +182,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         """Return how many notes the namespace has, and how many of them each query matches."""
 
         def work(transaction: SqliteTransaction, namespace_id: int) -> tuple[int, list[int]]:
-            indexed = search.document_frequencies(transaction.connection, self._indexes, namespace_id, queries)
+            indexed = self._search(transaction, namespace_id).document_frequencies(queries)
             if indexed is not None:
                 return indexed
             counts = self._counts.get(transaction, namespace_id)
@@ -199,7 +201,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             if active is None or (model is not None and active[1] != model):
                 return {}
             unit = unit_query(vector, active[1])
-            return search.similarities(transaction.connection, namespace_id, active, unit, ids)
+            return self._search(transaction, namespace_id).similarities(active, unit, ids)
 
         return self._read_namespace(namespace, {}, work)
 
@@ -210,8 +212,8 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._read_namespace(
             namespace,
             {},
-            lambda transaction, namespace_id: search.text_scores(
-                transaction.connection, self._indexes, namespace_id, query, reading, notes
+            lambda transaction, namespace_id: self._search(transaction, namespace_id).text_scores(
+                query, reading, notes
             ),
         )
 
@@ -296,7 +298,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
     def close(self) -> None:
         """Close the file."""
         try:
-            self._indexes.write_snapshots()
+            self._indexes.write_snapshots(self._written)
         finally:
             self._indexes.worker.stop()
             self._connections.close()

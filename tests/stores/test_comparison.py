@@ -12,11 +12,10 @@ import pytest
 
 from recollect.errors import ArgumentError
 from recollect.model import Link, Note
-from recollect.stores import verifying
+from recollect.stores import comparison
 from recollect.stores.base import DocumentRecord, Model, Store
+from recollect.stores.comparison import QuerySample, SearchAgreement, StoreComparison, compare_stores
 from recollect.stores.copying import copy_store
-from recollect.stores.sampling import Sample, Searches
-from recollect.stores.verifying import Comparison, compare_stores
 from tests.frozen_clock import HOUR, FrozenClock
 from tests.stores.engines import ENGINES
 from tests.stores.full import MODEL, Breaking, fill
@@ -37,8 +36,8 @@ def copied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Sto
         store.close()
 
 
-def problems(found: Comparison) -> list[tuple[str, ...]]:
-    assert found.differing == len(found.differences)
+def problems(found: StoreComparison) -> list[tuple[str, ...]]:
+    assert found.difference_count == len(found.differences)
     assert not found.same
     return [tuple(each) for each in found.differences]
 
@@ -46,16 +45,16 @@ def problems(found: Comparison) -> list[tuple[str, ...]]:
 def test_a_copy_is_the_same(copied: tuple[Store, Store]) -> None:
     found = compare_stores(*copied)
     assert found.same
-    assert (found.differing, found.differences, found.models) == (0, (), (MODEL, MODEL))
+    assert (found.difference_count, found.differences, found.models) == (0, (), (MODEL, MODEL))
     assert {name: ours.notes for name, (ours, _) in found.namespaces.items()} == {"default": 17, "work": 12}
     assert all(ours == theirs for ours, theirs in found.namespaces.values())
-    assert found.words.asked == found.words.same > 20
-    assert found.vectors == Searches(24, 24)
+    assert found.lexical.searches == found.lexical.same > 20
+    assert found.vector == SearchAgreement(24, 24)
     told = found.to_dict()
     assert told["same"] is True
     assert told["namespaces"]["work"]["source"] == told["namespaces"]["work"]["target"]
     assert told["models"]["target"] == {"name": "tiny", "dimension": 3, "precision": "float32"}
-    assert told["searches"]["vectors"] == {"asked": 24, "same": 24, "overlap": 1.0}
+    assert told["searches"]["vector"] == {"searches": 24, "same": 24, "overlap": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -169,24 +168,24 @@ def test_another_model(copied: tuple[Store, Store]) -> None:
     found = compare_stores(source, target)
     assert problems(found)[0] == ("store", "", "other", "not searched with tiny")
     assert {each.problem for each in found.differences[1:]} == {"vector"}
-    assert found.differing == 25
-    assert found.vectors == Searches()
+    assert found.difference_count == 25
+    assert found.vector == SearchAgreement()
 
 
 def test_notes_of_which_the_beginning_is_missing_are_in_order(
     copied: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verifying, "READ_NOTES", 2)
+    monkeypatch.setattr(comparison, "BATCH_NOTES", 2)
     source, target = copied
     gone = [note.id for note in source.notes(namespace="default")][:9]
     target.delete(gone, namespace="default")
     found = compare_stores(source, target)
     assert [each.name for each in found.differences if each.problem == "missing"] == gone
-    assert found.differing == 9
+    assert found.difference_count == 9
 
 
 def test_a_note_that_comes_much_too_early(copied: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifying, "READ_NOTES", 2)
+    monkeypatch.setattr(comparison, "BATCH_NOTES", 2)
     source, target = copied
     source.delete(["later"], namespace="default")
     vector = np.array([0, 1, 0], dtype=np.float32)
@@ -210,11 +209,11 @@ def test_a_note_that_comes_much_too_early(copied: tuple[Store, Store], monkeypat
 
 
 def test_more_differences_than_are_named(copied: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifying, "MOST_NAMED", 3)
+    monkeypatch.setattr(comparison, "MAX_DIFFERENCES", 3)
     source, target = copied
     target.delete([note.id for note in source.notes(namespace="work")], namespace="work")
     found = compare_stores(source, target)
-    assert (found.differing, len(found.differences)) == (13, 3)
+    assert (found.difference_count, len(found.differences)) == (13, 3)
 
 
 def test_what_was_merged(copied: tuple[Store, Store]) -> None:
@@ -224,7 +223,7 @@ def test_what_was_merged(copied: tuple[Store, Store]) -> None:
     found = compare_stores(source, target, merged=True)
     assert found.same
     assert found.namespaces["work"][0] == found.namespaces["work"][1]
-    assert (found.words, found.vectors) == (Searches(), Searches())
+    assert (found.lexical, found.vector) == (SearchAgreement(), SearchAgreement())
 
 
 def test_what_changes_between_two_looks_does_not_count(copied: tuple[Store, Store], frozen_clock: FrozenClock) -> None:
@@ -264,9 +263,9 @@ def test_an_index_that_finds_something_else(copied: tuple[Store, Store]) -> None
             return (lambda *_, **__: []) if name == "search_text" else getattr(target, name)
 
     found = compare_stores(source, Forgetful())
-    assert (found.differing, found.same) == (0, False)
-    assert found.words.same < found.words.asked
-    assert found.vectors.overlap == 1
+    assert (found.difference_count, found.same) == (0, False)
+    assert found.lexical.same < found.lexical.searches
+    assert found.vector.overlap == 1
 
 
 def test_how_far_it_is_is_told(copied: tuple[Store, Store]) -> None:
@@ -277,23 +276,23 @@ def test_how_far_it_is_is_told(copied: tuple[Store, Store]) -> None:
 
 def test_without_searches(copied: tuple[Store, Store]) -> None:
     found = compare_stores(*copied, sample=0, namespaces=["work"])
-    assert (found.words, found.vectors, list(found.namespaces)) == (Searches(), Searches(), ["work"])
+    assert (found.lexical, found.vector, list(found.namespaces)) == (SearchAgreement(), SearchAgreement(), ["work"])
     with pytest.raises(ArgumentError, match="^sample: "):
         compare_stores(*copied, sample=-1)
 
 
 def test_a_sample_is_spread_over_all_notes() -> None:
-    sample = Sample(100)
+    sample = QuerySample(100)
     for number in range(10_000):
         sample.offer(Note(content="", namespace=str(number)), None)
-    places = sorted(int(each.namespace) for each in sample.notes)
+    places = sorted(int(each.namespace) for each in sample.queries)
     assert len(set(places)) == 100
     assert 4000 < sum(places) / 100 < 6000
-    assert {each.words for each in sample.notes} == {""}
+    assert {query.text for query in sample.queries} == {""}
 
 
 def test_notes_of_numbers_and_short_words_are_searched_for_too() -> None:
-    sample = Sample(2)
+    sample = QuerySample(2)
     sample.offer(Note(content="w5 _ 17"), None)
     sample.offer(Note(content="w5 tea kettle"), None)
-    assert [sorted(each.words.split()) for each in sample.notes] == [["17", "w5"], ["kettle"]]
+    assert [sorted(query.text.split()) for query in sample.queries] == [["17", "w5"], ["kettle"]]
