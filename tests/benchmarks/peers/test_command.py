@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 from benchmarks.peers.command import main
-from benchmarks.peers.engines import catalogue
-from benchmarks.peers.engines.catalogue import Entry
-from benchmarks.peers.results import Results
+from benchmarks.peers.engines import registry
+from benchmarks.peers.engines.registry import EngineEntry
+from benchmarks.peers.report import Results
 
-from tests.benchmarks.figures import CHROMA
+from tests.benchmarks.peers.results import CHROMA
 
 QUICK = ["--sizes", "100", "--queries", "2", "--seconds", "0.01", "--engine", "bm25s-numpy"]
 
 
 @pytest.fixture(autouse=True)
 def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]), prepend=":")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]), prepend=":")
     monkeypatch.chdir(tmp_path)
 
 
@@ -44,8 +44,8 @@ def test_peers_does_not_measure_again_what_the_file_has(tmp_path: Path) -> None:
 def test_peers_skips_missing_engines_unless_requested(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    engines = {"x": Entry("x", "X", {"no_such_module": "no-such-package"}), **catalogue.ENGINES}
-    for module in ("benchmarks.peers.engines.catalogue", "benchmarks.peers.command"):
+    engines = {"x": EngineEntry("x", "X", {"no_such_module": "no-such-package"}), **registry.ENGINES}
+    for module in ("benchmarks.peers.engines.registry", "benchmarks.peers.command"):
         monkeypatch.setattr(f"{module}.ENGINES", engines)
     assert main(["--engine", "x"]) == 2
     assert "no-such-package must be installed" in capsys.readouterr().err
