@@ -130,4 +130,8 @@ def _to_dict(result: SearchResult, *, trace: bool) -> dict[str, Any]:
         "hits": [{**hit.to_dict(), "weak": weak} for hit, weak in zip(result, result.weak_flags, strict=True)],
         "warnings": list(result.warnings),
     }
-    return {**data, "trace": result.trace.to_dict(), "account": result.account(limit=None)} if trace else data
+    return (
+        {**data, "trace": result.trace.to_dict(), "explanation_data": result.explanation_data(limit=None)}
+        if trace
+        else data
+    )
