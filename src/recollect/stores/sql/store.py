@@ -155,22 +155,24 @@ class SqlStore(ABC, Generic[T]):
         return DocumentWriteResult(counts, plan.pending)
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
 
         def work(transaction: T, namespace_id: int) -> list[Candidate]:
-            return self._search(transaction, namespace_id).search_text(query, reading, min(limit, MAX_INTEGER), filters)
+            return self._search(transaction, namespace_id).search_text(
+                query, semantics, min(limit, MAX_INTEGER), filters
+            )
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
 
         def work(transaction: T, namespace_id: int) -> dict[str, float]:
-            return self._search(transaction, namespace_id).text_scores(query, reading, notes)
+            return self._search(transaction, namespace_id).text_scores(query, semantics, notes)
 
         return self._read_namespace(namespace, {}, work)
 
