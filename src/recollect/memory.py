@@ -90,11 +90,9 @@ class Memory:
             )
 
     def __enter__(self) -> Self:
-        """Return the memory itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
     @property

@@ -49,7 +49,6 @@ class PassThrough:
     """Takes the place of a :class:`~recollect.secrets.SecretFilter` where secrets are not looked for."""
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -32,13 +32,11 @@ class SecretFilter:
     """
 
     def __init__(self, mode: SecretsMode) -> None:
-        """Start without findings."""
         self._mode = mode
         self._redacted: dict[str, Counter[str]] = {}
         """Counts of kinds by location: a retried write does not count twice."""
 
     def __enter__(self) -> Self:
-        """Return the filter itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
