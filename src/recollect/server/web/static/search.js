@@ -50,7 +50,7 @@ export function searchView(main, { query: initial }) {
   }
 
   function show({ data, server }, { query, started }) {
-    const { account, trace } = data;
+    const { explanation_data: account, trace } = data;
     const noAnswer = data.hits.length > 0 && !data.has_answer;
     const hits = weakShownFor === query ? data.hits : data.hits.filter((hit) => !hit.weak);
     const hidden = data.hits.length - hits.length;
@@ -66,7 +66,7 @@ export function searchView(main, { query: initial }) {
     fill(notices, searchNotices(data, query, hits.length > 0, showWeak));
     fill(
       results,
-      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), account.scale, { open: open.has(hit.id), onToggle, highlight })),
+      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), account.max_score, { open: open.has(hit.id), onToggle, highlight })),
     );
     fill(more, hidden && !noAnswer ? h("button", { type: "button", onclick: showWeak }, `Show ${count(hidden, "weak candidate")}`) : null);
     if (focused) restoreFocus(results, focused, form.focus);
@@ -112,7 +112,7 @@ function searchNotices(data, query, hasShownHits, showWeak) {
   return [
     ...data.warnings.map((warning) => h("p", { class: "notice warning" }, warning)),
     data.excluded.length ? h("p", { class: "notice excluded" }, `excluding notes with: ${data.excluded.join(", ")}`) : null,
-    data.account.notice ? h("p", { class: "notice" }, data.account.notice) : null,
+    data.explanation_data.notice ? h("p", { class: "notice" }, data.explanation_data.notice) : null,
     data.hits.length ? (data.has_answer ? null : noAnswerNotice(data, query, hasShownHits, showWeak)) : noHitsNotice(query),
   ];
 }
@@ -139,7 +139,7 @@ function noAnswerNotice({ hits, answer_threshold: threshold }, query, hasShownHi
 }
 
 function parsedQuery(account) {
-  const lines = account.story.filter(({ label }) => !["query", "tried", "", "warning"].includes(label));
+  const lines = account.query_summary.filter(({ label }) => !["query", "tried", "", "warning"].includes(label));
   return h("dl", { class: "parsed-query" }, lines.map(({ label, text }) => [h("dt", {}, label), h("dd", {}, text)]));
 }
 
