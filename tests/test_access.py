@@ -54,7 +54,7 @@ def finished(log: AccessLog) -> None:
         assert not thread.is_alive()
 
 
-def test_what_is_noted_is_written_when_the_log_is_closed(store: SQLiteStore) -> None:
+def test_close_writes_pending_accesses(store: SQLiteStore) -> None:
     before = datetime.now(UTC)
     log = AccessLog(store)
     log.record(["a", "b"], HOME)
@@ -73,7 +73,7 @@ def test_what_is_noted_is_written_when_the_log_is_closed(store: SQLiteStore) -> 
     assert read(store) == ["a", "b"]
 
 
-def test_what_waits_is_written_after_a_while(
+def test_pending_accesses_are_written_after_a_delay(
     store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
@@ -84,9 +84,7 @@ def test_what_waits_is_written_after_a_while(
         assert log._thread is None  # it ended, and the next begins when something waits again
 
 
-def test_many_that_wait_are_written_at_once(
-    store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_pending_accesses_are_flushed(store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "MAX_PENDING", 3)
     log.record([], HOME)
     assert log._thread is None
@@ -100,9 +98,7 @@ def test_many_that_wait_are_written_at_once(
     assert read(store) == ["a", "b", "c"]
 
 
-def test_what_comes_while_others_are_written_is_written_too(
-    store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_access_during_flush_is_written(store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "FLUSH_SECONDS", 0.01)
     touch = store.touch
     noted = threading.Event()
@@ -119,7 +115,7 @@ def test_what_comes_while_others_are_written_is_written_too(
     assert read(store) == ["a", "b"]
 
 
-def test_a_busy_store_gets_them_later(
+def test_accesses_are_written_when_the_store_is_free(
     store: SQLiteStore, log: AccessLog, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
@@ -141,7 +137,7 @@ def test_a_busy_store_gets_them_later(
     assert log._pending == {}
 
 
-def test_the_thread_tries_a_busy_store_again(
+def test_background_thread_retries_busy_store(
     store: SQLiteStore, log: AccessLog, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.0)
@@ -164,20 +160,20 @@ def test_the_thread_tries_a_busy_store_again(
     assert read(store) == ["a"]
 
 
-def test_a_store_that_stays_busy_is_told_at_the_end(
-    store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_close_warns_about_busy_store(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
     other = apsw.Connection(str(path))
     other.execute("BEGIN IMMEDIATE")
     log = AccessLog(store)
     log.record(["a", "b"], HOME)
-    with pytest.warns(RecollectWarning, match=r"^the last access of 2 notes could not be written: .* is kept busy by"):
+    with pytest.warns(
+        RecollectWarning, match=r"^the last access of 2 notes could not be written: .* is locked by other"
+    ):
         log.close()
     other.close()
 
 
-def test_a_store_that_cannot_be_written_is_told_at_the_end(store: SQLiteStore, path: Path) -> None:
+def test_close_warns_about_unwritable_store(store: SQLiteStore, path: Path) -> None:
     store.close()
     reader = SQLiteStore(path, read_only=True)
     for opened, problem in ((store, "is closed"), (reader, "was opened with read_only=True")):
@@ -191,7 +187,7 @@ def test_a_store_that_cannot_be_written_is_told_at_the_end(store: SQLiteStore, p
     reader.close()
 
 
-def test_a_system_without_room_for_a_thread(
+def test_accesses_are_written_without_thread(
     store: SQLiteStore, log: AccessLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(_: threading.Thread) -> None:
@@ -208,7 +204,7 @@ def test_a_system_without_room_for_a_thread(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_fork_has_a_log_of_its_own(store: SQLiteStore, log: AccessLog) -> None:
+def test_forked_child_has_its_own_access_log(store: SQLiteStore, log: AccessLog) -> None:
     log.record(["a"], HOME)
     with log._changed, log._flushing:  # others may hold its locks at the moment of the fork
         child = os.fork()
@@ -224,7 +220,7 @@ def test_a_fork_has_a_log_of_its_own(store: SQLiteStore, log: AccessLog) -> None
     assert read(store) == ["a", "b"]
 
 
-def test_the_child_of_a_fork_begins_anew(store: SQLiteStore) -> None:
+def test_forked_child_resets_access_log(store: SQLiteStore) -> None:
     log = AccessLog(store)
     log.record(["a"], HOME)
     thread = log._thread
@@ -244,7 +240,7 @@ class TestMemory:
     def _notes(self, store: SQLiteStore) -> None:
         """Begin with the notes of the store."""
 
-    def test_what_is_found_or_got_is_accessed(self, path: Path, store: SQLiteStore) -> None:
+    def test_search_and_get_record_access(self, path: Path, store: SQLiteStore) -> None:
         with recollect.open(path, embedder=None) as memory:
             assert [hit.id for hit in memory.search("a OR b", top_k=2)] == ["a", "b"]
             memory.search("c", top_k=0)
@@ -255,7 +251,7 @@ class TestMemory:
         assert read(store) == ["a", "b", "d"]
         assert read(store, "alice") == ["a"]
 
-    def test_nothing_else_of_a_note_changes(self, path: Path, store: SQLiteStore) -> None:
+    def test_touch_changes_only_last_accessed_at(self, path: Path, store: SQLiteStore) -> None:
         before = {note.id: note for note in store.notes(namespace=HOME)}
         with recollect.open(path, embedder=None) as memory:
             memory.search("tea")
@@ -263,7 +259,7 @@ class TestMemory:
             assert note.last_accessed_at is not None
             assert replace(note, last_accessed_at=None) == before[note.id]
 
-    def test_changing_and_walking_is_not_reading(self, path: Path, store: SQLiteStore) -> None:
+    def test_update_and_iteration_are_no_access(self, path: Path, store: SQLiteStore) -> None:
         with recollect.open(path, embedder=None) as memory:
             memory.update("a", title="A")
             memory.link("a", "b")
@@ -272,7 +268,7 @@ class TestMemory:
             assert list(memory.export())
         assert read(store) == []
 
-    def test_it_can_be_left_off(self, path: Path, store: SQLiteStore) -> None:
+    def test_record_access_can_be_disabled(self, path: Path, store: SQLiteStore) -> None:
         with recollect.open(path, embedder=None, record_access=False) as memory:
             memory.search("tea")
             memory.get("a")
@@ -281,7 +277,7 @@ class TestMemory:
             memory.get("a")
         assert read(store) == []
 
-    def test_a_later_access_that_is_known_stays(self, path: Path, store: SQLiteStore) -> None:
+    def test_earlier_access_does_not_overwrite_later(self, path: Path, store: SQLiteStore) -> None:
         later = datetime.now(UTC) + timedelta(days=1)
         with recollect.open(path, embedder=None) as memory:
             memory.get("a")
@@ -290,7 +286,7 @@ class TestMemory:
         assert note is not None
         assert note.last_accessed_at == later
 
-    def test_the_store_is_closed_whatever_the_log_says(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_close_closes_store_after_log_error(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sqlite, "TOUCH_TIMEOUT", 0.01)
         memory = recollect.open(path, embedder=None)
         memory.get("a")
@@ -302,7 +298,7 @@ class TestMemory:
         with pytest.raises(StoreError, match="is closed"):
             memory.get("a")
 
-    def test_the_async_twin_does_the_same(self, path: Path, store: SQLiteStore) -> None:
+    def test_async_supersedes(self, path: Path, store: SQLiteStore) -> None:
         async def ask(*, record_access: bool) -> None:
             async with await recollect.open_async(path, embedder=None, record_access=record_access) as memory:
                 await memory.search("tea", top_k=1)

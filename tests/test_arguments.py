@@ -8,7 +8,7 @@ import pytest
 from recollect import ArgumentError, ArgumentTypeError, arguments
 
 
-def test_whatever_counts_is_a_count() -> None:
+def test_count_check() -> None:
     class Three:
         def __index__(self) -> int:
             return 3
@@ -17,7 +17,7 @@ def test_whatever_counts_is_a_count() -> None:
     assert arguments.limit("n", None) is None
 
 
-def test_at_least_one() -> None:
+def test_at_least_one_check() -> None:
     assert arguments.at_least_one("n", 1) == 1
     with pytest.raises(ArgumentError, match="^n: must be at least 1, got 0$"):
         arguments.at_least_one("n", 0)
@@ -25,7 +25,7 @@ def test_at_least_one() -> None:
         arguments.at_least_one("n", True)
 
 
-def test_whatever_is_a_number_is_one() -> None:
+def test_number_check() -> None:
     assert arguments.number("n", Fraction(1, 2)) == 0.5
     with pytest.raises(ArgumentTypeError, match="^n: must be a number, got True"):
         arguments.number("n", True)
@@ -33,19 +33,19 @@ def test_whatever_is_a_number_is_one() -> None:
         arguments.number("n", 10**400)
 
 
-def test_any_iterable_but_text_and_mappings_is_a_sequence() -> None:
+def test_sequence_accepts_iterables() -> None:
     assert arguments.sequence("s", (number for number in (1, 2))) == [1, 2]
     for value in ("text", b"bytes", {"a": 1}, {1, 2}, 5, None, list):
         with pytest.raises(ArgumentTypeError, match="^s: must be a list"):
             arguments.sequence("s", value)
 
 
-def test_instants() -> None:
+def test_instant_check() -> None:
     for value in ("2026-04-18", date(2026, 4, 18), datetime(2026, 4, 18, tzinfo=UTC)):
         assert arguments.instant("t", value) == datetime(2026, 4, 18, tzinfo=UTC)
 
 
-def test_a_message_shows_a_long_or_unprintable_value_in_one_short_line() -> None:
+def test_message_truncates_and_escapes_value() -> None:
     with pytest.raises(ArgumentError) as caught:
         arguments.choice("c", "\n\ud800" * 100, ["a"])
     message = str(caught.value)
@@ -54,7 +54,7 @@ def test_a_message_shows_a_long_or_unprintable_value_in_one_short_line() -> None
     assert message.encode()
 
 
-def test_a_value_that_cannot_even_be_shown() -> None:
+def test_message_for_value_without_repr() -> None:
     class Shy:
         def __repr__(self) -> str:
             raise RuntimeError("not today")

@@ -7,13 +7,13 @@ from pathlib import Path
 from recollect import AsyncMemory, Memory, open_async
 
 
-def test_every_method_has_its_twin() -> None:
+def test_async_memory_has_every_method() -> None:
     methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")}
     twins = {name for name, _ in inspect.getmembers(AsyncMemory, inspect.isfunction) if not name.startswith("_")}
     assert methods - twins == {"export", "load", "notes"}  # they walk over notes
 
 
-def test_a_day_in_the_life(tmp_path: Path) -> None:
+def test_async_memory_end_to_end(tmp_path: Path) -> None:
     async def live() -> None:
         (tmp_path / "vault").mkdir()
         (tmp_path / "vault" / "bike.md").write_text("A new wheel.")
@@ -24,15 +24,15 @@ def test_a_day_in_the_life(tmp_path: Path) -> None:
             milk, _ = await memory.add_many(["milk", "sugar"])
             assert (await memory.update(tea, title="Tea")).title == "Tea"
             assert await memory.link(tea, milk)
-            assert [each.note.id for each in await memory.neighbours(tea)] == [milk.id]
+            assert [item.note.id for item in await memory.neighbours(tea)] == [milk.id]
             assert await memory.unlink(tea, milk)
             assert await memory.has(tea)
             assert await memory.count() == 3
             assert len((await memory.page(2)).notes) == 2
             assert (await memory.ingest_texts({"x.md": ""})).files_read == 1
             assert (await memory.ingest(tmp_path / "vault")).notes_added == 1
-            found = await memory.search_many(["tea", "wheel"], mode="bm25")
-            assert [[hit.path for hit in result] for result in found] == [["tea.md"], ["bike.md"]]
+            results = await memory.search_many(["tea", "wheel"], mode="bm25")
+            assert [[hit.path for hit in result] for result in results] == [["tea.md"], ["bike.md"]]
             assert (await memory.search("sugar", mode="bm25"))[0].content == "sugar"
             compared = await memory.compare("sugar", ["default", "memini"], mode="bm25")
             assert [(name, result[0].content) for name, result in compared.items()] == [

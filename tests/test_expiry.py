@@ -67,7 +67,7 @@ READS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_whatever_comes_next_removes_it(tmp_path: Path, frozen_clock: FrozenClock, name: str) -> None:
+def test_next_operation_deletes_expired_note(tmp_path: Path, frozen_clock: FrozenClock, name: str) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
         assert rows(tmp_path) == 3
@@ -78,7 +78,7 @@ def test_whatever_comes_next_removes_it(tmp_path: Path, frozen_clock: FrozenCloc
 
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("mode", ["auto", "bm25", "semantic"])
-def test_no_search_returns_it(tmp_path: Path, frozen_clock: FrozenClock, mode: Mode, read_only: bool) -> None:
+def test_search_hides_expired_note(tmp_path: Path, frozen_clock: FrozenClock, mode: Mode, read_only: bool) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
     with opened(tmp_path, read_only=read_only) as memory:
@@ -86,21 +86,21 @@ def test_no_search_returns_it(tmp_path: Path, frozen_clock: FrozenClock, mode: M
         frozen_clock.time += HOUR
         for preset in presets():
             for query in ("green tea on Friday", "fair", "frdiay", "tea NOT mug", '"green tea"', "b.md", "Ines"):
-                found = memory.search(query, mode=mode, preset=preset, question_date="2026-04-18", now=NOON)
-                told = json.dumps(found.to_dict())
-                assert "b" not in {hit.id for hit in found}
-                assert "with Ines" not in told
+                results = memory.search(query, mode=mode, preset=preset, question_date="2026-04-18", now=NOON)
+                message = json.dumps(results.to_dict())
+                assert "b" not in {hit.id for hit in results}
+                assert "with Ines" not in message
         assert rows(tmp_path) == (3 if read_only else 2)
 
 
-def test_a_reader_sees_nothing_of_it(tmp_path: Path, frozen_clock: FrozenClock) -> None:
+def test_expired_note_is_hidden_from_readers(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
     frozen_clock.time += HOUR
     with opened(tmp_path, read_only=True) as memory:
         assert memory.get("b") is None
         assert [note.id for note in memory.notes()] == ["a", "c"]
-        assert [each.note.id for each in memory.neighbours("c")] == ["a"]
+        assert [item.note.id for item in memory.neighbours("c")] == ["a"]
         with pytest.raises(NoteNotFoundError):
             memory.neighbours("b.md")
         assert [json.loads(line)["id"] for line in memory.export()] == ["a", "c"]
@@ -109,14 +109,14 @@ def test_a_reader_sees_nothing_of_it(tmp_path: Path, frozen_clock: FrozenClock) 
         assert not any(finding.problem for finding in memory.doctor())
 
 
-def test_the_clock_is_the_real_one_not_that_of_the_question(tmp_path: Path, frozen_clock: FrozenClock) -> None:
+def test_expiry_ignores_question_date(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     assert frozen_clock.time == NOON
     with opened(tmp_path) as memory:
         fill(memory)
         assert "b" in {hit.id for hit in memory.search("fair", now="2030-01-01", question_date="2030-01-01")}
 
 
-def test_a_busy_store_does_not_keep_anyone_from_searching(tmp_path: Path, frozen_clock: FrozenClock) -> None:
+def test_search_does_not_wait_for_busy_store(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     with opened(tmp_path) as memory:
         fill(memory)
         frozen_clock.time += HOUR
@@ -131,7 +131,7 @@ def test_a_busy_store_does_not_keep_anyone_from_searching(tmp_path: Path, frozen
         assert rows(tmp_path) == 2
 
 
-def test_one_read_does_not_pay_for_very_many(tmp_path: Path, frozen_clock: FrozenClock) -> None:
+def test_one_read_deletes_limited_number(tmp_path: Path, frozen_clock: FrozenClock) -> None:
     with opened(tmp_path, embedder=None) as memory:
         memory.add_many({"content": "Tea.", "expires_at": NOON + HOUR} for _ in range(MAX_EXPIRED_PER_READ + 5))
         frozen_clock.time += HOUR
@@ -142,7 +142,7 @@ def test_one_read_does_not_pay_for_very_many(tmp_path: Path, frozen_clock: Froze
 
 
 class TestWriting:
-    def test_a_time_that_is_over_is_refused(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
+    def test_past_expiry_is_refused(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         problem = (
             r"^expires_at: must lie in the future, got 2026-04-18T12:00:00\+00:00; leave it out, or delete the note$"
         )
@@ -156,7 +156,7 @@ class TestWriting:
                 memory.update(note, expires_at=frozen_clock.time)
             assert list(memory.notes()) == [note]
 
-    def test_it_can_be_put_off_and_taken_back(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
+    def test_expiry_can_be_changed_and_removed(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         with opened(tmp_path, embedder=None) as memory:
             note = memory.add("Tea.", expires_at=NOON + HOUR)
             assert memory.update(note, expires_at=NOON + 2 * HOUR).expires_at == NOON + 2 * HOUR
@@ -166,9 +166,7 @@ class TestWriting:
             frozen_clock.time += 5 * HOUR
             assert memory.get(note) is not None
 
-    def test_what_is_gone_cannot_be_changed_and_its_path_is_free(
-        self, tmp_path: Path, frozen_clock: FrozenClock
-    ) -> None:
+    def test_expired_note_frees_its_path(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         with opened(tmp_path) as memory:
             fill(memory)
             frozen_clock.time += HOUR
@@ -177,20 +175,20 @@ class TestWriting:
             assert memory.add("Anew.", path="b.md").title == ""
 
 
-class TestExchange:
-    def test_what_expires_comes_back_as_it_was(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
+class TestExportAndLoad:
+    def test_export_keeps_expiry(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         assert frozen_clock.time == NOON
         with opened(tmp_path) as memory, recollect.open(tmp_path / "copy.db", embedder=embed) as copy:
             fill(memory)
             lines = list(memory.export())
             assert copy.load(lines) == 3
             assert list(copy.export()) == lines
-            told = copy.get("b")
-            assert told is not None
-            assert told.expires_at == NOON + HOUR
+            message = copy.get("b")
+            assert message is not None
+            assert message.expires_at == NOON + HOUR
 
     @pytest.mark.parametrize(("count", "subject"), [(1, "one note was"), (3, "3 notes were")])
-    def test_what_expired_meanwhile_is_left_out_and_counted(
+    def test_load_skips_expired_notes(
         self, tmp_path: Path, frozen_clock: FrozenClock, count: int, subject: str
     ) -> None:
         steps: list[tuple[int, int, str]] = []
@@ -206,7 +204,7 @@ class TestExchange:
 
 
 class TestIngest:
-    def test_files_may_say_when_they_expire(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
+    def test_front_matter_sets_expiry(self, tmp_path: Path, frozen_clock: FrozenClock) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "fair.md").write_text("---\nexpires: 2026-04-18 13:00\n---\nThe fair is on.")
@@ -228,8 +226,8 @@ class TestIngest:
                 "over.md: 5 of its notes expired and were left out",
             ]
             assert report.notes_added == 6
-            told = {note.path: note.expires_at for note in memory.notes()}
-            assert told == {
+            message = {note.path: note.expires_at for note in memory.notes()}
+            assert message == {
                 "fair.md": NOON + HOUR,
                 "kept.md": None,
                 "odd.md": None,

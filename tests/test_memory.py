@@ -71,7 +71,7 @@ def paths(result: Any) -> list[str]:
 
 
 class TestAdding:
-    def test_a_note_is_found_by_words_and_by_meaning(self, memory: Memory) -> None:
+    def test_added_note_is_found_by_lexical_and_vector_search(self, memory: Memory) -> None:
         memory.add("Prefers sencha.", path="tea.md", importance=0.8)
         memory.add("New wheel.", path="bike.md")
         assert paths(memory.search("sencha", mode="bm25")) == ["tea.md"]
@@ -90,25 +90,25 @@ class TestAdding:
         memory.update("tea.md", content="Prefers oolong.")
         assert embedder.texts[2:] == ["Prefers oolong."]
 
-    def test_an_embedder_that_fails_leaves_nothing_behind(self, memory: Memory, embedder: Topics) -> None:
+    def test_failing_embedder_stores_nothing(self, memory: Memory, embedder: Topics) -> None:
         embedder.fails = True
         with pytest.raises(EmbedderError, match="the model is asleep"):
             memory.add("Prefers sencha.", path="tea.md")
         assert memory.get("tea.md") is None
 
-    def test_many_notes_of_many_kinds(self, memory: Memory) -> None:
-        told: list[tuple[int, int, str]] = []
+    def test_add_many_notes_mappings_and_texts(self, memory: Memory) -> None:
+        text_shown: list[tuple[int, int, str]] = []
         notes: list[Any] = ["text", {"content": "mapping", "path": "m.md"}, Note(content="note", id="n")]
-        stored = memory.add_many(notes, namespace="alice", progress=lambda *step: told.append(step))
+        stored = memory.add_many(notes, namespace="alice", progress=lambda *step: text_shown.append(step))
         assert [note.content for note in stored] == ["text", "mapping", "note"]
         assert {note.namespace for note in stored} == {"alice"}
-        assert told == [(3, 3, "n")]
+        assert text_shown == [(3, 3, "n")]
         assert memory.add_many(iter(["one more"]))[0].namespace == "default"
         assert memory.add_many([]) == []
         with pytest.raises(ArgumentError, match=r"^notes\[1\]: has no field 'contents'"):
             memory.add_many(["fine", {"contents": "typo"}])
 
-    def test_updating(self, memory: Memory) -> None:
+    def test_update(self, memory: Memory) -> None:
         note = memory.add("Prefers sencha.", path="tea.md", tags=["drinks"])
         changed = memory.update("tea.md", title="Tea", path="drinks/tea.md")
         assert (changed.id, changed.title, changed.tags) == (note.id, "Tea", ("drinks",))
@@ -120,7 +120,7 @@ class TestAdding:
         with pytest.raises(ArgumentError, match="^note: has no field 'colour'"):
             memory.update(note, colour="green")
 
-    def test_an_update_of_a_note_that_just_went_spares_the_one_at_its_path(self, memory: Memory) -> None:
+    def test_update_of_deleted_note_keeps_note_at_its_path(self, memory: Memory) -> None:
         gone, precious = memory.add("one", path="a.md"), memory.add("precious", path="b.md")
         memory.delete(gone)
         memory._get_existing = lambda *_, **__: gone  # type: ignore[method-assign]
@@ -128,7 +128,7 @@ class TestAdding:
             memory.update(gone, path="b.md", content="overwritten")
         assert list(memory.notes()) == [precious]
 
-    def test_getting_and_deleting(self, memory: Memory) -> None:
+    def test_get_and_delete(self, memory: Memory) -> None:
         note = memory.add("Prefers sencha.", path="tea.md", namespace="alice")
         memory.add("Prefers oolong.", path="tea.md")
         assert memory.get(note) == note
@@ -146,35 +146,35 @@ class TestSearching:
         memory.add("The frame number is WVB-7741.", path="bike.md", created_at="2026-01-01")
         memory.add("Needs a new leash.", path="dog.md")
 
-    def test_both_legs_are_fused_and_explained(self, memory: Memory) -> None:
+    def test_hybrid_search_is_explained(self, memory: Memory) -> None:
         result = memory.search("coffee or oolong")
         assert result[0].path == "tea.md"
         assert len(result) == 3
         assert [hit.rank for hit in result[:2]] == [1, 2]
         assert {part.leg for part in result[0].candidate.contributions} == {"lexical", "vector"}
         assert "\n 1  tea.md  (" in result.explain(limit=1)
-        told = result.to_dict()
-        assert json.loads(json.dumps(told)) == told
-        assert told["trace"]["embedder"] == "topics"
-        assert told["trace"]["embedderUsed"] is True
-        assert told["hits"][0]["snippet"] == "Prefers sencha over coffee."
+        text_shown = result.to_dict()
+        assert json.loads(json.dumps(text_shown)) == text_shown
+        assert text_shown["trace"]["embedder"] == "topics"
+        assert text_shown["trace"]["embedderUsed"] is True
+        assert text_shown["hits"][0]["snippet"] == "Prefers sencha over coffee."
         (span,) = result[0].highlights
         assert result[0].snippet[slice(*span)] == "coffee"
         assert result.warnings == []
 
-    def test_modes(self, memory: Memory) -> None:
+    def test_search_modes(self, memory: Memory) -> None:
         assert paths(memory.search("oolong", mode="bm25")) == []
         assert paths(memory.search("oolong", mode="semantic"))[0] == "tea.md"
         assert memory.search("oolong", mode="hybrid").trace.mode == "hybrid"
         with pytest.raises(ArgumentError, match="^mode: must be one of auto, hybrid, bm25, semantic"):
             memory.search("oolong", mode="fuzzy")  # type: ignore[arg-type]
 
-    def test_filters(self, memory: Memory) -> None:
+    def test_search_filters(self, memory: Memory) -> None:
         assert paths(memory.search("frame", filters={"tags": ["drinks"]})) == ["tea.md"]
         assert paths(memory.search("frame", filters=Filters(created_before="2026-02-01"))) == ["bike.md"]  # type: ignore[arg-type]
         assert list(memory.search("frame", namespace="alice")) == []
 
-    def test_searches_stats_and_doctor_warn_of_a_missing_model(
+    def test_missing_model_warns_in_search_stats_and_doctor(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         without(monkeypatch, "onnxruntime", "wordllama")
@@ -190,7 +190,7 @@ class TestSearching:
         with recollect.open(tmp_path / "words.db", embedder=None) as lexical:
             assert (lexical.search("tea").warnings, lexical.embedder_warning) == ([], "")
 
-    def test_secrets_can_be_screened_for_one_user_of_a_memory(self, memory: Memory) -> None:
+    def test_with_secrets(self, memory: Memory) -> None:
         careful = memory.with_secrets("refuse")
         with pytest.raises(SecretFoundError):
             careful.add("The card is 4111 1111 1111 1111.")
@@ -199,12 +199,12 @@ class TestSearching:
         stored = memory.add("The card is 4111 1111 1111 1111.")
         assert careful.get(stored.id) == memory.get(stored.id)
 
-    def test_a_result_is_represented_without_texts(self, memory: Memory) -> None:
+    def test_result_repr_has_no_texts(self, memory: Memory) -> None:
         result = memory.search("oolong", answer_threshold=0.0)
         assert len(repr(result)) < 200
         assert repr(result).startswith(f"<SearchResult 'oolong': {len(result)} hits, has_answer=True, ['tea.md', ")
 
-    def test_a_shorter_list_begins_the_longer_one(self, memory: Memory) -> None:
+    def test_top_k_results_are_a_prefix(self, memory: Memory) -> None:
         memory.add_many(f"note {number} on {'tea' * (number % 4)} and bikes" for number in range(150))
         everything = [hit.id for hit in memory.search("tea bikes", top_k=150)]
         assert len(everything) >= 150
@@ -212,7 +212,7 @@ class TestSearching:
             hit.id for hit in memory.search("tea bikes", top_k=5)
         ] + [hit.id for hit in memory.search("tea bikes", top_k=60)][5:]
 
-    def test_not_means_not_for_meaning_too(self, memory: Memory) -> None:
+    def test_exclusion_applies_to_vector_search(self, memory: Memory) -> None:
         memory.add("Oolong on Fridays.", path="friday.md")
         assert paths(memory.search("oolong"))[0] == "friday.md"
         assert "friday.md" not in paths(memory.search("oolong NOT friday"))
@@ -222,42 +222,42 @@ class TestSearching:
         assert sorted(paths(memory.search("coffee NOT coffee"))) == ["bike.md", "dog.md", "friday.md"]
         assert memory.search("tea NOT friday", mode="semantic")[0].path == "tea.md"
 
-    def test_stopwords_alone_are_meant(self, memory: Memory) -> None:
+    def test_query_of_stopwords_only(self, memory: Memory) -> None:
         memory.add("To be or not to be", path="hamlet.md")
         assert paths(memory.search("to be", mode="bm25")) == ["hamlet.md"]
 
-    def test_many_queries(self, memory: Memory) -> None:
-        found = memory.search_many(["oolong", "wheel"], top_k=1)
-        assert [paths(result) for result in found] == [["tea.md"], ["bike.md"]]
+    def test_search_many(self, memory: Memory) -> None:
+        results = memory.search_many(["oolong", "wheel"], top_k=1)
+        assert [paths(result) for result in results] == [["tea.md"], ["bike.md"]]
 
-    def test_a_query_of_nothing_finds_nothing_by_words(self, memory: Memory) -> None:
+    def test_empty_query_returns_no_lexical_hits(self, memory: Memory) -> None:
         assert list(memory.search("", mode="bm25")) == []
         assert memory.search("   ").trace.bm25_count == 0
 
-    def test_aliases(self, path: Path) -> None:
+    def test_search_with_aliases(self, path: Path) -> None:
         with recollect.open(path, embedder=None, aliases={"bicycle": ["frame"]}) as memory:
             result = memory.search("bicycle")
             assert paths(result) == ["bike.md"]
             assert result.trace.compiled_query == "frame"
 
-    def test_a_failing_embedder_leaves_the_words(self, memory: Memory, embedder: Topics) -> None:
+    def test_search_falls_back_to_lexical_if_embedder_fails(self, memory: Memory, embedder: Topics) -> None:
         embedder.fails = True
         result = memory.search("sencha", mode="semantic")
         assert paths(result) == ["tea.md"]
         assert result.trace.fell_back_to_bm25
         assert not result.trace.embedder_used
-        assert result.warnings == ["the search was by words alone: the model is asleep"]
+        assert result.warnings == ["only lexical search ran: the model is asleep"]
         assert "errorStage" not in result.trace.to_dict()
 
     @pytest.mark.parametrize(
         "wrong", [{"preset": "magic"}, {"reranker": "magic"}, {"aliases": {"tea": 3}}, {"reranker_timeout": -1}]
     )
-    def test_wrong_parts_make_no_file(self, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    def test_invalid_arguments_create_no_file(self, tmp_path: Path, wrong: dict[str, Any]) -> None:
         with pytest.raises(ArgumentError):
             recollect.open(tmp_path / "new.db", embedder=None, **wrong)
         assert not (tmp_path / "new.db").exists()
 
-    def test_one_waits_as_long_as_one_likes(self, path: Path, memory: Memory) -> None:  # noqa: ARG002 (fills the store)
+    def test_embedder_timeout(self, path: Path, memory: Memory) -> None:  # noqa: ARG002 (fills the store)
         def slow(_: str, documents: list[str]) -> list[float]:
             time.sleep(0.5)
             return [1.0] * len(documents)
@@ -265,24 +265,22 @@ class TestSearching:
         with recollect.open(path, embedder=None, reranker=slow, reranker_timeout=0.01) as impatient:
             assert impatient.search("sencha").trace.error_detail == "no answer within 0.01 seconds"
 
-    def test_an_embedder_that_changes_its_mind(self, memory: Memory, embedder: Topics) -> None:
+    def test_changed_dimension_is_refused(self, memory: Memory, embedder: Topics) -> None:
         embedder.embed_query = lambda _: embedder.embed_documents(["tea"])[0][:2]  # type: ignore[method-assign,assignment]
         result = memory.search("sencha")
         assert paths(result) == ["tea.md"]
         assert "the vectors of topics have 2 numbers now and 4 in the store" in result.warnings[0]
 
-    def test_an_embedder_that_returns_nonsense(self, memory: Memory, embedder: Topics) -> None:
+    def test_invalid_vectors_are_refused(self, memory: Memory, embedder: Topics) -> None:
         embedder.embed_query = lambda _: [float("nan")] * 4  # type: ignore[method-assign,assignment]
         assert memory.search("sencha").warnings == [
-            "the search was by words alone: topics returned numbers that are not finite"
+            "only lexical search ran: topics returned numbers that are not finite"
         ]
         embedder.embed_documents = lambda _: [[1, 2, 3, 4]] * 7  # type: ignore[method-assign,assignment]
         with pytest.raises(EmbedderError, match=r"topics returned an array of shape \(7, 4\) instead of 1 vector"):
             memory.add("something new")
 
-    def test_another_model_takes_over_while_the_query_is_embedded(
-        self, path: Path, memory: Memory, embedder: Topics
-    ) -> None:
+    def test_model_changes_during_query_embedding(self, path: Path, memory: Memory, embedder: Topics) -> None:
         embed = embedder.embed_query
 
         def overtaken(text: str) -> Any:
@@ -296,11 +294,11 @@ class TestSearching:
         assert (result.trace.vector_count, result.trace.embedder_used) == (0, False)
         assert "vectors are of other, not of topics" in result.warnings[0]
 
-    def test_numbers_beyond_all_measure(self, memory: Memory) -> None:
+    def test_huge_numbers_are_normalised(self, memory: Memory) -> None:
         assert len(memory.search("sencha", top_k=2**70, candidate_k=2**64)) == 3
         assert len(memory.search("sencha", filters={"metadata": {"x": 10**400}})) == 0
 
-    def test_a_vector_of_ones_own(self, path: Path) -> None:
+    def test_add_with_own_vector(self, path: Path) -> None:
         with recollect.open(path, embedder=None) as memory:
             result = memory.search("anything", vector=[0, 1, 0, 0], top_k=1, mode="semantic")
             assert paths(result) == ["bike.md"]
@@ -309,8 +307,8 @@ class TestSearching:
                 memory.search("anything", vector=[0, 1])
 
 
-class TestAnotherModel:
-    def test_words_go_on_and_reindexing_takes_over(self, path: Path, memory: Memory) -> None:
+class TestModelChange:
+    def test_reindex_with_another_model(self, path: Path, memory: Memory) -> None:
         for number in range(150):
             memory.add(f"note {number} about tea", path=f"{number}.md")
         memory.close()
@@ -345,7 +343,7 @@ class TestAnotherModel:
         assert changed.reindex() == 0
         changed.close()
 
-    def test_notes_that_come_while_the_last_are_embedded(self, path: Path, memory: Memory) -> None:
+    def test_reindex_with_concurrent_adds(self, path: Path, memory: Memory) -> None:
         memory.add("one tea", path="1.md")
         memory.close()
         with recollect.open(path, embedder=None) as plain, recollect.open(path, embedder=Topics("topics")) as changed:
@@ -356,10 +354,10 @@ class TestAnotherModel:
                     plain.add("three teas", path="3.md")
 
             activate = changed._store.activate
-            late = iter([lambda: plain.add("four teas", path="4.md")])
+            delayed = iter([lambda: plain.add("four teas", path="4.md")])
 
             def activate_late(model: Any) -> bool:
-                next(late, lambda: None)()
+                next(delayed, lambda: None)()
                 return activate(model)
 
             changed._store.activate = activate_late  # type: ignore[method-assign]
@@ -367,7 +365,7 @@ class TestAnotherModel:
             assert changed.stats().unembedded == 0
             assert len(changed.search("oolong", mode="semantic")) == 4
 
-    def test_notes_without_vectors_get_them(self, path: Path) -> None:
+    def test_reindex_embeds_notes_without_vectors(self, path: Path) -> None:
         with recollect.open(path, embedder=None) as memory:
             memory.add("Prefers sencha.", path="tea.md")
             with pytest.raises(RecollectError, match="this memory has no embedder"):
@@ -376,11 +374,13 @@ class TestAnotherModel:
         with recollect.open(path, embedder=Topics()) as memory:
             result = memory.search("sencha")
             assert paths(result) == ["tea.md"]
-            assert result.warnings == ["no note has a vector yet, so the search was by words alone; reindex makes them"]
+            assert result.warnings == [
+                "no note has a vector yet, so only lexical search ran; run reindex to embed them"
+            ]
             assert memory.reindex() == 1
             assert paths(memory.search("oolong")) == ["tea.md"]
 
-    def test_without_an_embedder_a_changed_note_can_still_be_written(self, path: Path, memory: Memory) -> None:
+    def test_write_without_embedder_drops_stale_vector(self, path: Path, memory: Memory) -> None:
         memory.add("Prefers sencha.", path="tea.md")
         memory.close()
         with recollect.open(path, embedder=None) as plain:
@@ -400,9 +400,9 @@ class TestLinks:
         assert (out.note.path, out.kind, out.direction) == ("coffee.md", "supersedes", "out")
         (back,) = memory.neighbours(coffee)
         assert (back.note.path, back.kind, back.direction) == ("tea.md", "supersedes", "in")
-        found = memory.get(tea)
-        assert found is not None
-        assert found.links == (Link("supersedes", coffee.id),)
+        note = memory.get(tea)
+        assert note is not None
+        assert note.links == (Link("supersedes", coffee.id),)
         assert memory.unlink(tea, coffee, kind="supersedes")
         assert memory.neighbours(tea) == []
 
@@ -414,60 +414,60 @@ BLANK = (
 
 class TestQuestionDate:
     @pytest.mark.parametrize(
-        "asked",
+        "date_text",
         [
             "2026-13-40", "2026-02-30", "2026-04-18 25:00", "2026-04-18T10:61:00Z", "yesterday", "1.2.2026",
             "31 Feb 2026 10:00", "Sat, 18 Apr 2026 10:00:61 +0000", "x" * 100,
         ],
     )  # fmt: skip
-    def test_what_is_no_date_is_refused(self, memory: Memory, asked: str) -> None:
+    def test_invalid_question_date_is_refused(self, memory: Memory, date_text: str) -> None:
         message = r"^question_date: must be a date such as 2026-04-18, 2026/04/18 \(Sat\) 09:30, or a time in ISO 8601 "
-        with pytest.raises(ArgumentError, match=message + rf"or RFC 2822, got '{asked[:60]}'$".replace("+", r"\+")):
-            memory.search("tea", question_date=asked)
+        with pytest.raises(ArgumentError, match=message + rf"or RFC 2822, got '{date_text[:60]}'$".replace("+", r"\+")):
+            memory.search("tea", question_date=date_text)
         with pytest.raises(ArgumentError, match=message):
-            memory.compare("tea", ["default"], question_date=asked)
+            memory.compare("tea", ["default"], question_date=date_text)
 
     @pytest.mark.parametrize(
-        "asked",
+        "date_text",
         [
             None, "2026-02-28", "2026/04/18 (Sat) 09:30", "2026-04-18T10:00:59.5+02:00", "2024-02-29",
             date(2026, 4, 18), "18 apr\ufeff2026 10:00", "Sat, 18 Apr 2026 10:00:59 +0000 (CET)",
             datetime(2026, 4, 18, 9, tzinfo=UTC),
         ],
     )  # fmt: skip
-    def test_dates_are_taken(self, memory: Memory, asked: Any) -> None:
-        assert not any("date" in warning for warning in memory.search("tea", question_date=asked).warnings)
+    def test_question_date_formats(self, memory: Memory, date_text: Any) -> None:
+        assert not any("date" in warning for warning in memory.search("tea", question_date=date_text).warnings)
 
     @pytest.mark.parametrize("empty", ["", "  "])
-    def test_an_empty_text_counts_as_not_given(self, memory: Memory, empty: str) -> None:
+    def test_empty_question_date_is_ignored(self, memory: Memory, empty: str) -> None:
         memory.add("Tea.", id="n1")
         assert memory.search("tea 2 days ago", question_date=empty).trace.date_hints == ()
         assert memory.compare("tea", ["default"], question_date=empty)["default"].trace.date_hints == ()
 
-    def test_what_is_neither_text_nor_date(self, memory: Memory) -> None:
+    def test_question_date_of_wrong_type(self, memory: Memory) -> None:
         with pytest.raises(ArgumentError, match="^question_date: must be a string or a date, got int$"):
             memory.search("tea", question_date=7)  # type: ignore[arg-type]
 
 
 class TestBlankNotes:
     @pytest.mark.parametrize("text", ["", " \n\t", "\u3000\ufeff\u200b", "...", "---", "?! _\n`~`", "¿…—"])
-    def test_a_note_without_text_is_refused(self, memory: Memory, text: str) -> None:
+    def test_add_refuses_note_without_text(self, memory: Memory, text: str) -> None:
         with pytest.raises(ArgumentError, match=f"^content: {BLANK}$"):
             memory.add(text, tags=["tea"], title=text)
         with pytest.raises(ArgumentError, match=rf"^notes\[1\].content: {BLANK}$"):
             memory.add_many(["Tea.", {"content": text}])
         assert memory.count() == 0
 
-    def test_a_title_or_a_summary_will_do(self, memory: Memory) -> None:
+    def test_title_or_summary_is_enough_text(self, memory: Memory) -> None:
         assert memory.add("", title="Tea").title == "Tea"
         assert memory.add("", summary="Tea", path="tea.md").summary == "Tea"
         assert memory.add(" ", path="tea.md").summary == "Tea"
 
     @pytest.mark.parametrize("text", ["🎻", "→ ✓", "茶", "7", "…a", "C", "é"])
-    def test_a_letter_a_digit_or_a_symbol_is_text(self, memory: Memory, text: str) -> None:
+    def test_letter_digit_or_symbol_counts_as_text(self, memory: Memory, text: str) -> None:
         assert memory.add(text).content == text
 
-    def test_a_change_may_not_take_the_last_text(self, memory: Memory) -> None:
+    def test_update_must_not_remove_the_last_text(self, memory: Memory) -> None:
         memory.add("Green.", path="tea.md", title="Tea")
         assert memory.update("tea.md", content="").title == "Tea"
         with pytest.raises(ArgumentError, match=f"^title: {BLANK}$"):
@@ -477,12 +477,12 @@ class TestBlankNotes:
             memory.add("", path="tea.md")
         assert memory.get("tea.md").content == "Green."  # type: ignore[union-attr]
 
-    def test_a_line_without_text_is_named(self, memory: Memory) -> None:
+    def test_load_names_the_line_without_text(self, memory: Memory) -> None:
         lines = [line_of(Note(content="Tea."), "", None), line_of(Note(content=" "), "", None)]
         with pytest.raises(RecollectError, match=f"^line 2: content: {BLANK}$"):
             memory.load(lines)
 
-    def test_blank_notes_of_before_stay_usable(self, path: Path, embedder: Topics) -> None:
+    def test_stored_blank_notes_stay_usable(self, path: Path, embedder: Topics) -> None:
         store = open_store(path)
         store.write([{"id": "old", "path": "old.md", "content": ""}, {"id": "tea", "content": "Tea."}])
         store.close()
@@ -496,7 +496,7 @@ class TestBlankNotes:
             assert memory.update("old", content="Coffee.").content == "Coffee."
 
 
-def test_importance_counts_in_the_presets_that_its_description_names(path: Path) -> None:
+def test_importance_counts_in_documented_presets(path: Path) -> None:
     with recollect.open(path, embedder=None) as memory:
         memory.add("Green tea.", path="tea.md", importance=0)
 
@@ -510,9 +510,9 @@ def test_importance_counts_in_the_presets_that_its_description_names(path: Path)
     assert changed == set(named) == {"memini", "weighted-graph"}
 
 
-class TestIngesting:
+class TestIngest:
     @pytest.mark.parametrize("mode", ["bm25", "auto"])
-    def test_a_person_is_found_by_an_alias_and_by_a_field(self, memory: Memory, tmp_path: Path, mode: Mode) -> None:
+    def test_search_finds_alias_and_field(self, memory: Memory, tmp_path: Path, mode: Mode) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "rao.md").write_text(
@@ -523,7 +523,7 @@ class TestIngesting:
         assert paths(memory.search("who is Shiv?", mode=mode))[0] == "rao.md"
         assert paths(memory.search("Northwind", mode=mode))[0] == "rao.md"
 
-    def test_a_section_does_not_mention_its_own_document(self, memory: Memory, tmp_path: Path) -> None:
+    def test_section_does_not_mention_its_document(self, memory: Memory, tmp_path: Path) -> None:
         prose = "Words that fill the section, so that it is long enough to become a note of its own. " * 2
         (tmp_path / "server.md").write_text(
             f"# Running servers\n\n{prose}\n\n## Keys\n\n{prose}\n\n## Logs\n\nSee running servers above. {prose}"
@@ -535,22 +535,22 @@ class TestIngesting:
             "Running servers › Logs",
         ]
         mentions = {
-            note.path: [each.note.path for each in memory.neighbours(note) if each[1:3] == ("mention", "out")]
+            note.path: [item.note.path for item in memory.neighbours(note) if item[1:3] == ("mention", "out")]
             for note in memory.notes()
         }
         assert mentions == {"server.md": [], "server.md#keys": [], "server.md#logs": []}
         memory.add("How about running servers?", path="log.md")
-        assert [each.note.path for each in memory.neighbours("log.md")] == ["server.md"]
+        assert [item.note.path for item in memory.neighbours("log.md")] == ["server.md"]
 
-    def test_a_folder_stays_in_step(self, memory: Memory, embedder: Topics, tmp_path: Path) -> None:
+    def test_ingest_is_incremental(self, memory: Memory, embedder: Topics, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "tea.md").write_text("# Tea\n\nPrefers sencha. See [[bike]].")
         (vault / "bike.md").write_text("---\ntags: [ride]\n---\n# Bike\n\nA new wheel.")
-        told: list[str] = []
-        report = memory.ingest(vault, progress=lambda _done, _total, name: told.append(name))
+        text_shown: list[str] = []
+        report = memory.ingest(vault, progress=lambda _done, _total, name: text_shown.append(name))
         assert (report.files_read, report.notes_added) == (2, 2)
-        assert told == ["bike.md", "tea.md"]
+        assert text_shown == ["bike.md", "tea.md"]
         assert paths(memory.search("sencha"))[0] == "tea.md"
         assert paths(memory.search("wheel", filters={"tags": ["ride"]})) == ["bike.md"]
         assert [(n.note.path, n.kind) for n in memory.neighbours("tea.md")] == [
@@ -566,7 +566,7 @@ class TestIngesting:
         assert memory.get("tea.md") is None
 
 
-class TestPieces:
+class TestChunks:
     """A long note has a vector for each piece of its text."""
 
     LONG = "\n".join(
@@ -578,7 +578,7 @@ class TestPieces:
         ]
     )
 
-    def test_a_note_is_as_near_as_its_nearest_piece(self, memory: Memory, embedder: Topics) -> None:
+    def test_similarity_of_note_is_that_of_best_chunk(self, memory: Memory, embedder: Topics) -> None:
         memory.add(self.LONG, path="long.md", title="Diary")
         memory.add("A dog and some tea.", path="short.md")
         # Lines of 289, 279, 296 and 284 characters, each with its heading; the short note is its only piece.
@@ -590,21 +590,19 @@ class TestPieces:
             assert near.candidate.vector_similarity == pytest.approx(1.0, abs=0.01)
             assert (far.candidate.vector_similarity or 0) < 0.8
 
-    def test_what_is_exported_and_loaded_is_the_same_to_the_bit(
-        self, memory: Memory, embedder: Topics, tmp_path: Path
-    ) -> None:
+    def test_export_and_load_vectors_are_identical(self, memory: Memory, embedder: Topics, tmp_path: Path) -> None:
         memory.add(self.LONG, path="long.md")
         memory.add("A dog.", path="short.md")
         lines = list(memory.export())
         long, short = (json.loads(line)["vector"] for line in lines)
         assert (long["pieces"], "pieces" in short) == (4, False)
         model, (rows, row) = memory._store.vectors_of(list(memory.notes()))
-        made = len(embedder.texts)
+        created = len(embedder.texts)
         with recollect.open(tmp_path / "other.db", embedder=embedder) as other:
             assert other.load(lines) == 2
             assert list(other.export()) == lines
             there, (same_rows, same_row) = other._store.vectors_of(list(other.notes()))
-        assert len(embedder.texts) == made
+        assert len(embedder.texts) == created
         assert there == model
         assert rows is not None
         assert row is not None
@@ -613,16 +611,16 @@ class TestPieces:
         assert (rows.shape, row.shape) == ((4, 4), (4,))
         assert (same_rows.tobytes(), same_row.tobytes()) == (rows.tobytes(), row.tobytes())
 
-    def test_a_store_without_an_embedder_learns_the_model_from_the_lines(self, memory: Memory, tmp_path: Path) -> None:
+    def test_load_without_embedder_uses_model_of_lines(self, memory: Memory, tmp_path: Path) -> None:
         memory.add(self.LONG, path="long.md")
         with recollect.open(tmp_path / "other.db", embedder=None) as other:
             other.load(memory.export())
-            told = other.stats().to_dict()["model"]
-            assert told == {"name": "topics", "dimension": 4, "precision": "float32"}
+            text_shown = other.stats().to_dict()["model"]
+            assert text_shown == {"name": "topics", "dimension": 4, "precision": "float32"}
             (hit,) = other.search("x", vector=[0, 1, 0, 0], mode="semantic")
             assert hit.candidate.vector_similarity == pytest.approx(1.0, abs=0.01)
 
-    def test_reindexing_cuts_again(self, memory: Memory, path: Path) -> None:
+    def test_reindex_splits_into_chunks(self, memory: Memory, path: Path) -> None:
         memory.add(self.LONG, path="long.md", title="Diary")
         other = Topics("other")
         with pytest.warns(RecollectWarning, match="call reindex"):
@@ -648,15 +646,17 @@ def packed_in(pieces: str) -> str:
     return f'{{"content": "x", "vector": {{"model": "topics", "float32": "AACAPwAAgD8=", "pieces": {pieces}}}}}'
 
 
-class TestExchange:
-    def test_what_is_exported_and_loaded_is_the_same(self, memory: Memory, tmp_path: Path) -> None:
+class TestExportAndLoad:
+    def test_export_and_load_round_trip(self, memory: Memory, tmp_path: Path) -> None:
         memory.add_many(sample_notes())
         memory.add("elsewhere", namespace="alice", metadata={"x": [1, None]}, last_accessed_at="2026-01-01")
         lines = list(memory.export())
         with recollect.open(tmp_path / "other.db", embedder=None) as other:
-            told: list[int] = []
-            assert other.load([*lines, "", "\n"], progress=lambda done, _total, _name: told.append(done)) == len(lines)
-            assert told[-1] == len(lines)
+            text_shown: list[int] = []
+            assert other.load([*lines, "", "\n"], progress=lambda done, _total, _name: text_shown.append(done)) == len(
+                lines
+            )
+            assert text_shown[-1] == len(lines)
             assert list(other.export()) == lines
             assert other.stats().store.model == memory.stats().store.model
             assert [hit.path for hit in other.search("tea", vector=[1, 0, 0, 0], mode="semantic")] == [
@@ -668,7 +668,7 @@ class TestExchange:
             json.dumps({key: value for key, value in json.loads(lines[-1]).items() if key != "vector"})
         ]
 
-    def test_vectors_of_another_model_are_made_anew(self, memory: Memory, tmp_path: Path) -> None:
+    def test_load_embeds_vectors_of_other_model(self, memory: Memory, tmp_path: Path) -> None:
         memory.add("Prefers sencha.", path="tea.md")
         other = Topics("other")
         with recollect.open(tmp_path / "other.db", embedder=other) as loaded:
@@ -676,9 +676,7 @@ class TestExchange:
             assert other.texts == ["Prefers sencha."]
             assert loaded.get("tea.md", namespace="mine") is not None
 
-    def test_a_batch_that_fails_once_is_written_line_by_line(
-        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_failed_batch_is_written_line_by_line(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
         batches: list[int] = []
         write = memory._store.write
 
@@ -693,12 +691,12 @@ class TestExchange:
         assert batches[0] == 2
         assert [note.content for note in memory.notes()] == ["fine", "good"]
 
-    def test_a_line_that_cannot_be_written_is_named(self, memory: Memory) -> None:
+    def test_load_names_the_failing_line(self, memory: Memory) -> None:
         with pytest.raises(RecollectError, match="^line 3: content: is needed for a new note; 'x' is not there yet"):
             memory.load(['{"content": "fine"}', '{"content": "good"}', '{"path": "x"}', '{"content": "never reached"}'])
         assert [note.content for note in memory.notes()] == ["fine", "good"]
 
-    def test_a_vector_of_another_length_is_refused_by_its_line(self, memory: Memory) -> None:
+    def test_load_refuses_vector_of_other_dimension(self, memory: Memory) -> None:
         note, vector = Note(content="x", id="x"), np.ones(3, np.float32)
         with pytest.raises(
             RecollectError, match="^line 2: vector: has 3 numbers; the model 'topics' makes vectors of 4"
@@ -707,7 +705,7 @@ class TestExchange:
                 [line_of(Note(content="fine"), "topics", np.ones(4, np.float32)), line_of(note, "topics", vector)]
             )
 
-    def test_lines_keep_their_order_with_and_without_vectors(self, memory: Memory, tmp_path: Path) -> None:
+    def test_load_keeps_order(self, memory: Memory, tmp_path: Path) -> None:
         memory.add("one", path="1")
         with recollect.open(tmp_path / "memory.db", embedder=None) as plain:
             plain.add("two", path="2")
@@ -718,12 +716,12 @@ class TestExchange:
             other.load(lines)
             assert list(other.export()) == lines
 
-    def test_a_note_that_changes_during_an_export(self, memory: Memory) -> None:
+    def test_export_while_a_note_changes(self, memory: Memory) -> None:
         memory.add_many({"content": f"tea {n}", "path": f"{n}"} for n in range(100))
-        walk = memory.export()
-        first = json.loads(next(walk))
+        notes_iterator = memory.export()
+        first = json.loads(next(notes_iterator))
         memory.update("90", content="a bike")
-        rest = {(note := json.loads(line))["path"]: note for line in walk}
+        rest = {(note := json.loads(line))["path"]: note for line in notes_iterator}
         assert "vector" in first
         assert rest["90"]["content"] == "tea 90"
         assert "vector" not in rest["90"]
@@ -745,36 +743,36 @@ class TestExchange:
             ),
         ],
     )
-    def test_a_bad_line_is_named(self, memory: Memory, line: str, problem: str) -> None:
+    def test_load_names_the_invalid_line(self, memory: Memory, line: str, problem: str) -> None:
         with pytest.raises(RecollectError, match=f"^{problem}"):
             memory.load(['{"content": "fine"}', line])
         assert list(memory.notes()) == []
 
 
-class TestUpkeep:
+class TestMaintenance:
     def test_stats_and_doctor_name_the_embedder(self, memory: Memory) -> None:
         memory.add("Prefers sencha.")
         stats = memory.stats()
         assert stats.embedder.startswith("topics")
-        told = stats.to_dict()
-        assert told["model"] == {"name": "topics", "dimension": 4, "precision": "float32"}
-        assert told["notes"] == {"default": 1}
-        assert json.loads(json.dumps(told)) == told
+        text_shown = stats.to_dict()
+        assert text_shown["model"] == {"name": "topics", "dimension": 4, "precision": "float32"}
+        assert text_shown["notes"] == {"default": 1}
+        assert json.loads(json.dumps(text_shown)) == text_shown
         assert not any(finding.problem for finding in memory.doctor())
         assert not any(finding.problem for finding in memory.doctor(repair=True))
         assert memory.embedder is not None
 
-    def test_an_empty_memory_has_stats(self, memory: Memory) -> None:
+    def test_stats_of_empty_memory(self, memory: Memory) -> None:
         assert memory.stats().to_dict()["model"] is None
 
-    def test_a_backup(self, memory: Memory, tmp_path: Path) -> None:
+    def test_backup_can_be_opened(self, memory: Memory, tmp_path: Path) -> None:
         memory.add("Prefers sencha.", path="tea.md")
         memory.backup(tmp_path / "copy.db")
         with recollect.open(tmp_path / "copy.db", embedder=None, read_only=True) as copy:
             assert copy.get("tea.md") == memory.get("tea.md")
 
 
-def test_auto_stays_with_the_model_of_the_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_uses_model_of_stored_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open(path, embedder="static") as memory:
         memory.add("Prefers sencha.", path="tea.md")
     with recollect.open(path) as memory:
@@ -791,7 +789,7 @@ def test_auto_stays_with_the_model_of_the_vectors(path: Path, monkeypatch: pytes
         recollect.open(path).close()
 
 
-def test_the_real_model_finds_by_meaning(path: Path) -> None:
+def test_minilm_finds_by_similarity(path: Path) -> None:
     """The neural model that ``auto`` chooses finds notes that share no word with the query."""
     with warnings.catch_warnings(), recollect.open(path) as memory:
         assert memory.embedder is not None
@@ -802,18 +800,18 @@ def test_the_real_model_finds_by_meaning(path: Path) -> None:
                 assert query["finds"][0] in paths(memory.search(query["query"], top_k=5))
 
 
-def test_has_says_what_is_there_and_counts_as_no_reading(tmp_path: Path) -> None:
+def test_has_is_no_access(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         note = memory.add("Tea.", path="tea.md")
         assert (memory.has("tea.md"), memory.has(note), memory.has("milk.md")) == (True, True, False)
         assert not memory.has("tea.md", namespace="work")
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
-        found = memory.get("tea.md")
-        assert found is not None
-        assert found.last_accessed_at is None
+        stored = memory.get("tea.md")
+        assert stored is not None
+        assert stored.last_accessed_at is None
 
 
-def test_pages_and_counts(tmp_path: Path) -> None:
+def test_page_and_count(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add_many([f"note {number}" for number in range(3)])
         first = memory.page(2)
@@ -826,7 +824,7 @@ def test_pages_and_counts(tmp_path: Path) -> None:
             memory.page(0)
 
 
-def test_notes_that_are_added_as_a_whole_come_all_or_not_at_all(tmp_path: Path) -> None:
+def test_add_many_whole_is_atomic(tmp_path: Path) -> None:
     def embed(texts: list[str]) -> list[list[float]]:
         if "bad" in texts[-1]:
             raise RuntimeError("no")

@@ -43,11 +43,11 @@ def old(tmp_path: Path) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize("value", [1, "[[[", {}, nested(MAX_DEPTH), {"a": nested(MAX_DEPTH - 1)}, [nested(9)] * 9])
-def test_what_people_mean_is_not_deep(value: Any) -> None:
+def test_usual_data_does_not_exceed_max_depth(value: Any) -> None:
     assert not exceeds_max_depth(value)
 
 
-def test_what_is_deep() -> None:
+def test_exceeds_max_depth() -> None:
     itself: dict[str, Any] = {}
     itself["a"] = (itself,)
     for value in (
@@ -60,7 +60,7 @@ def test_what_is_deep() -> None:
         assert exceeds_max_depth(value)
 
 
-def test_what_is_held_twice_is_looked_at_once() -> None:
+def test_shared_values_are_visited_once() -> None:
     value: list[Any] = []
     for _ in range(MAX_DEPTH - 1):
         value = [value, value]
@@ -68,21 +68,21 @@ def test_what_is_held_twice_is_looked_at_once() -> None:
     assert exceeds_max_depth([value])
 
 
-def test_a_full_stack() -> None:
+def test_with_deep_stack_runs_in_new_thread() -> None:
     text = "[" * 500 + "]" * 500
     with pytest.raises(RecursionError):
         far_down(lambda: json.loads(text))
     assert far_down(lambda: with_deep_stack(lambda: len(json.loads(text)))) == 1
 
 
-def test_an_error_is_the_works_own() -> None:
+def test_with_deep_stack_propagates_errors() -> None:
     with pytest.raises(ZeroDivisionError):
         with_deep_stack(lambda: 1 / 0)
 
 
 @pytest.mark.parametrize("mode", [None, "refuse", "redact"])
 @pytest.mark.parametrize("depth", [64, 490, 990, 5_000])
-def test_metadata_is_refused_by_its_name(tmp_path: Path, mode: Any, depth: int) -> None:
+def test_deep_metadata_is_refused(tmp_path: Path, mode: Any, depth: int) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
         with pytest.raises(
             ArgumentError, match="^metadata: must not be nested deeper than 64 levels; make it flatter$"
@@ -92,7 +92,7 @@ def test_metadata_is_refused_by_its_name(tmp_path: Path, mode: Any, depth: int) 
 
 
 @pytest.mark.parametrize("mode", [None, "refuse", "redact"])
-def test_a_folder_with_such_files_is_ingested_all_the_same(tmp_path: Path, mode: Any) -> None:
+def test_ingest_reports_deeply_nested_files(tmp_path: Path, mode: Any) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     deep = "[" * 100 + "]" * 100
@@ -102,25 +102,25 @@ def test_a_folder_with_such_files_is_ingested_all_the_same(tmp_path: Path, mode:
     with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
         report = memory.ingest(vault)
         assert [note.content for note in memory.notes()] == ["Milk.", "Sugar."]
-    told = "metadata: must not be nested deeper than 64 levels; make it flatter"
-    assert [(each.name, each.line, each.message) for each in report.problems] == [
-        ("a.md", None, told),
-        ("b.jsonl", 2, told),
+    text_shown = "metadata: must not be nested deeper than 64 levels; make it flatter"
+    assert [(item.name, item.line, item.message) for item in report.problems] == [
+        ("a.md", None, text_shown),
+        ("b.jsonl", 2, text_shown),
     ]
 
 
-def test_an_old_note_can_be_read_and_changed_from_anywhere(old: Memory) -> None:
+def test_deep_stored_note_can_be_read_and_changed(old: Memory) -> None:
     def use() -> list[Any]:
         note = old.update("old", title="Old", content="Green tea.")
-        (found,) = old.search("green")
+        (results,) = old.search("green")
         (line,) = old.export()
         same = old.search("green", filters={"metadata": {"a": [1]}})
-        return [note.title, note.metadata.keys(), found.id, line.count("["), len(same)]
+        return [note.title, note.metadata.keys(), results.id, line.count("["), len(same)]
 
     assert far_down(use) == ["Old", {"a", "entities"}, "old", OLD + 3, 0]
 
 
-def test_an_old_note_is_not_written_anew_as_a_whole(old: Memory) -> None:
+def test_deep_stored_note_cannot_be_added_again(old: Memory) -> None:
     note = old.get("old")
     assert note is not None
     with pytest.raises(ArgumentError, match="^metadata: must not be nested deeper than 64 levels"):

@@ -29,7 +29,7 @@ def vault(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_was_ingested_goes_on_being_ingested_without_work(tmp_path: Path, vault: Path) -> None:
+def test_copied_documents_are_not_ingested_again(tmp_path: Path, vault: Path) -> None:
     with recollect.open(tmp_path / "one.db", embedder=embedder()) as memory:
         memory.ingest(vault)
         memory.add("By hand.", links=["bike"])
@@ -48,7 +48,7 @@ def test_what_was_ingested_goes_on_being_ingested_without_work(tmp_path: Path, v
         assert not any(note.path.startswith("tea") for note in memory.notes())
 
 
-def test_the_source_is_only_read(tmp_path: Path) -> None:
+def test_copy_does_not_change_source(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "one.db", embedder=None) as memory:
         memory.add("tea")
     before = (tmp_path / "one.db").read_bytes()
@@ -57,19 +57,19 @@ def test_the_source_is_only_read(tmp_path: Path) -> None:
     assert (tmp_path / "one.db").read_bytes() == before
 
 
-def test_it_may_be_open_elsewhere(tmp_path: Path) -> None:
+def test_copy_while_source_is_open(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "one.db", embedder=None) as memory:
         memory.add("tea", namespace="work")
-        told: list[tuple[int, int, str]] = []
+        message: list[tuple[int, int, str]] = []
         report = recollect.copy(
-            tmp_path / "one.db", tmp_path / "two.db", namespaces=["work"], progress=lambda *each: told.append(each)
+            tmp_path / "one.db", tmp_path / "two.db", namespaces=["work"], progress=lambda *item: message.append(item)
         )
         memory.add("milk")
-    assert told[2] == (1, 1, "notes")
+    assert message[2] == (1, 1, "notes")
     assert report.to_dict()["copied"]["added"] == 1
 
 
-def test_arguments(tmp_path: Path) -> None:
+def test_arguments_are_checked(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="does not exist"):
         recollect.copy(tmp_path / "one.db", tmp_path / "two.db")
     assert not (tmp_path / "two.db").exists()

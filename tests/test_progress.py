@@ -13,7 +13,7 @@ class Terminal(StringIO):
         return True
 
 
-def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -24,7 +24,7 @@ def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3/3" in terminal.getvalue()
 
 
-def test_a_file_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_progress_without_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with shown_progress("Reading") as progress:
         progress(1, 3, "tea.md")
     assert capsys.readouterr().err == ""

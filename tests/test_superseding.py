@@ -19,7 +19,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 
 
 def prefers_amsel(_: str, documents: Sequence[str]) -> list[tuple[int, float]]:
-    return [(place, 1.0 if "Amsel" in document else 0.1 * place) for place, document in enumerate(documents)]
+    return [(position, 1.0 if "Amsel" in document else 0.1 * position) for position, document in enumerate(documents)]
 
 
 @pytest.fixture
@@ -35,39 +35,39 @@ def order(result: SearchResult) -> list[str]:
 
 
 class TestAdding:
-    def test_a_link_leads_to_the_id_of_the_old_note(self, memory: Memory) -> None:
+    def test_supersedes_links_to_the_id(self, memory: Memory) -> None:
         note = memory.add("Drossel.", id="b", links=["z"], supersedes="wifi.md")
         assert note.links == (Link("related", "z"), Link("supersedes", "a"))
-        assert [(each.kind, each.direction, each.note.id) for each in memory.neighbours("a")] == [
+        assert [(item.kind, item.direction, item.note.id) for item in memory.neighbours("a")] == [
             ("supersedes", "in", "b")
         ]
         memory.update("a", path="moved.md")
         assert memory.search("wifi called Amsel")[0].id == "b"
 
     @pytest.mark.parametrize("one", [False, True])
-    def test_several_notes_and_notes_themselves(self, memory: Memory, one: bool) -> None:
+    def test_supersedes_several_notes(self, memory: Memory, one: bool) -> None:
         old = memory.get("a")
         assert old is not None
         note = memory.add("Drossel.", supersedes=old if one else [old, "z", "a"])
         assert [link.target for link in note.links] == (["a"] if one else ["a", "z"])
 
-    def test_a_note_that_is_there_keeps_its_links(self, memory: Memory) -> None:
+    def test_supersedes_keeps_existing_links(self, memory: Memory) -> None:
         memory.add("Drossel.", path="b.md", links=["z"])
         assert memory.add(path="b.md", supersedes=["a"]).links == (Link("related", "z"), Link("supersedes", "a"))
         assert memory.add(path="b.md", supersedes="a").links == (Link("related", "z"), Link("supersedes", "a"))
         assert memory.add(path="b.md", links=[], supersedes="a").links == (Link("supersedes", "a"),)
 
-    def test_a_path_that_is_the_id_of_another_note(self, memory: Memory) -> None:
+    def test_supersedes_path_equal_to_other_id(self, memory: Memory) -> None:
         memory.add("Shelf.", id="b.md", links=["z"])
         assert memory.add("Drossel.", path="b.md", supersedes="a").links == (Link("supersedes", "a"),)
 
-    def test_namespaces_are_walls(self, memory: Memory) -> None:
+    def test_namespaces_are_isolated(self, memory: Memory) -> None:
         with pytest.raises(NoteNotFoundError, match="^there is no note 'a' in namespace 'ines' to supersede$"):
             memory.add("Drossel.", namespace="ines", supersedes="a")
         memory.add("Amsel", id="a", namespace="ines")
         assert memory.add("Drossel.", namespace="ines", supersedes="a").links == (Link("supersedes", "a"),)
 
-    def test_what_is_not_there_or_the_note_itself_is_refused(self, memory: Memory) -> None:
+    def test_supersedes_refuses_missing_note_and_itself(self, memory: Memory) -> None:
         with pytest.raises(NoteNotFoundError, match="^there is no note 'nobody' in namespace 'default' to supersede$"):
             memory.add("Drossel.", supersedes=["a", "nobody"])
         names: tuple[dict[str, Any], ...] = ({"id": "a"}, {"path": "wifi.md"})
@@ -83,7 +83,7 @@ class TestAdding:
 
 @pytest.mark.parametrize("mode", MODES)
 class TestSearching:
-    def test_the_new_note_takes_the_place_of_the_old_one(self, memory: Memory, mode: Mode) -> None:
+    def test_superseding_note_replaces_superseded(self, memory: Memory, mode: Mode) -> None:
         assert order(memory.search("wifi called Amsel", mode=mode)) == ["a", "z"]
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
@@ -93,21 +93,21 @@ class TestSearching:
         assert {hit.id: hit.superseded_by for hit in result} == {"b": (), "a": ("b",), "z": ()}
         assert result[after].score < result[before].score
 
-    def test_a_note_that_holds_the_same_text(self, memory: Memory, mode: Mode) -> None:
+    def test_superseding_with_identical_text(self, memory: Memory, mode: Mode) -> None:
         memory.add("The wifi is called Amsel.", id="b", supersedes="a")
         assert order(memory.search("wifi called Amsel", mode=mode)) == ["b", "z"]
 
-    def test_a_chain_ends_at_what_holds_now(self, memory: Memory, mode: Mode) -> None:
+    def test_supersession_chain_ends_at_current_note(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         memory.add("Now Fink.", id="c", supersedes="b")
         result = memory.search("wifi called Amsel", mode=mode)
         assert order(result)[0] == "c"
-        found = {"c": (), "z": (), "a": ("c",), "b": ("c",)}
+        results = {"c": (), "z": (), "a": ("c",), "b": ("c",)}
         if mode == "bm25":
-            del found["b"]  # only the current note is added without being found
-        assert {hit.id: hit.superseded_by for hit in result} == found
+            del results["b"]  # only the current note is added without being found
+        assert {hit.id: hit.superseded_by for hit in result} == results
 
-    def test_the_old_note_looks_no_better_than_the_new_one(self, memory: Memory, mode: Mode) -> None:
+    def test_superseded_note_has_no_higher_confidence(self, memory: Memory, mode: Mode) -> None:
         before = {hit.id: hit for hit in memory.search("wifi called Amsel", mode=mode)}
         memory.add("It is Drossel now.", id="b", supersedes="a")
         result = memory.search("wifi called Amsel", mode=mode)
@@ -117,21 +117,21 @@ class TestSearching:
         assert (old.confidence or 0.0) < (new.confidence or 0.0)
         assert new.relevance is not None
         assert new.relevance >= (old.relevance or 0.0) > 0.5
-        told = result.trace.to_dict()["results"][new.rank - 1]
-        assert (told["confidence"], told["inheritedConfidence"]) == (new.confidence, new.confidence)
-        assert told["inheritedRelevance"] == new.relevance
+        text_shown = result.trace.to_dict()["results"][new.rank - 1]
+        assert (text_shown["confidence"], text_shown["inheritedConfidence"]) == (new.confidence, new.confidence)
+        assert text_shown["inheritedRelevance"] == new.relevance
         assert ", inherited" in result.explain()
         (alone,) = memory.search("wifi called Amsel", mode=mode, top_k=1)  # the old one is not even shown
         assert (alone.id, alone.confidence) == ("b", new.confidence)
 
-    def test_a_new_note_that_fits_better_keeps_its_own_confidence(self, memory: Memory, mode: Mode) -> None:
+    def test_better_matching_successor_keeps_its_confidence(self, memory: Memory, mode: Mode) -> None:
         memory.add("The wifi called Amsel is called Drossel.", id="b", supersedes="a")
         result = memory.search("wifi called Drossel", mode=mode)
         new, old = (next(hit for hit in result if hit.id == name) for name in ("b", "a"))
         assert (new.confidence or 0.0) >= (old.confidence or 1.0)
         assert new.candidate.inherited_confidence is None
 
-    def test_a_long_chain_ends_at_the_current_note(self, memory: Memory, mode: Mode) -> None:
+    def test_long_supersession_chain_ends_at_current_note(self, memory: Memory, mode: Mode) -> None:
         last = "a"
         for number in range(60):
             last = memory.add(f"Wifi number {number}.", id=f"c{number}", supersedes=last).id
@@ -140,24 +140,24 @@ class TestSearching:
         assert {hit.id for hit in result if not hit.superseded_by} == {"c59", "z"}
         assert {hit.superseded_by for hit in result if hit.id not in ("c59", "z")} == {("c59",)}
 
-    def test_in_a_circle_no_note_steps_back(self, memory: Memory, mode: Mode) -> None:
+    def test_cycle_demotes_no_note(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
         memory.add("Now Fink.", id="c", supersedes="b")
         with pytest.warns(recollect.RecollectWarning, match="supersede each other"):
             assert memory.add(id="a", supersedes="c").links == (Link("supersedes", "c"),)
         result = memory.search("wifi called Amsel or Drossel or Fink", mode=mode)
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "b": (), "c": (), "z": ()}
-        assert not any(step.stage == "replaced" for hit in result for step in hit.candidate.steps)
+        assert not any(step.stage == "superseded" for hit in result for step in hit.candidate.steps)
         assert all(hit.candidate.inherited_confidence is None for hit in result)
 
-    def test_what_may_not_be_found_replaces_all_the_same(self, memory: Memory, mode: Mode) -> None:
+    def test_filtered_out_successor_still_demotes(self, memory: Memory, mode: Mode) -> None:
         memory.add("It is Drossel now.", id="b", supersedes="a")
-        found = memory.search("wifi called Amsel NOT Drossel", mode=mode)
-        assert {hit.id: hit.superseded_by for hit in found} == {"a": ("b",), "z": ()}
+        results = memory.search("wifi called Amsel NOT Drossel", mode=mode)
+        assert {hit.id: hit.superseded_by for hit in results} == {"a": ("b",), "z": ()}
         (hit,) = memory.search("wifi called Amsel", mode=mode, filters={"path_prefix": "wifi"})
         assert (hit.id, hit.superseded_by) == ("a", ("b",))
 
-    def test_a_reranker_does_not_bring_the_old_one_back(self, tmp_path: Path, mode: Mode) -> None:
+    def test_reranker_keeps_superseded_note_demoted(self, tmp_path: Path, mode: Mode) -> None:
         options: dict[str, Any] = {"embedder": embed, "reranker": prefers_amsel}
         with recollect.open(tmp_path / "reranked.db", **options) as memory:
             memory.add("The wifi is called Amsel.", id="a")
@@ -169,7 +169,7 @@ class TestSearching:
             assert [hit.superseded_by for hit in result] == [(), (), ("b",)]
 
 
-def test_what_replaced_a_note_and_expires_gives_the_place_back(memory: Memory) -> None:
+def test_expired_successor_no_longer_demotes(memory: Memory) -> None:
     memory.add("It is Drossel for now.", id="b", supersedes="a", expires_at="2999-01-01")
     assert order(memory.search("wifi called Amsel"))[0] == "b"
     memory._store.write([{"id": "b", "expires_at": datetime(2020, 2, 2, tzinfo=UTC)}])
@@ -178,8 +178,8 @@ def test_what_replaced_a_note_and_expires_gives_the_place_back(memory: Memory) -
 
 
 @pytest.mark.parametrize("length", [2, 5, 150])
-def test_the_number_of_queries_does_not_grow_with_the_chain(tmp_path: Path, length: int) -> None:
-    asked: list[str] = []
+def test_supersession_takes_constant_queries(tmp_path: Path, length: int) -> None:
+    requests: list[str] = []
 
     class Counting:
         def __init__(self, store: Any) -> None:
@@ -191,7 +191,7 @@ def test_the_number_of_queries_does_not_grow_with_the_chain(tmp_path: Path, leng
                 return member
 
             def call(*args: Any, **options: Any) -> Any:
-                asked.append(name)
+                requests.append(name)
                 return member(*args, **options)
 
             return call
@@ -201,9 +201,9 @@ def test_the_number_of_queries_does_not_grow_with_the_chain(tmp_path: Path, leng
         memory.add_many(
             {"id": f"n{n}", "content": f"No {n}.", "links": [("supersedes", f"n{n - 1}")]} for n in range(1, length)
         )
-        found = recollect.Retrieval(Counting(memory._store)).search("wifi Amsel", mode="bm25")
-    assert [(hit.id, hit.superseded_by) for hit in found] == [(f"n{length - 1}", ()), ("n0", (f"n{length - 1}",))]
-    assert asked == ["note_counts", "search_text", "edges", "successors", "candidates"]
+        results = recollect.Retrieval(Counting(memory._store)).search("wifi Amsel", mode="bm25")
+    assert [(hit.id, hit.superseded_by) for hit in results] == [(f"n{length - 1}", ()), ("n0", (f"n{length - 1}",))]
+    assert requests == ["note_counts", "search_text", "edges", "successors", "candidates"]
 
 
 class TestCycles:
@@ -212,18 +212,18 @@ class TestCycles:
         r"'p', 'wifi\.md'; remove one of the links$"
     )
 
-    def test_adding_warns_and_none_of_them_steps_back(self, memory: Memory) -> None:
+    def test_cycle_warns_and_demotes_no_note(self, memory: Memory) -> None:
         memory.add("The wifi is called Drossel.", id="p", supersedes="a")
         with pytest.warns(recollect.RecollectWarning, match=self.MESSAGE):
             memory.add(id="a", supersedes="p")
         result = memory.search("wifi called Amsel")
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "p": (), "z": ()}
-        assert not any(step.stage == "replaced" for hit in result for step in hit.candidate.steps)
+        assert not any(step.stage == "superseded" for hit in result for step in hit.candidate.steps)
         memory.add("The wifi is called Fink.", id="f", supersedes="a")  # a note outside the circle still counts
-        found = {hit.id: hit.superseded_by for hit in memory.search("wifi called Amsel")}
-        assert found == {"a": ("f",), "p": (), "z": (), "f": ()}
+        results = {hit.id: hit.superseded_by for hit in memory.search("wifi called Amsel")}
+        assert results == {"a": ("f",), "p": (), "z": (), "f": ()}
 
-    def test_many_notes_an_update_and_a_link_warn_too(self, memory: Memory) -> None:
+    def test_add_many_update_and_link_warn_of_cycles(self, memory: Memory) -> None:
         with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'b', 'c'; remove"):
             memory.add_many([{"id": x, "content": x, "links": [("supersedes", y)]} for x, y in ("bc", "cb")])
         with pytest.warns(recollect.RecollectWarning, match="supersede each other.*'d', 'z'; remove"):
@@ -239,17 +239,17 @@ class TestCycles:
                 {"id": f"l{n:02}", "content": "x", "links": [("supersedes", f"l{(n + 1) % 12:02}")]} for n in range(12)
             )
 
-    def test_a_note_that_names_itself(self, memory: Memory) -> None:
+    def test_self_supersession_warns(self, memory: Memory) -> None:
         message = "^the note 'wifi.md' has a link 'supersedes' to itself, which is ignored$"
         with pytest.warns(recollect.RecollectWarning, match=message):
             memory.link("a", "wifi.md", kind="supersedes")
         assert memory.search("Amsel")[0].superseded_by == ()
 
-    def test_doctor_reports_them_in_every_namespace(self, memory: Memory) -> None:
+    def test_doctor_reports_cycles_of_all_namespaces(self, memory: Memory) -> None:
         def warning() -> str:
-            (found,) = (finding for finding in memory.doctor() if finding.part == "supersessions")
-            assert not found.problem
-            return found.warning
+            (results,) = (finding for finding in memory.doctor() if finding.part == "supersessions")
+            assert not results.problem
+            return results.warning
 
         assert warning() == ""
         memory.add("B.", id="b", supersedes="z")

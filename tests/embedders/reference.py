@@ -44,7 +44,7 @@ class ReferenceBert:
     def attention(self, states: Array, name: str) -> Array:
         heads = self.config["num_attention_heads"]
         size = states.shape[1] // heads
-        query, key, value = (self.dense(states, f"{name}.attention.self.{each}") for each in ("query", "key", "value"))
+        query, key, value = (self.dense(states, f"{name}.attention.self.{item}") for item in ("query", "key", "value"))
         seen = np.empty_like(states)
         for head in range(heads):
             part = slice(head * size, (head + 1) * size)

@@ -12,7 +12,7 @@ def vector_of(text: str) -> list[float]:
 
 
 def embeddings(question: Question) -> list[dict[str, Any]]:
-    return [{"index": place, "embedding": vector_of(text)} for place, text in enumerate(question["input"])]
+    return [{"index": index, "embedding": vector_of(text)} for index, text in enumerate(question["input"])]
 
 
 def data(items: Any) -> Answer:

@@ -25,17 +25,17 @@ from recollect.errors import EmbedderError
         ([[10**400, 1], [1, 1]], "something that is not one list of numbers for each text"),
     ],
 )
-def test_nonsense_is_refused_in_one_line(answer: Any, problem: str) -> None:
+def test_invalid_response_is_refused(answer: Any, problem: str) -> None:
     with pytest.raises(EmbedderError, match=f"^toy returned {problem}$"):
         unit_rows("toy", answer, count=2, dimension=2)
 
 
-def test_vectors_of_no_dimension_are_refused_even_if_any_would_do() -> None:
+def test_empty_vectors_are_refused() -> None:
     with pytest.raises(EmbedderError, match="vectors of 0 dimensions instead of at least 1"):
         unit_rows("toy", [[]], count=1, dimension=None)
 
 
-def test_one_vector_is_named_in_the_singular() -> None:
+def test_message_singular_vector() -> None:
     with pytest.raises(EmbedderError, match=r"an array of shape \(2, 1\) instead of 1 vector"):
         unit_rows("toy", [[1.0], [2.0]], count=1, dimension=None)
 
@@ -44,7 +44,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1))
-def test_every_row_has_unit_length_unless_it_is_zero(answer: list[tuple[float, float, float]]) -> None:
+def test_unit_rows_have_unit_length(answer: list[tuple[float, float, float]]) -> None:
     rows = unit_rows("toy", answer, count=len(answer), dimension=3)
     assert rows.dtype == np.float32
     for row, given_row in zip(rows, answer, strict=True):

@@ -21,7 +21,7 @@ class Counted:
         return [[text.count("a"), text.count("b"), 1] for text in texts]
 
 
-def test_rows_come_in_the_order_of_the_texts_whatever_the_batches() -> None:
+def test_rows_keep_order_of_texts() -> None:
     model = Counted()
     texts = ["b", "aaaa", "", "ab", "aaaaaaa"]
     rows = FunctionEmbedder(model, batch_size=2).embed_documents(texts)
@@ -31,7 +31,7 @@ def test_rows_come_in_the_order_of_the_texts_whatever_the_batches() -> None:
     assert rows.dtype == np.float32
 
 
-def test_prefixes_stand_before_texts_and_the_documents_prefix_is_in_the_name() -> None:
+def test_prefixes_are_added_and_document_prefix_is_in_name() -> None:
     model = Counted()
     embedder = FunctionEmbedder(model, name="letters", query_prefix="query: ", document_prefix="passage: ")
     embedder.embed_documents(["tea"])
@@ -40,7 +40,7 @@ def test_prefixes_stand_before_texts_and_the_documents_prefix_is_in_the_name() -
     assert embedder.name == "letters after 'passage: '"
 
 
-def test_a_query_is_remembered() -> None:
+def test_query_vector_is_cached() -> None:
     model = Counted()
     embedder = FunctionEmbedder(model, query_cache=2)
     first = embedder.embed_query("tea")
@@ -51,13 +51,13 @@ def test_a_query_is_remembered() -> None:
     assert model.asked == [["tea"], ["ale"], ["rum"], ["tea"]]
 
 
-def test_a_remembered_vector_cannot_be_spoilt() -> None:
+def test_cached_query_vector_is_read_only() -> None:
     vector = FunctionEmbedder(Counted()).embed_query("tea")
     with pytest.raises(ValueError, match="read-only"):
         vector[0] = 5
 
 
-def test_nothing_is_remembered_if_the_cache_is_0() -> None:
+def test_query_cache_0_disables_cache() -> None:
     model = Counted()
     embedder = FunctionEmbedder(model, query_cache=0)
     embedder.embed_query("tea")
@@ -65,14 +65,14 @@ def test_nothing_is_remembered_if_the_cache_is_0() -> None:
     assert model.asked == [["tea"], ["tea"]]
 
 
-def test_many_threads_may_ask_at_once() -> None:
+def test_threads_share_a_reranker() -> None:
     embedder = FunctionEmbedder(Counted(), query_cache=4)
     with ThreadPoolExecutor(8) as pool:
         rows = list(pool.map(embedder.embed_query, ["a" * (number % 7) for number in range(200)]))
     assert all(rows[number][0] == rows[number % 7][0] for number in range(200))
 
 
-def test_the_dimension_is_learned_from_the_first_answer() -> None:
+def test_dimension_of_first_response() -> None:
     model = Counted()
     embedder = FunctionEmbedder(model)
     assert embedder.describe() == "Counted, a Python function"
@@ -81,22 +81,22 @@ def test_the_dimension_is_learned_from_the_first_answer() -> None:
     assert embedder.describe() == "Counted, 3 dimensions, a Python function"
 
 
-def test_the_dimension_can_be_asked_for_before_anything_else() -> None:
+def test_dimension_before_first_text() -> None:
     assert FunctionEmbedder(Counted()).dimension == 3
 
 
-def test_no_texts_give_no_rows_of_the_right_width() -> None:
+def test_no_texts_give_empty_array_of_dimension() -> None:
     assert FunctionEmbedder(Counted()).embed_documents([]).shape == (0, 3)
 
 
-def test_an_answer_of_another_dimension_is_refused() -> None:
+def test_other_dimension_is_refused() -> None:
     embedder = FunctionEmbedder(lambda texts: [[1.0] * len(text) for text in texts], name="odd")
     embedder.embed_query("four")
     with pytest.raises(EmbedderError, match="odd returned vectors of 5 dimensions instead of 4"):
         embedder.embed_query("fives")
 
 
-def test_whatever_a_function_raises_becomes_one_kind_of_error() -> None:
+def test_function_error_is_wrapped() -> None:
     def broken(_: list[str]) -> Any:
         raise KeyError("weights")
 
@@ -105,7 +105,7 @@ def test_whatever_a_function_raises_becomes_one_kind_of_error() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_half_a_character_is_made_whole() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     model = Counted()
     embedder = FunctionEmbedder(model)
     embedder.embed_documents(["a\ud800"])
@@ -117,12 +117,12 @@ def test_half_a_character_is_made_whole() -> None:
     ("texts", "problem"),
     [("tea", "texts: must be a list"), (["tea", 3], r"texts\[1\]: must be a string"), (7, "texts: must be a list")],
 )
-def test_what_is_no_list_of_texts_is_refused(texts: Any, problem: str) -> None:
+def test_embed_documents_refuses_other_types(texts: Any, problem: str) -> None:
     with pytest.raises(ArgumentTypeError, match=problem):
         FunctionEmbedder(Counted()).embed_documents(texts)
 
 
-def test_what_is_no_text_is_refused() -> None:
+def test_non_text_is_refused() -> None:
     query: Any = None
     with pytest.raises(ArgumentTypeError, match="text: must be a string"):
         FunctionEmbedder(Counted()).embed_query(query)
@@ -143,13 +143,13 @@ def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
         FunctionEmbedder(Counted(), **options)
 
 
-def test_what_cannot_be_called_is_no_function() -> None:
+def test_non_callable_is_refused() -> None:
     function: Any = "tea"
     with pytest.raises(ArgumentTypeError, match="function: must be a function of a list of texts, got str"):
         FunctionEmbedder(function)
 
 
-def test_queries_can_be_forgotten() -> None:
+def test_clear_query_cache() -> None:
     calls: list[str] = []
 
     def embed(texts: list[str]) -> list[list[float]]:

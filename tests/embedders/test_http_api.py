@@ -24,7 +24,7 @@ def unit(text: str) -> Any:
     return vector / np.linalg.norm(vector)
 
 
-def test_texts_are_sent_and_vectors_read(server: EmbeddingServer) -> None:
+def test_embed_documents_over_http(server: EmbeddingServer) -> None:
     embedder = embedder_at(server)
     rows = embedder.embed_documents(["a", "four", "three"])
     assert rows == pytest.approx(np.stack([unit("a"), unit("four"), unit("three")]))
@@ -35,34 +35,34 @@ def test_texts_are_sent_and_vectors_read(server: EmbeddingServer) -> None:
     assert embedder.describe() == f"toy, 3 dimensions, {server.url}"
 
 
-def test_answers_are_put_in_order_by_their_index(server: EmbeddingServer) -> None:
+def test_embeddings_are_ordered_by_index(server: EmbeddingServer) -> None:
     server.answers = [lambda question: data(embeddings(question)[::-1])]
     assert embedder_at(server).embed_documents(["bb", "a"]) == pytest.approx(np.stack([unit("bb"), unit("a")]))
 
 
-def test_answers_without_an_index_are_in_order(server: EmbeddingServer) -> None:
+def test_embeddings_without_index_keep_order(server: EmbeddingServer) -> None:
     server.answers = [lambda question: data([{"embedding": vector_of(text)} for text in question["input"]])]
     assert embedder_at(server).embed_documents(["bb", "a"]) == pytest.approx(np.stack([unit("bb"), unit("a")]))
 
 
-def test_batches_end_at_a_number_of_texts_or_characters(server: EmbeddingServer) -> None:
+def test_batches_are_limited_by_texts_and_characters(server: EmbeddingServer) -> None:
     embedder_at(server, batch_size=2).embed_documents(["a", "b", "c"])
     embedder_at(server, batch_characters=5).embed_documents(["aaaa", "bb", "cc"])
     assert [question["input"] for question in server.questions] == [["a", "b"], ["c"], ["aaaa"], ["bb", "cc"]]
 
 
-def test_queries_are_remembered_and_prefixed(server: EmbeddingServer) -> None:
+def test_query_cache_and_prefix(server: EmbeddingServer) -> None:
     embedder = embedder_at(server, query_prefix="query: ")
     assert (embedder.embed_query("tea") == embedder.embed_query("tea")).all()
     assert [question["input"] for question in server.questions] == [["query: tea"]]
 
 
-def test_an_empty_text_is_sent_as_a_space(server: EmbeddingServer) -> None:
+def test_empty_text_is_sent_as_space(server: EmbeddingServer) -> None:
     assert embedder_at(server).embed_query("").shape == (3,)
     assert server.questions[0]["input"] == [" "]
 
 
-def test_fewer_dimensions_are_asked_for_and_known(server: EmbeddingServer) -> None:
+def test_dimensions_are_requested(server: EmbeddingServer) -> None:
     embedder = embedder_at(server, dimensions=3)
     assert (embedder.name, embedder.dimension) == ("toy/3", 3)
     assert not server.questions
@@ -72,7 +72,7 @@ def test_fewer_dimensions_are_asked_for_and_known(server: EmbeddingServer) -> No
         embedder_at(server, dimensions=2).embed_query("tea")
 
 
-def test_the_key_comes_from_the_environment(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_read_from_environment(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = embedder_at(server, query_cache=0)
     embedder.embed_query("tea")
     monkeypatch.setenv("OPENAI_API_KEY", f" {SECRET}\n")
@@ -84,19 +84,19 @@ def test_the_key_comes_from_the_environment(server: EmbeddingServer, monkeypatch
     assert SECRET not in f"{embedder!r} {vars(embedder)} {embedder.describe()}"
 
 
-def test_a_passing_trouble_is_waited_out(server: EmbeddingServer) -> None:
+def test_transient_status_is_retried(server: EmbeddingServer) -> None:
     server.answers = [Answer(503)]
     assert embedder_at(server).embed_query("tea") == pytest.approx(unit("tea"))
     assert len(server.questions) == 2
 
 
-def test_a_batch_that_is_too_large_is_told_with_what_to_do(server: EmbeddingServer) -> None:
+def test_status_413_suggests_smaller_batches(server: EmbeddingServer) -> None:
     server.answers = [Answer(413)]
     with pytest.raises(EmbedderError, match="413 .*; pass a smaller batch_size or batch_characters$"):
         embedder_at(server).embed_query("tea")
 
 
-def test_a_trouble_that_stays_is_told_with_what_to_do(server: EmbeddingServer) -> None:
+def test_permanent_error_says_what_to_do(server: EmbeddingServer) -> None:
     server.answers = [Answer(429, b'{"error": "slow\n   down"}')] * 3
     with pytest.raises(EmbedderError) as caught:
         embedder_at(server, retries=2).embed_query("tea")
@@ -120,13 +120,13 @@ def test_a_trouble_that_stays_is_told_with_what_to_do(server: EmbeddingServer) -
         (data([{"index": 0, "embedding": [float("nan")]}]), "toy returned numbers that are not finite"),
     ],
 )
-def test_nonsense_is_refused(server: EmbeddingServer, answer: Answer, problem: str) -> None:
+def test_invalid_response_is_refused(server: EmbeddingServer, answer: Answer, problem: str) -> None:
     server.answers = [answer]
     with pytest.raises(EmbedderError, match=problem):
         embedder_at(server).embed_query("tea")
 
 
-def test_a_wrong_count_or_index_of_many_is_refused(server: EmbeddingServer) -> None:
+def test_wrong_count_or_index_is_refused(server: EmbeddingServer) -> None:
     embedder = embedder_at(server)
     server.answers = [lambda question: data(embeddings(question)[:2])]
     with pytest.raises(EmbedderError, match="returned 2 embeddings for 3 texts"):
@@ -157,7 +157,7 @@ def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
         HttpEmbedder(**{"model": "toy", "base_url": "http://localhost/v1", **options})
 
 
-def test_without_httpx_it_says_what_to_install(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_httpx_is_reported(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(module: str) -> Any:
         raise ModuleNotFoundError(f"No module named {module!r}")
 
@@ -166,6 +166,6 @@ def test_without_httpx_it_says_what_to_install(server: EmbeddingServer, monkeypa
         embedder_at(server).embed_query("tea")
 
 
-def test_the_question_is_well_formed_json(server: EmbeddingServer) -> None:
+def test_request_is_well_formed_json(server: EmbeddingServer) -> None:
     embedder_at(server).embed_query('quotes " and \ud800 halves')
     assert json.loads(json.dumps(server.questions[0]["input"])) == ['quotes " and \ufffd halves']

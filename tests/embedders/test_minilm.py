@@ -44,7 +44,7 @@ def expected(reference: ReferenceBert) -> Any:
     return np.stack([reference.embed(text) for text in TEXTS])
 
 
-def test_the_8_bit_model_is_near_the_reference(expected: Any) -> None:
+def test_int8_vectors_are_close_to_reference(expected: Any) -> None:
     rows = MiniLMEmbedder().embed_documents(TEXTS)
     assert rows.dtype == np.float32
     assert rows.shape == (len(TEXTS), 384)
@@ -52,43 +52,41 @@ def test_the_8_bit_model_is_near_the_reference(expected: Any) -> None:
     assert (rows * expected).sum(axis=1).min() > 0.97
 
 
-def test_the_float_model_equals_the_reference(expected: Any) -> None:
+def test_float32_vectors_equal_reference(expected: Any) -> None:
     embedder = MiniLMEmbedder(precision="float32")
     assert embedder.name == "all-MiniLM-L6-v2/float32"
     assert embedder.embed_documents(TEXTS) == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_graph_does_not_see_padding(expected: Any) -> None:
+def test_graph_ignores_padding(expected: Any) -> None:
     graph = _graph_file(weights_folder(), "float32")
     model = OnnxEncoder(open_model_folder(weights_folder(), EmbedderError), str(graph), lambda: graph, threads=None)
     rows = model.vectors(TEXTS)
     assert rows / np.linalg.norm(rows, axis=1, keepdims=True) == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_texts_vector_does_not_depend_on_its_neighbours() -> None:
+def test_vector_does_not_depend_on_batch() -> None:
     embedder = MiniLMEmbedder(query_cache=0)
     together = embedder.embed_documents(TEXTS)
     assert (together[::-1] == embedder.embed_documents(TEXTS[::-1])).all()
     assert (together[1] == embedder.embed_query(TEXTS[1])).all()
 
 
-def test_a_long_text_is_cut_after_256_tokens(reference: ReferenceBert) -> None:
+def test_text_is_truncated_after_256_tokens(reference: ReferenceBert) -> None:
     assert len(reference.tokenizer.encode(LONG).ids) == 256
     rows = MiniLMEmbedder(precision="float32").embed_documents([LONG, LONG + "Something else. " * 50_000])
     assert rows[0] == pytest.approx(reference.embed(LONG), abs=1e-4)
     assert (rows[0] == rows[1]).all()
 
 
-def test_meaning_is_near() -> None:
+def test_similar_texts_have_similar_vectors() -> None:
     embedder = MiniLMEmbedder()
     query = embedder.embed_query("Which drink helps me to stay awake?")
     near, far = embedder.embed_documents(["Coffee keeps you alert.", "The parliament passed a law."]) @ query
     assert near > far + 0.2
 
 
-def test_name_dimension_and_description_are_known_before_loading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_describe_does_not_load_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     embedder = MiniLMEmbedder(document_prefix="passage: ")
     assert (embedder.name, embedder.dimension) == ("all-MiniLM-L6-v2/int8 after 'passage: '", 384)
@@ -97,16 +95,16 @@ def test_name_dimension_and_description_are_known_before_loading(
     assert not list(tmp_path.iterdir())
 
 
-def test_many_threads_get_what_one_gets() -> None:
+def test_threads_get_equal_vectors() -> None:
     embedder = MiniLMEmbedder(query_cache=0)
     alone = [embedder.embed_query(text) for text in TEXTS]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(embedder.embed_query, TEXTS * 4))
-    assert all((row == alone[place % len(TEXTS)]).all() for place, row in enumerate(together))
+    assert all((row == alone[index % len(TEXTS)]).all() for index, row in enumerate(together))
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8"])
-def test_a_damaged_build_is_built_again(precision: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_graph_is_rebuilt(precision: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     built = _graph_file(weights_folder(), precision)
     whole = built.read_bytes()
@@ -116,21 +114,21 @@ def test_a_damaged_build_is_built_again(precision: Any, tmp_path: Path, monkeypa
     assert built.read_bytes() == whole
 
 
-def test_building_and_embedding_write_nothing_to_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_building_prints_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path))
     code = "import recollect.embedders as e, sys; e.MiniLMEmbedder().embed_query('tea'); print('torch' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert (found.stdout.strip(), found.stderr) == ("False", "")
+    results = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert (results.stdout.strip(), results.stderr) == ("False", "")
     assert [path.suffix for path in tmp_path.iterdir()] == [".onnx"]
 
 
-def test_an_unknown_precision_is_refused() -> None:
+def test_unknown_precision_is_refused() -> None:
     precision: Any = "int4"
     with pytest.raises(ArgumentError, match="precision: must be one of int8, float32, got 'int4'"):
         MiniLMEmbedder(precision=precision)
 
 
-def test_without_the_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_spec", lambda name: None if name.startswith("onnx") else find_spec(name))
     with pytest.raises(EmbedderError, match=r"MiniLM needs onnxruntime and onnx: pip install 'recollectdb\[models\]'"):
         MiniLMEmbedder()
@@ -139,7 +137,7 @@ def test_without_the_parts_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         MiniLMEmbedder()
 
 
-def test_weights_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_unreadable_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path / "cache"))
     with pytest.raises(EmbedderError, match="MiniLM's weights cannot be read: .*model.safetensors"):
         _graph_file(tmp_path, "int8")

@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return write_model(tmp_path / "tiny")
 
 
-def test_token_vectors_are_averaged_and_brought_to_unit_length(folder: Path) -> None:
+def test_mean_pooling(folder: Path) -> None:
     embedder = OnnxEmbedder(folder)
     # [CLS] (0, 0, 3), green (3, 0, 0), tea (0, 3, 0): their mean is (1, 1, 1).
     assert embedder.embed_query("green tea") == pytest.approx(np.array([ROOT3, ROOT3, ROOT3]))
@@ -33,19 +33,19 @@ def test_token_vectors_are_averaged_and_brought_to_unit_length(folder: Path) -> 
     assert embedder.describe() == "tiny, 3 dimensions, onnxruntime"
 
 
-def test_padding_does_not_count(folder: Path) -> None:
+def test_padding_does_not_change_vector(folder: Path) -> None:
     rows = OnnxEmbedder(folder, batch_size=8).embed_documents(["", "green tea green tea", "tea"])
     assert rows[0] == pytest.approx(np.array([0, 0, 1]))
     assert rows[2] == pytest.approx(np.array([0, ROOT2, ROOT2]))
 
 
-def test_a_text_without_any_token_is_near_to_nothing(folder: Path) -> None:
+def test_text_without_tokens_has_zero_vector(folder: Path) -> None:
     write_tokenizer(folder, with_cls=False)
     assert not OnnxEmbedder(folder).embed_query("").any()
     assert OnnxEmbedder(folder, batch_size=2).embed_documents(["", "tea"])[0].tolist() == [0, 0, 0]
 
 
-def test_the_first_tokens_vector_is_taken_if_the_folder_says_so(folder: Path) -> None:
+def test_cls_pooling(folder: Path) -> None:
     write_json(
         folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
     )
@@ -60,24 +60,24 @@ def test_the_first_tokens_vector_is_taken_if_the_folder_says_so(folder: Path) ->
         {"kind": TensorProto.INT32},
     ],
 )
-def test_models_differ_in_what_they_ask_for(tmp_path: Path, graph: dict[str, Any]) -> None:
+def test_model_inputs_differ(tmp_path: Path, graph: dict[str, Any]) -> None:
     embedder = OnnxEmbedder(write_model(tmp_path, **graph))
     assert embedder.embed_query("tea") == pytest.approx(np.array([0, ROOT2, ROOT2]))
 
 
 @pytest.mark.parametrize("output", ["sentence_embedding", "pooled"])
-def test_a_model_that_pools_by_itself_is_believed(tmp_path: Path, output: str) -> None:
+def test_sentence_embedding_output_is_used(tmp_path: Path, output: str) -> None:
     embedder = OnnxEmbedder(write_model(tmp_path, output=output, pooled=True))
     assert embedder.embed_query("green tea") == pytest.approx(np.array([0, 0, 1]))
 
 
-def test_a_model_that_asks_for_more_is_refused(tmp_path: Path) -> None:
+def test_unknown_model_input_is_refused(tmp_path: Path) -> None:
     embedder = OnnxEmbedder(write_model(tmp_path, inputs=("input_ids", "position_ids")))
     with pytest.raises(EmbedderError, match="has an unknown input position_ids"):
         embedder.embed_query("tea")
 
 
-def test_a_dense_layer_must_be_in_the_graph(tmp_path: Path) -> None:
+def test_missing_dense_layer_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny")
     write_json(folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])
     with pytest.raises(EmbedderError, match="lacks the model's dense layer: export it with sentence_embedding"):
@@ -86,12 +86,12 @@ def test_a_dense_layer_must_be_in_the_graph(tmp_path: Path) -> None:
     assert OnnxEmbedder(folder, file="whole.onnx").dimension == 3
 
 
-def test_the_number_of_threads_is_checked(folder: Path) -> None:
+def test_threads_are_checked(folder: Path) -> None:
     with pytest.raises(ArgumentError, match="threads: must be at least 1, got 0"):
         OnnxEmbedder(folder, threads=0)
 
 
-def test_prompts_of_the_folder_are_used_unless_others_are_given(folder: Path) -> None:
+def test_folder_prompts_are_default_prefixes(folder: Path) -> None:
     write_json(folder / "config_sentence_transformers.json", {"prompts": {"query": "query ", "document": "passage "}})
     embedder = OnnxEmbedder(folder)
     # The sum of [CLS] (0, 0, 3), query (6, 0, 0) and tea (0, 3, 0).
@@ -103,7 +103,7 @@ def test_prompts_of_the_folder_are_used_unless_others_are_given(folder: Path) ->
     assert plain.name == "tiny"
 
 
-def test_a_long_text_is_cut(tmp_path: Path) -> None:
+def test_long_text_is_truncated(tmp_path: Path) -> None:
     folder = write_model(tmp_path, positions=4)
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 4})
     embedder = OnnxEmbedder(folder)
@@ -113,14 +113,14 @@ def test_a_long_text_is_cut(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_that_fails_says_so_in_one_kind_of_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_model_failure_raises_embedder_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     embedder = OnnxEmbedder(write_model(tmp_path, positions=2))
     with pytest.raises(EmbedderError, match="model.onnx failed: "):
         embedder.embed_query("green tea tea")
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_variant_is_in_the_name(folder: Path) -> None:
+def test_graph_variant_is_in_the_name(folder: Path) -> None:
     write_graph(folder / "onnx" / "model_quantized.onnx", pooled=True)
     embedder = OnnxEmbedder(folder, file="onnx/model_quantized.onnx")
     assert embedder.name == "tiny/model_quantized"
@@ -128,7 +128,7 @@ def test_a_variant_is_in_the_name(folder: Path) -> None:
     assert OnnxEmbedder(folder, name="mine").name == "mine"
 
 
-def test_a_damaged_graph_or_tokenizer_is_named(folder: Path) -> None:
+def test_error_names_damaged_graph_or_tokenizer(folder: Path) -> None:
     (folder / "broken.onnx").write_bytes(b"not a graph")
     with pytest.raises(EmbedderError, match="broken.onnx cannot be loaded: "):
         OnnxEmbedder(folder, file="broken.onnx").embed_query("tea")
@@ -137,7 +137,7 @@ def test_a_damaged_graph_or_tokenizer_is_named(folder: Path) -> None:
         OnnxEmbedder(folder).embed_query("tea")
 
 
-def test_embedders_of_one_process_share_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedders_share_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[Path] = []
     load = OnnxSession.__init__
 
@@ -153,7 +153,7 @@ def test_embedders_of_one_process_share_a_model(folder: Path, monkeypatch: pytes
     assert all((row == rows[0]).all() for row in rows)
 
 
-def test_a_forked_child_embeds_with_a_model_of_its_own(folder: Path) -> None:
+def test_forked_child_loads_its_own_model(folder: Path) -> None:
     code = """
         import os, sys, warnings
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -167,8 +167,8 @@ def test_a_forked_child_embeds_with_a_model_of_its_own(folder: Path) -> None:
     """
     lines = [line.removeprefix("        ") for line in code.splitlines()]
     command = [sys.executable, "-c", "\n".join(lines), str(folder)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert (found.stdout.strip(), found.stderr) == ("0", "")
+    results = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert (results.stdout.strip(), results.stderr) == ("0", "")
 
 
 def encoder_of(path: Path) -> OnnxEncoder:
@@ -181,13 +181,13 @@ def tokenizer_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_bare_folder_has_the_usual_settings(tokenizer_folder: Path) -> None:
-    found = encoder_of(tokenizer_folder)
-    assert (found.max_tokens, found.pooling, found.dimension) == (512, "mean", None)
-    assert (found.query_prefix, found.document_prefix) == ("", "")
+def test_folder_without_config_uses_defaults(tokenizer_folder: Path) -> None:
+    results = encoder_of(tokenizer_folder)
+    assert (results.max_tokens, results.pooling, results.dimension) == (512, "mean", None)
+    assert (results.query_prefix, results.document_prefix) == ("", "")
 
 
-def test_the_pooling_is_where_the_list_of_modules_says(tokenizer_folder: Path) -> None:
+def test_modules_json_locates_pooling(tokenizer_folder: Path) -> None:
     modules = [
         {"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"},
         {"idx": 1, "path": "pooling", "type": "sentence_transformers.models.Pooling"},
@@ -196,8 +196,8 @@ def test_the_pooling_is_where_the_list_of_modules_says(tokenizer_folder: Path) -
     write_json(
         tokenizer_folder / "pooling" / "config.json", {"pooling_mode_cls_token": True, "word_embedding_dimension": 12}
     )
-    found = encoder_of(tokenizer_folder)
-    assert (found.pooling, found.dimension) == ("cls", 12)
+    results = encoder_of(tokenizer_folder)
+    assert (results.pooling, results.dimension) == ("cls", 12)
     write_json(
         tokenizer_folder / "modules.json", [*modules, {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]
     )
@@ -212,7 +212,7 @@ def test_the_pooling_is_where_the_list_of_modules_says(tokenizer_folder: Path) -
         ({"pooling_mode_mean_tokens": True}, "mean"),
     ],
 )
-def test_pooling_is_written_in_two_ways(tokenizer_folder: Path, config: dict[str, Any], pooling: str) -> None:
+def test_pooling_config_formats(tokenizer_folder: Path, config: dict[str, Any], pooling: str) -> None:
     write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
     assert encoder_of(tokenizer_folder).pooling == pooling
 
@@ -227,18 +227,18 @@ def test_pooling_is_written_in_two_ways(tokenizer_folder: Path, config: dict[str
         ),
     ],
 )
-def test_other_pooling_is_refused(tokenizer_folder: Path, config: dict[str, Any], problem: str) -> None:
+def test_unsupported_pooling_is_refused(tokenizer_folder: Path, config: dict[str, Any], problem: str) -> None:
     write_json(tokenizer_folder / "1_Pooling" / "config.json", config)
     with pytest.raises(EmbedderError, match=problem):
         encoder_of(tokenizer_folder)
 
 
-def test_config_tells_the_dimension(tokenizer_folder: Path) -> None:
+def test_config_sets_dimension(tokenizer_folder: Path) -> None:
     write_json(tokenizer_folder / "config.json", {"hidden_size": 768})
     assert encoder_of(tokenizer_folder).dimension == 768
 
 
-def test_a_text_is_cut_where_the_folder_says(tokenizer_folder: Path) -> None:
+def test_folder_sets_max_tokens(tokenizer_folder: Path) -> None:
     write_json(tokenizer_folder / "sentence_bert_config.json", {"max_seq_length": 128})
     assert encoder_of(tokenizer_folder).max_tokens == 128
 
@@ -253,13 +253,13 @@ def test_a_text_is_cut_where_the_folder_says(tokenizer_folder: Path) -> None:
         ({"prompts": None}, "", ""),
     ],
 )
-def test_prompts(tokenizer_folder: Path, config: dict[str, Any], query: str, document: str) -> None:
+def test_prompts_of_config(tokenizer_folder: Path, config: dict[str, Any], query: str, document: str) -> None:
     write_json(tokenizer_folder / "config_sentence_transformers.json", config)
-    found = encoder_of(tokenizer_folder)
-    assert (found.query_prefix, found.document_prefix) == (query, document)
+    results = encoder_of(tokenizer_folder)
+    assert (results.query_prefix, results.document_prefix) == (query, document)
 
 
-def test_a_file_that_cannot_be_understood_is_named(tokenizer_folder: Path) -> None:
+def test_error_names_invalid_json_file(tokenizer_folder: Path) -> None:
     (tokenizer_folder / "config.json").write_text("{")
     with pytest.raises(EmbedderError, match="config.json cannot be read: "):
         encoder_of(tokenizer_folder)

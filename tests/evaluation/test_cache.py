@@ -22,72 +22,68 @@ FOUND = Ranking(("n1", "Ünï"), (0.1 + 0.2, 1e-30), 1.25, confidences=(0.7, 0.1
 
 def test_ranking_cache_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "a.jsonl"
-    with RankingCache(path) as cache:
-        assert cache.rankings == {}
-        cache.write("q1", FOUND)
-        cache.write("q2", Ranking((), (), 0.5))
-    with RankingCache(path) as cache:
-        assert cache.rankings == {"q1": FOUND, "q2": Ranking((), (), 0.5)}
+    cache = RankingCache(path)
+    assert cache.rankings == {}
+    cache.write("q1", FOUND)
+    cache.write("q2", Ranking((), (), 0.5))
+    assert RankingCache(path).rankings == cache.rankings == {"q1": FOUND, "q2": Ranking((), (), 0.5)}
 
 
 def test_ranking_cache_ignores_other_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('["q1", ["n1"], [0.5], 1.25]\n{"version": 3, "question": "q3"}\n7\n')
-    with RankingCache(path) as cache:
-        assert cache.rankings == {}
+    assert RankingCache(path).rankings == {}
+
+
+def test_ranking_cache_in_memory() -> None:
+    cache = RankingCache(None)
+    cache.write("q1", FOUND)
+    assert cache.rankings == {"q1": FOUND}
 
 
 def test_rankings_with_warnings_are_not_stored(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    with RankingCache(path) as cache:
-        cache.write("q1", Ranking(("n1",), (0.5,), 1.0, ("the embedder did not answer",)))
-        assert cache.rankings["q1"].ids == ("n1",)
-    with RankingCache(path) as cache:
-        assert cache.rankings == {}
+    cache = RankingCache(tmp_path / "a.jsonl")
+    cache.write("q1", Ranking(("n1",), (0.5,), 1.0, ("the embedder did not answer",)))
+    assert cache.rankings["q1"].ids == ("n1",)
+    assert RankingCache(tmp_path / "a.jsonl").rankings == {}
 
 
 def test_incomplete_lines_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    with RankingCache(path) as cache:
-        cache.write("q1", FOUND)
-        cache.write("q2", FOUND)
-    whole = path.read_bytes()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
-        with RankingCache(path) as cache:
-            assert set(cache.rankings) <= {"q1", "q2"}
-            cache.write("q3", FOUND)
-        with RankingCache(path) as cache:
-            assert cache.rankings["q3"] == FOUND
-            assert all(ranking == FOUND for ranking in cache.rankings.values())
+    cache = RankingCache(path)
+    cache.write("q1", FOUND)
+    cache.write("q2", FOUND)
+    complete = path.read_bytes()
+    for length in range(len(complete)):
+        path.write_bytes(complete[:length])
+        cache = RankingCache(path)
+        assert set(cache.rankings) <= {"q1", "q2"}
+        cache.write("q3", FOUND)
+        stored = RankingCache(path).rankings
+        assert stored["q3"] == FOUND
+        assert all(ranking == FOUND for ranking in stored.values())
 
 
 def test_fresh_ranking_cache(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    with RankingCache(path) as cache:
-        cache.write("q1", FOUND)
-    with RankingCache(path, fresh=True) as cache:
-        assert cache.rankings == {}
-    with RankingCache(path, fresh=True) as cache:
-        cache.write("q2", FOUND)
-    with RankingCache(path) as cache:
-        assert list(cache.rankings) == ["q2"]
+    RankingCache(path).write("q1", FOUND)
+    fresh = RankingCache(path, fresh=True)
+    assert fresh.rankings == {}
+    fresh.write("q2", FOUND)
+    assert list(RankingCache(path).rankings) == ["q2"]
 
 
 def test_two_writers_of_one_ranking_cache(tmp_path: Path) -> None:
-    with RankingCache(tmp_path / "a.jsonl") as one, RankingCache(tmp_path / "a.jsonl") as other:
-        for number in range(20):
-            (one if number % 2 else other).write(f"q{number}", FOUND)
-    with RankingCache(tmp_path / "a.jsonl") as cache:
-        assert len(cache.rankings) == 20
+    writers = [RankingCache(tmp_path / "a.jsonl") for _ in range(2)]
+    for number in range(20):
+        writers[number % 2].write(f"q{number}", FOUND)
+    assert len(RankingCache(tmp_path / "a.jsonl").rankings) == 20
 
 
 def test_ranking_cache_write_error(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with (
-        RankingCache(tmp_path / "taken" / "a.jsonl", fresh=True) as cache,
-        pytest.raises(RecollectError, match="--cache"),
-    ):
+    cache = RankingCache(tmp_path / "taken" / "a.jsonl", fresh=True)
+    with pytest.raises(RecollectError, match="--cache"):
         cache.write("q1", FOUND)
 
 

@@ -28,7 +28,7 @@ def api_at(url: str, **options: Any) -> JsonApi:
     return JsonApi(url, "/toys", **{"key": ApiKey("TOY_KEY"), "error_type": RerankerError, "backoff": 0.001, **options})
 
 
-def test_a_question_is_answered(server: JsonServer) -> None:
+def test_post_returns_json(server: JsonServer) -> None:
     api = api_at(f"{server.url}/")
     assert api.post({"a": 1}) == {"heard": {"a": 1}}
     assert server.paths == ["/v1/toys"]
@@ -36,7 +36,7 @@ def test_a_question_is_answered(server: JsonServer) -> None:
     assert api.server == server.url
 
 
-def test_the_key_is_read_for_each_question(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_read_for_each_request(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
     api = api_at(server.url)
     for key in ("first", f" {SECRET}\n"):
         monkeypatch.setenv("TOY_KEY", key)
@@ -47,13 +47,13 @@ def test_the_key_is_read_for_each_question(server: JsonServer, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_a_passing_trouble_is_waited_out(server: JsonServer, status: int) -> None:
+def test_transient_status_is_retried(server: JsonServer, status: int) -> None:
     server.answers = [Answer(status, headers={"Retry-After": "0"}), Answer(status)]
     assert api_at(server.url).post({}) == {"heard": {}}
     assert len(server.questions) == 3
 
 
-def test_a_trouble_that_stays_is_told_with_what_to_do(server: JsonServer) -> None:
+def test_permanent_error_says_what_to_do(server: JsonServer) -> None:
     server.answers = [Answer(429, b'{"error": "slow\n   down"}')] * 3
     with pytest.raises(RerankerError) as caught:
         api_at(server.url, retries=2).post({})
@@ -74,7 +74,7 @@ def test_a_trouble_that_stays_is_told_with_what_to_do(server: JsonServer) -> Non
         (301, "301 Moved Permanently"),
     ],
 )
-def test_other_refusals_are_not_repeated(
+def test_permanent_status_is_not_retried(
     server: JsonServer, monkeypatch: pytest.MonkeyPatch, status: int, advice: str
 ) -> None:
     monkeypatch.setenv("TOY_KEY", SECRET)
@@ -86,7 +86,7 @@ def test_other_refusals_are_not_repeated(
     assert "***" in str(caught.value)
 
 
-def test_a_server_that_is_too_slow_is_asked_again(server: JsonServer) -> None:
+def test_timeout_is_retried(server: JsonServer) -> None:
     server.answers = [server.slow]
     assert api_at(server.url, timeout=0.2).post({}) == {"heard": {}}
     server.answers = [server.slow]
@@ -94,7 +94,7 @@ def test_a_server_that_is_too_slow_is_asked_again(server: JsonServer) -> None:
         api_at(server.url, timeout=0.2, retries=0).post({})
 
 
-def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connection_error_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "*")
     with socket.socket() as free:  # a port that is taken, but where nobody listens
         free.bind(("127.0.0.1", 0))
@@ -104,13 +104,13 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SECRET not in f"{caught.value} {api.server}"
 
 
-def test_an_address_that_only_looks_like_one() -> None:
+def test_invalid_host_is_reported() -> None:
     with pytest.raises(RerankerError, match=r"is not a valid address \(Invalid .*\): check it"):
         api_at("http://xn--zzzzz-\u00fc/v1").post({})
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"\xff\xfe\xff", b"[" * 100_000])
-def test_an_answer_that_is_not_json_is_refused(server: JsonServer, body: bytes) -> None:
+def test_invalid_json_response_is_refused(server: JsonServer, body: bytes) -> None:
     server.answers = [Answer(body=body)]
     with pytest.raises(RerankerError, match="/v1/toys returned something that is not JSON: is this a toy API"):
         api_at(server.url, style="a toy API").post({})
@@ -144,13 +144,13 @@ def test_options_are_checked(options: dict[str, Any], problem: str) -> None:
         api_at(**{"url": "http://localhost/v1", **options})
 
 
-def test_a_password_is_not_shown_in_an_error_about_the_address() -> None:
+def test_url_error_hides_password() -> None:
     with pytest.raises(ArgumentError) as caught:
         api_at(f"http://me:{SECRET}@host/v1?x=1")
     assert SECRET not in str(caught.value)
 
 
-def test_without_httpx_it_says_what_to_install(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_httpx_is_reported(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(module: str) -> Any:
         raise ModuleNotFoundError(f"No module named {module!r}")
 
@@ -162,7 +162,7 @@ def test_without_httpx_it_says_what_to_install(server: JsonServer, monkeypatch: 
 SECRET = "sk-very-secret-123"  # noqa: S105 (of nobody)
 
 
-def test_a_key_that_is_given_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passed_key_wins_over_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_KEY", "from outside")
     assert ApiKey("TOY_KEY").value(EmbedderError) == "from outside"
     assert ApiKey("TOY_KEY", key=" given\n").value(EmbedderError) == "given"
@@ -174,20 +174,20 @@ def test_a_key_that_is_given_wins_over_the_environment(monkeypatch: pytest.Monke
     assert ApiKey("TOY_KEY").value(EmbedderError) is None
 
 
-def test_where_a_key_comes_from() -> None:
+def test_api_key_source() -> None:
     assert ApiKey("TOY_KEY").source == "the key in the environment variable TOY_KEY"
     assert ApiKey("TOY_KEY", key=SECRET).source == "the key that was passed"
     assert ApiKey(None).source == "key_variable: no key is sent"
 
 
-def test_a_key_is_not_shown() -> None:
+def test_api_key_repr_hides_key() -> None:
     key = ApiKey(None, key=SECRET)
     assert SECRET not in f"{key} {key!r} {vars(key)}"
     assert repr(ApiKey("TOY_KEY")) == "ApiKey('TOY_KEY')"
 
 
 @pytest.mark.parametrize("key", [f"{SECRET}\nX-Other: 1", f"{SECRET}é"])
-def test_a_key_that_no_header_can_hold_is_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_key_is_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_KEY", key)
     for source in (ApiKey("TOY_KEY"), ApiKey(None, key=key)):
         with pytest.raises(
@@ -197,7 +197,7 @@ def test_a_key_that_no_header_can_hold_is_not_shown(key: str, monkeypatch: pytes
         assert SECRET not in str(caught.value)
 
 
-def test_what_is_no_key_is_refused_unseen() -> None:
+def test_invalid_key_type_is_not_shown() -> None:
     given: Any = SECRET.encode()
     with pytest.raises(ArgumentTypeError, match="key: must be a string, got bytes") as caught:
         ApiKey(None, key=given)
@@ -221,13 +221,13 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ("Sun, 01 Mar 2027 12:00:00 GMT", 60.0),
     ],
 )
-def test_what_the_server_asks_for_is_heeded_up_to_a_minute(header: str, seconds: float) -> None:
+def test_retry_after_counts_up_to_a_minute(header: str, seconds: float) -> None:
     assert retry_delay(5, header, backoff=0.5, now=NOW) == seconds
 
 
 @pytest.mark.parametrize("header", [None, "soon", "", "-3", "²"])
 @pytest.mark.parametrize(("attempt", "longest"), [(0, 0.5), (1, 1.0), (4, 8.0), (20, 8.0), (2000, 8.0)])
-def test_otherwise_the_wait_doubles_up_to_8_seconds(header: str | None, attempt: int, longest: float) -> None:
+def test_retry_delay_doubles_up_to_8_seconds(header: str | None, attempt: int, longest: float) -> None:
     waits = {retry_delay(attempt, header, backoff=0.5) for _ in range(50)}
     assert all(longest / 2 <= wait <= longest for wait in waits)
     assert len(waits) > 1

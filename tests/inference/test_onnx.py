@@ -16,7 +16,7 @@ def session_of(folder: Path, max_tokens: int = 16) -> OnnxSession:
     return OnnxSession(model, folder / "model.onnx", max_tokens=max_tokens, output="last_hidden_state")
 
 
-def test_texts_and_pairs_go_in(tmp_path: Path) -> None:
+def test_session_runs_texts_and_pairs(tmp_path: Path) -> None:
     session = session_of(write_model(tmp_path))
     answer, mask = session.run([("green tea",)])
     assert (answer[0] == [VECTORS[2], VECTORS[3], VECTORS[4]]).all()
@@ -26,14 +26,14 @@ def test_texts_and_pairs_go_in(tmp_path: Path) -> None:
     assert mask.tolist() == [[1, 1], [1, 1]]
 
 
-def test_of_a_pair_the_longer_text_is_cut_first(tmp_path: Path) -> None:
+def test_longer_text_of_pair_is_truncated_first(tmp_path: Path) -> None:
     answer, _ = session_of(write_model(tmp_path), 4).run([("green", "tea " * 500)])
     assert (answer[0] == [VECTORS[3], VECTORS[4], VECTORS[4], VECTORS[4]]).all()
     answer, _ = session_of(tmp_path, 4).run([("green " * 500, "tea")])
     assert (answer[0] == [VECTORS[3], VECTORS[3], VECTORS[3], VECTORS[4]]).all()
 
 
-def test_failures_are_those_that_were_asked_for(tmp_path: Path) -> None:
+def test_session_raises_error_type(tmp_path: Path) -> None:
     folder = write_model(tmp_path, positions=2)
     with pytest.raises(RerankerError, match="model.onnx failed: "):
         session_of(folder).run([("green tea tea",)])
@@ -48,7 +48,7 @@ def test_failures_are_those_that_were_asked_for(tmp_path: Path) -> None:
         session_of(folder)
 
 
-def test_sessions_of_one_graph_and_equal_settings_are_one(tmp_path: Path) -> None:
+def test_equal_sessions_are_shared(tmp_path: Path) -> None:
     folder = write_model(tmp_path)
     model = open_model_folder(folder, RerankerError)
 
@@ -63,7 +63,7 @@ def test_sessions_of_one_graph_and_equal_settings_are_one(tmp_path: Path) -> Non
     assert shared(8) is not shared(16)
 
 
-def test_the_number_of_threads_is_checked(tmp_path: Path) -> None:
+def test_threads_are_checked(tmp_path: Path) -> None:
     model = open_model_folder(write_model(tmp_path), RerankerError)
     with pytest.raises(ArgumentError, match="threads: must be at least 1, got 0"):
         shared_session(model, "tiny", lambda: tmp_path / "model.onnx", max_tokens=16, output="logits", threads=0)
@@ -91,19 +91,19 @@ def opened(folder: Path) -> ModelFolder:
         ({"sentence_bert_config.json": {"max_seq_length": None}}, 512),
     ],
 )
-def test_where_a_text_is_cut(folder: Path, files: dict[str, Any], tokens: int) -> None:
+def test_max_tokens_of_config(folder: Path, files: dict[str, Any], tokens: int) -> None:
     for name, content in files.items():
         write_json(folder / name, content)
     assert opened(folder).max_tokens() == tokens
 
 
 @pytest.mark.parametrize(("config", "padding"), [({}, 0), ({"pad_token_id": 1}, 1), ({"pad_token_id": None}, 0)])
-def test_config_tells_the_padding(folder: Path, config: dict[str, Any], padding: int) -> None:
+def test_config_sets_padding(folder: Path, config: dict[str, Any], padding: int) -> None:
     write_json(folder / "config.json", config)
     assert opened(folder).padding_id() == padding
 
 
-def test_a_file_that_cannot_be_understood_is_named(folder: Path) -> None:
+def test_error_names_invalid_json_file(folder: Path) -> None:
     (folder / "config.json").write_text("{")
     with pytest.raises(RerankerError, match="config.json cannot be read: "):
         opened(folder).read_object("config.json")
@@ -113,14 +113,14 @@ def test_a_file_that_cannot_be_understood_is_named(folder: Path) -> None:
     assert opened(folder).read_json("config.json") == [1]
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_folder_or_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(RerankerError, match="there is no folder .*nowhere"):
         opened(tmp_path / "nowhere")
     with pytest.raises(RerankerError, match="has no tokenizer.json: save the model's fast tokenizer there"):
         opened(tmp_path)
 
 
-def test_which_graph_is_taken(folder: Path) -> None:
+def test_graph_file_choice(folder: Path) -> None:
     with pytest.raises(RerankerError, match="has neither model.onnx nor onnx/model.onnx"):
         opened(folder).graph()
     (folder / "onnx").mkdir()

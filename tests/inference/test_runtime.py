@@ -24,22 +24,22 @@ from recollect.inference.runtime import (
 )
 
 
-def test_what_is_missing_is_found_without_importing_anything() -> None:
+def test_missing_modules_imports_nothing() -> None:
     assert missing_modules("json", "no_such_part", "email") == ["no_such_part"]
 
 
-def test_a_module_that_is_one_file_has_no_folder() -> None:
+def test_package_folder_of_single_file_module_is_none() -> None:
     assert package_folder("this") is None
     assert "this" not in sys.modules
 
 
 @pytest.mark.parametrize(("module", "extra"), [("no_such_part", "models"), ("httpx.no_such_part", "http")])
-def test_a_missing_part_says_what_to_install(module: str, extra: str) -> None:
+def test_require_module_says_what_to_install(module: str, extra: str) -> None:
     with pytest.raises(EmbedderError, match=rf"{module} cannot be imported .*: pip install 'recollectdb\[{extra}\]'"):
         require_module(module, EmbedderError)
 
 
-def test_importing_and_choosing_is_light() -> None:
+def test_choosing_imports_no_heavy_module() -> None:
     code = """
         import sys
         from recollect.embedders import choose_embedder
@@ -48,17 +48,17 @@ def test_importing_and_choosing_is_light() -> None:
         print([name for name in heavy if name in sys.modules])
     """
     code = "\n".join(line.strip() for line in code.splitlines())
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert found.stdout.strip() == "[]"
+    results = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert results.stdout.strip() == "[]"
 
 
-def test_threads_that_ask_at_once_make_it_once() -> None:
-    made: list[object] = []
+def test_per_process_creates_once() -> None:
+    created: list[object] = []
     barrier = Barrier(8)
 
     def make() -> object:
-        made.append(object())
-        return made[-1]
+        created.append(object())
+        return created[-1]
 
     once = PerProcess(make)
 
@@ -67,11 +67,11 @@ def test_threads_that_ask_at_once_make_it_once() -> None:
         return once.get()
 
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(ask, range(8))) == set(made)
-    assert len(made) == 1
+        assert set(pool.map(ask, range(8))) == set(created)
+    assert len(created) == 1
 
 
-def test_a_failure_is_not_remembered() -> None:
+def test_failed_creation_is_retried() -> None:
     outcomes = [ValueError("not yet"), None]
 
     def make() -> str:
@@ -86,7 +86,7 @@ def test_a_failure_is_not_remembered() -> None:
     assert once.get() == "made"
 
 
-def test_another_process_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_per_process_values_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     once = PerProcess(object)
     here = once.get()
     with monkeypatch.context() as patch:
@@ -99,21 +99,21 @@ def test_no_texts_make_no_batch() -> None:
     assert list(batches([], size=3)) == []
 
 
-def test_a_text_longer_than_a_batch_stands_alone() -> None:
+def test_long_text_is_its_own_batch() -> None:
     assert list(batches(["aaaa", "bbbbbbbbbb", "c"], size=9, characters=5)) == [[1], [0, 2]]
 
 
 @given(st.lists(st.text(max_size=12)), st.integers(1, 5), st.none() | st.integers(0, 20))
-def test_each_text_is_in_one_batch_that_is_not_too_large(texts: list[str], size: int, characters: int | None) -> None:
-    found = list(batches(texts, size=size, characters=characters))
-    places = [place for batch in found for place in batch]
-    assert sorted(places) == list(range(len(texts)))
-    lengths = [len(texts[place]) for place in places]
+def test_batches_partition_the_texts(texts: list[str], size: int, characters: int | None) -> None:
+    results = list(batches(texts, size=size, characters=characters))
+    indexes = [index for batch in results for index in batch]
+    assert sorted(indexes) == list(range(len(texts)))
+    lengths = [len(texts[index]) for index in indexes]
     assert lengths == sorted(lengths, reverse=True)
-    for batch in found:
+    for batch in results:
         assert 1 <= len(batch) <= size
         if characters is not None and len(batch) > 1:
-            assert sum(len(texts[place]) for place in batch) <= characters
+            assert sum(len(texts[index]) for index in batch) <= characters
 
 
 @pytest.fixture
@@ -146,11 +146,11 @@ class Build:
         ({}, "win32", Path.home() / ".cache" / "recollect"),
     ],
 )
-def test_where_files_are_kept(environment: dict[str, str], platform: str, folder: Path) -> None:
+def test_cache_folder_by_platform(environment: dict[str, str], platform: str, folder: Path) -> None:
     assert cache_folder(environment, platform) == folder
 
 
-def test_a_file_is_built_once(cache: Path) -> None:
+def test_cached_file_is_built_once(cache: Path) -> None:
     build = Build()
     first = cached_file("model-int8", ".onnx", build)
     assert first.parent == cache
@@ -161,7 +161,7 @@ def test_a_file_is_built_once(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"grap", b"grapH", b""])
-def test_a_damaged_file_is_built_again(cache: Path, damage: bytes) -> None:
+def test_damaged_cached_file_is_rebuilt(cache: Path, damage: bytes) -> None:
     build = Build()
     path = cached_file("model", ".onnx", build)
     path.write_bytes(damage)
@@ -170,12 +170,12 @@ def test_a_damaged_file_is_built_again(cache: Path, damage: bytes) -> None:
     assert list(cache.iterdir()) == [path]
 
 
-def test_what_cannot_be_read_is_built_again(cache: Path) -> None:
+def test_unreadable_cached_file_is_rebuilt(cache: Path) -> None:
     (cache / "model.0123.onnx").mkdir(parents=True)
     assert cached_file("model", ".onnx", Build()).read_bytes() == b"graph"
 
 
-def test_those_who_build_at_once_do_not_harm_each_other(cache: Path) -> None:
+def test_concurrent_builds_are_safe(cache: Path) -> None:
     together = Barrier(4)
 
     class Slow(Build):
@@ -189,7 +189,7 @@ def test_those_who_build_at_once_do_not_harm_each_other(cache: Path) -> None:
     assert list(cache.iterdir()) == list(paths)
 
 
-def test_nothing_is_left_of_a_build_that_failed(cache: Path) -> None:
+def test_failed_build_leaves_no_file(cache: Path) -> None:
     def broken(destination: Path) -> None:
         destination.write_bytes(b"half")
         raise EmbedderError("no weights")
@@ -199,7 +199,7 @@ def test_nothing_is_left_of_a_build_that_failed(cache: Path) -> None:
     assert list(cache.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_to_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(
@@ -208,7 +208,7 @@ def test_a_folder_that_cannot_be_written_to_says_what_to_do(tmp_path: Path, monk
         cached_file("model", ".onnx", Build())
 
 
-def test_without_a_home_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_without_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CACHE", "~no-such-user/cache")
     with pytest.raises(
         EmbedderError, match="cannot be cached .*: set RECOLLECT_CACHE to a folder that can be written to"
@@ -216,12 +216,12 @@ def test_without_a_home_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
         cached_file("model", ".onnx", Build())
 
 
-def test_a_fingerprint_changes_with_the_size_and_with_what_is_sampled(tmp_path: Path) -> None:
+def test_file_fingerprint_depends_on_size_and_samples(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     seen = set()
     content = os.urandom(300_000)
-    for each in (content, content + b"\0", b"\1" + content[1:], content[:-1], b""):
-        path.write_bytes(each)
+    for item in (content, content + b"\0", b"\1" + content[1:], content[:-1], b""):
+        path.write_bytes(item)
         seen.add(file_fingerprint(path))
         assert file_fingerprint(path) in seen
     assert len(seen) == 5

@@ -99,7 +99,7 @@ def test_unresolved_target_is_reported_until_it_exists(memory: Memory, vault: Pa
     assert memory.ingest(vault).files_unchanged == 3
 
 
-def test_notes_that_were_there_before_are_found(memory: Memory, vault: Path) -> None:
+def test_supersedes_stored_notes(memory: Memory, vault: Path) -> None:
     memory.add("Eight jars.", id="n1", title="Honey of 2025")
     memory.add("Nine jars.", id="n2", metadata={"aliases": "Nine, IX"})
     (vault / "new.md").write_text(newer("[Honey of 2025, ix]"))
@@ -107,7 +107,7 @@ def test_notes_that_were_there_before_are_found(memory: Memory, vault: Path) -> 
     assert memory.get("new.md").links == (Link("supersedes", "n1"), Link("supersedes", "n2"))  # type: ignore[union-attr]
 
 
-def test_texts_without_files_are_looked_up_alike(memory: Memory) -> None:
+def test_ingest_texts_resolves_links(memory: Memory) -> None:
     report = memory.ingest_texts({"new.md": newer("Honey of 2025")})
     assert [problem.name for problem in report.problems] == ["new.md"]
     report = memory.ingest_texts({"new.md": newer("Honey of 2025"), "old.md": OLD})
@@ -115,7 +115,7 @@ def test_texts_without_files_are_looked_up_alike(memory: Memory) -> None:
     assert memory.get("new.md").links == (Link("supersedes", "old.md"),)  # type: ignore[union-attr]
 
 
-def test_a_new_version_may_bear_the_name_of_the_old_one(memory: Memory, vault: Path) -> None:
+def test_supersedes_note_of_the_same_name(memory: Memory, vault: Path) -> None:
     for folder in ("a", "archive"):
         (vault / folder).mkdir()
     (vault / "a" / "honey.md").write_text('---\nsupersedes: "[[honey]]"\n---\n# Honey\n\nTwelve jars.')
@@ -124,7 +124,7 @@ def test_a_new_version_may_bear_the_name_of_the_old_one(memory: Memory, vault: P
     assert memory.get("a/honey.md").links == (Link("supersedes", "archive/honey.md"),)  # type: ignore[union-attr]
 
 
-def test_records_may_supersede_each_other(memory: Memory, vault: Path) -> None:
+def test_records_supersede_records(memory: Memory, vault: Path) -> None:
     (vault / "notes.jsonl").write_text(
         '{"text": "Eight jars.", "title": "Honey"}\n'
         '{"text": "Twelve jars.", "title": "Honey", "links": [{"kind": "supersedes", "target": "Honey"}]}\n'

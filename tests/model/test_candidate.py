@@ -31,8 +31,8 @@ def test_rescored_appends_steps() -> None:
 
 
 def test_candidate_checks_values() -> None:
-    given = {"score": 1, "title": None, "importance": None, "created_at": "2026-04-18", "lexical_rank": 3}
-    built = Candidate("n", **given)  # type: ignore[arg-type]
+    values = {"score": 1, "title": None, "importance": None, "created_at": "2026-04-18", "lexical_rank": 3}
+    built = Candidate("n", **values)  # type: ignore[arg-type]
     assert built == Candidate("n", score=1.0, created_at=datetime(2026, 4, 18, tzinfo=UTC), lexical_rank=3)
     assert type(built.score) is float
     with pytest.raises(ArgumentError, match="^id: must be a string, got None"):

@@ -51,8 +51,8 @@ class _Count:
 
     all_of = any_of
 
-    def without(self, wanted: tuple[int, int], excluded: tuple[int, int]) -> tuple[int, int]:
-        return self.any_of([wanted, excluded])
+    def without(self, included: tuple[int, int], excluded: tuple[int, int]) -> tuple[int, int]:
+        return self.any_of([included, excluded])
 
 
 @given(query_text, st.sampled_from(["strict", "literal"]))

@@ -392,6 +392,12 @@ def test_future_quarter_is_that_of_last_year() -> None:
     assert labels("Q3", datetime(2026, 2, 1, tzinfo=UTC)) == ["2025-07-01 to 2025-09-30"]
 
 
+def test_unit_without_number_or_article_is_no_distance() -> None:
+    assert [interval.text for interval in find_time_expressions("a meeting, week before April 10", NOW)] == [
+        "before April 10"
+    ]
+
+
 def test_reversed_range_is_two_intervals() -> None:
     assert labels("between 2025-06-01 and 2025-03-01") == ["2025-06-01", "2025-03-01"]
 

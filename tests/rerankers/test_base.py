@@ -23,10 +23,10 @@ from recollect.rerankers.base import sorted_scores
         ([], []),
     ],
 )
-def test_scores_or_pairs_become_pairs_the_best_first(answer: Any, pairs: list[tuple[int, float]]) -> None:
-    found = sorted_scores("toy", answer, count=3)
-    assert found == pairs
-    assert all(type(index) is int and type(score) is float for index, score in found)
+def test_sorted_scores_of_scores_or_pairs(answer: Any, pairs: list[tuple[int, float]]) -> None:
+    results = sorted_scores("toy", answer, count=3)
+    assert results == pairs
+    assert all(type(index) is int and type(score) is float for index, score in results)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_scores_or_pairs_become_pairs_the_best_first(answer: Any, pairs: list[tu
         ([(1, 10**400)], "toy returned the score inf, which is not finite, for document 1"),
     ],
 )
-def test_anything_else_is_refused_in_one_line(answer: Any, problem: str) -> None:
+def test_invalid_output_is_refused(answer: Any, problem: str) -> None:
     with pytest.raises(RerankerError, match=problem) as caught:
         sorted_scores("toy", answer, count=3)
     assert "\n" not in str(caught.value)
@@ -64,8 +64,8 @@ def test_anything_else_is_refused_in_one_line(answer: Any, problem: str) -> None
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
-def test_scores_and_their_pairs_are_the_same(scores: list[float]) -> None:
-    found = sorted_scores("toy", scores, count=len(scores))
-    assert sorted_scores("toy", list(enumerate(scores))[::-1], count=len(scores)) == found
-    assert dict(found) == dict(enumerate(scores))
-    assert [-score for _, score in found] == sorted(-score for score in scores)
+def test_scores_and_pairs_are_equivalent(scores: list[float]) -> None:
+    results = sorted_scores("toy", scores, count=len(scores))
+    assert sorted_scores("toy", list(enumerate(scores))[::-1], count=len(scores)) == results
+    assert dict(results) == dict(enumerate(scores))
+    assert [-score for _, score in results] == sorted(-score for score in scores)

@@ -20,7 +20,7 @@ class Lengths:
         return [len(document) for document in documents]
 
 
-def test_scores() -> None:
+def test_function_scores() -> None:
     model = Lengths()
     reranker = FunctionReranker(model)
     assert reranker.rerank("tea", ("a", "ccc", "bb")) == [(1, 3.0), (2, 2.0), (0, 1.0)]
@@ -28,13 +28,13 @@ def test_scores() -> None:
     assert (reranker.name, reranker.describe()) == ("Lengths", "Lengths, a Python function")
 
 
-def test_pairs_of_some() -> None:
+def test_pairs_for_some_documents() -> None:
     reranker = FunctionReranker(lambda _, documents: [(len(documents) - 1, 0.5)], name="last")
     assert reranker.rerank("tea", ["a", "b"]) == [(1, 0.5)]
     assert reranker.name == "last"
 
 
-def test_a_generator() -> None:
+def test_generator_is_accepted() -> None:
     def lengths(_: str, documents: list[str]) -> Iterator[float]:
         for document in documents:
             yield 1 / len(document)
@@ -44,19 +44,19 @@ def test_a_generator() -> None:
         FunctionReranker(lengths).rerank("tea", ["aa", ""])
 
 
-def test_no_documents_need_no_call() -> None:
+def test_no_documents_call_no_function() -> None:
     model = Lengths()
     assert FunctionReranker(model).rerank("tea", []) == []
     assert not model.asked
 
 
-def test_half_a_character_is_made_whole() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     model = Lengths()
     FunctionReranker(model).rerank("\udfffb", ["a\ud800"])
     assert model.asked == [("\ufffdb", ["a\ufffd"])]
 
 
-def test_whatever_a_function_raises_becomes_one_kind_of_error() -> None:
+def test_function_error_is_wrapped() -> None:
     def broken(_: str, __: list[str]) -> Any:
         raise KeyError("weights")
 
@@ -65,7 +65,7 @@ def test_whatever_a_function_raises_becomes_one_kind_of_error() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_a_wrong_answer_is_told() -> None:
+def test_invalid_output_raises_reranker_error() -> None:
     with pytest.raises(RerankerError, match="odd returned 1 scores for 2 documents"):
         FunctionReranker(lambda *_: [1.0], name="odd").rerank("tea", ["a", "b"])
 
@@ -78,7 +78,7 @@ def test_a_wrong_answer_is_told() -> None:
         ("tea", ["tea", 3], r"documents\[1\]: must be a string"),
     ],
 )
-def test_what_is_no_text_is_refused(query: Any, documents: Any, problem: str) -> None:
+def test_non_text_is_refused(query: Any, documents: Any, problem: str) -> None:
     with pytest.raises(ArgumentTypeError, match=problem):
         FunctionReranker(Lengths()).rerank(query, documents)
 

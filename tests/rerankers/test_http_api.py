@@ -41,7 +41,7 @@ def reranker_at(server: JsonServer, dialect: str = "cohere", **options: Any) -> 
     return HttpReranker(dialect, model, options.pop("base_url", server.root), **{"backoff": 0.001, **options})
 
 
-def test_cohere(server: JsonServer) -> None:
+def test_cohere_request_and_response(server: JsonServer) -> None:
     reranker = reranker_at(server, "cohere")
     assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
     assert server.paths == ["/v2/rerank"]
@@ -49,7 +49,7 @@ def test_cohere(server: JsonServer) -> None:
     assert (reranker.name, reranker.describe()) == ("cohere:toy", f"cohere:toy, {server.root}")
 
 
-def test_voyage(server: JsonServer) -> None:
+def test_voyage_request_and_response(server: JsonServer) -> None:
     reranker = reranker_at(server, "voyage", base_url=server.url)
     assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
     assert server.paths == ["/v1/rerank"]
@@ -57,7 +57,7 @@ def test_voyage(server: JsonServer) -> None:
     assert reranker.name == "voyage:toy"
 
 
-def test_tei(server: JsonServer) -> None:
+def test_tei_request_and_response(server: JsonServer) -> None:
     reranker = reranker_at(server, "tei")
     assert reranker.rerank("which tea?", DOCUMENTS) == EXPECTED
     assert server.paths == ["/rerank"]
@@ -68,7 +68,7 @@ def test_tei(server: JsonServer) -> None:
     assert HttpReranker("tei", "bge", server.root, name="mine").name == "mine"
 
 
-def test_where_the_vendors_are() -> None:
+def test_vendor_addresses() -> None:
     assert HttpReranker("cohere", "m").describe() == "cohere:m, https://api.cohere.com"
     assert HttpReranker("voyage", "m").describe() == "voyage:m, https://api.voyageai.com/v1"
     with pytest.raises(ArgumentError, match="base_url: is required for tei, such as http://localhost:8080"):
@@ -76,7 +76,7 @@ def test_where_the_vendors_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "path", "asked"),
+    ("address", "path", "expected_path"),
     [
         ("", None, "/v2/rerank"),
         ("/", None, "/v2/rerank"),
@@ -87,9 +87,9 @@ def test_where_the_vendors_are() -> None:
         ("/api/score", "", "/api/score"),
     ],
 )
-def test_servers_differ_in_their_path(server: JsonServer, address: str, path: str | None, asked: str) -> None:
+def test_rerank_path_of_servers(server: JsonServer, address: str, path: str | None, expected_path: str) -> None:
     reranker_at(server, base_url=server.root + address, path=path).rerank("tea", ["tea"])
-    assert server.paths == [asked]
+    assert server.paths == [expected_path]
 
 
 def test_documents_may_be_missing(server: JsonServer) -> None:
@@ -97,17 +97,17 @@ def test_documents_may_be_missing(server: JsonServer) -> None:
     assert reranker_at(server).rerank("tea", DOCUMENTS) == [(2, 1.0)]
 
 
-def test_no_documents_are_not_sent(server: JsonServer) -> None:
+def test_no_documents_send_no_request(server: JsonServer) -> None:
     assert reranker_at(server).rerank("tea", []) == []
     assert not server.questions
 
 
-def test_empty_texts_are_sent_as_a_space(server: JsonServer) -> None:
+def test_empty_texts_are_sent_as_space(server: JsonServer) -> None:
     reranker_at(server).rerank("", ["", "tea"])
     assert (server.questions[0]["query"], server.questions[0]["documents"]) == (" ", [" ", "tea"])
 
 
-def test_batches_end_at_a_number_of_documents_or_characters(server: JsonServer) -> None:
+def test_batches_are_limited_by_documents_and_characters(server: JsonServer) -> None:
     documents = ["a", "bbbb", "cc", "ddd"]
     expected = [(1, 0.04), (3, 0.03), (2, 0.02), (0, 0.01)]
     assert reranker_at(server, batch_size=3).rerank("tea", documents) == expected
@@ -121,12 +121,12 @@ def test_batches_end_at_a_number_of_documents_or_characters(server: JsonServer) 
     assert [question["top_n"] for question in server.questions] == [3, 1, 1, 3]
 
 
-def test_a_server_of_tei_takes_32_texts_at_once(server: JsonServer) -> None:
+def test_tei_batches_have_32_documents(server: JsonServer) -> None:
     assert len(reranker_at(server, "tei").rerank("tea", ["tea"] * 70)) == 70
     assert [len(question["texts"]) for question in server.questions] == [32, 32, 6]
 
 
-def test_a_key_goes_out_and_is_not_shown(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_sent_and_not_shown(server: JsonServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COHERE_API_KEY", "of the vendor")
     reranker_at(server).rerank("tea", ["tea"])
     monkeypatch.setenv("RECOLLECT_RERANKER_KEY", "of another")
@@ -144,15 +144,15 @@ def test_a_key_goes_out_and_is_not_shown(server: JsonServer, monkeypatch: pytest
     assert SECRET not in f"{caught.value} {given!r} {given.describe()} {vars(given)} {vars(given._api)}"
 
 
-def test_many_threads_may_ask_at_once(server: JsonServer) -> None:
+def test_threads_share_a_reranker(server: JsonServer) -> None:
     reranker = reranker_at(server)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda length: reranker.rerank("tea", ["x" * length]), range(1, 33)))
-    assert found == [[(0, length / 100)] for length in range(1, 33)]
+        results = list(pool.map(lambda length: reranker.rerank("tea", ["x" * length]), range(1, 33)))
+    assert results == [[(0, length / 100)] for length in range(1, 33)]
 
 
 @pytest.mark.parametrize("dialect", ["cohere", "voyage", "tei"])
-def test_trouble(server: JsonServer, dialect: str) -> None:
+def test_http_errors(server: JsonServer, dialect: str) -> None:
     server.answers = [Answer(429, headers={"Retry-After": "0"}), Answer(500)]
     assert reranker_at(server, dialect).rerank("tea", DOCUMENTS) == EXPECTED
     server.answers = [Answer(500)] * 3
@@ -192,7 +192,7 @@ def test_trouble(server: JsonServer, dialect: str) -> None:
         ("tei", Answer(body=b'[{"index": 0, "score": 1e999}]'), "tei returned the score inf, which is not finite"),
     ],
 )
-def test_nonsense_is_refused_in_one_line(server: JsonServer, dialect: str, answer: Answer, problem: str) -> None:
+def test_invalid_response_is_refused(server: JsonServer, dialect: str, answer: Answer, problem: str) -> None:
     server.answers = [answer]
     with pytest.raises(RerankerError, match=problem) as caught:
         reranker_at(server, dialect, key=SECRET).rerank("tea", DOCUMENTS)
@@ -234,11 +234,11 @@ HOME = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API_K
         ("http://localhost:8000", "RECOLLECT_RERANKER_KEY"),
     ],
 )
-def test_a_vendors_key_goes_to_the_vendor_alone(url: str, variable: str) -> None:
+def test_vendor_key_is_sent_to_vendor_only(url: str, variable: str) -> None:
     assert repr(api_key(url, None, "auto", **HOME)) == f"ApiKey({variable!r})"
 
 
-def test_another_variable_or_key_is_taken_as_it_is() -> None:
+def test_explicit_variable_or_key_is_used() -> None:
     assert repr(api_key("http://localhost", None, "MINE", **HOME)) == "ApiKey('MINE')"
     assert repr(api_key("http://localhost", None, None, **HOME)) == "ApiKey(None)"
     assert repr(api_key("http://localhost", "x", "MINE", **HOME)) == "ApiKey('MINE', key='***')"

@@ -22,26 +22,26 @@ DOCUMENTS = ["green tea", "", "black coffee is best", "tea tea tea", "mate", "gr
 
 
 def expected(reference: Reference, documents: list[str] = DOCUMENTS, query: str = QUERY) -> dict[int, float]:
-    return {place: reference.score(query, document) for place, document in enumerate(documents)}
+    return {index: reference.score(query, document) for index, document in enumerate(documents)}
 
 
 @pytest.mark.parametrize("labels", [1, 2])
 @pytest.mark.parametrize("batch_size", [1, 4, 64])
-def test_scores_are_those_of_the_reference(tmp_path: Path, labels: int, batch_size: int) -> None:
+def test_scores_equal_reference(tmp_path: Path, labels: int, batch_size: int) -> None:
     reference = write_model(tmp_path / "tiny", labels)
     reranker = OnnxReranker(tmp_path / "tiny", batch_size=batch_size)
-    found = reranker.rerank(QUERY, DOCUMENTS)
-    assert dict(found) == pytest.approx(expected(reference), abs=1e-5)
-    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
-    assert len({round(score, 4) for _, score in found}) == len(DOCUMENTS)
+    results = reranker.rerank(QUERY, DOCUMENTS)
+    assert dict(results) == pytest.approx(expected(reference), abs=1e-5)
+    assert [score for _, score in results] == sorted((score for _, score in results), reverse=True)
+    assert len({round(score, 4) for _, score in results}) == len(DOCUMENTS)
     assert (reranker.name, reranker.describe()) == ("tiny", "tiny, onnxruntime")
 
 
-def test_logits_may_come_without_a_second_dimension_or_under_another_name(tmp_path: Path) -> None:
+def test_logits_of_other_shape_or_name(tmp_path: Path) -> None:
     reference = write_model(tmp_path / "flat", flat=True, output="score")
     for batch_size in (1, 4):
-        found = OnnxReranker(tmp_path / "flat", batch_size=batch_size).rerank(QUERY, DOCUMENTS)
-        assert dict(found) == pytest.approx(expected(reference), abs=1e-5)
+        results = OnnxReranker(tmp_path / "flat", batch_size=batch_size).rerank(QUERY, DOCUMENTS)
+        assert dict(results) == pytest.approx(expected(reference), abs=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -55,27 +55,27 @@ sentences = st.lists(st.sampled_from(WORDS[4:]), max_size=2 * PLACES).map(" ".jo
 
 
 @given(query=sentences, documents=st.lists(sentences, max_size=6))
-def test_any_words_however_many(shared: tuple[OnnxReranker, Reference], query: str, documents: list[str]) -> None:
+def test_any_number_of_query_terms(shared: tuple[OnnxReranker, Reference], query: str, documents: list[str]) -> None:
     reranker, reference = shared
-    found = dict(reranker.rerank(query, documents))
-    assert found == pytest.approx(expected(reference, documents, query), abs=1e-5)
+    results = dict(reranker.rerank(query, documents))
+    assert results == pytest.approx(expected(reference, documents, query), abs=1e-5)
 
 
-def test_the_limit_can_be_given(tmp_path: Path) -> None:
+def test_max_tokens_option(tmp_path: Path) -> None:
     reference = write_model(tmp_path / "tiny")
     short = Reference(reference.weights, max_tokens=6)
-    found = dict(OnnxReranker(tmp_path / "tiny", max_tokens=6).rerank(QUERY, DOCUMENTS))
-    assert found == pytest.approx(expected(short), abs=1e-5)
-    assert found != pytest.approx(expected(reference), abs=1e-5)
+    results = dict(OnnxReranker(tmp_path / "tiny", max_tokens=6).rerank(QUERY, DOCUMENTS))
+    assert results == pytest.approx(expected(short), abs=1e-5)
+    assert results != pytest.approx(expected(reference), abs=1e-5)
 
 
-def test_a_very_long_document_is_cut(tmp_path: Path) -> None:
+def test_long_document_is_truncated(tmp_path: Path) -> None:
     reference = write_model(tmp_path / "tiny")
-    found = dict(OnnxReranker(tmp_path / "tiny").rerank("drink", ["green tea " * 100_000, "tea"]))
-    assert found[0] == pytest.approx(reference.score("drink", "green tea " * PLACES), abs=1e-5)
+    results = dict(OnnxReranker(tmp_path / "tiny").rerank("drink", ["green tea " * 100_000, "tea"]))
+    assert results[0] == pytest.approx(reference.score("drink", "green tea " * PLACES), abs=1e-5)
 
 
-def test_scores_keep_their_order_where_logits_are_large() -> None:
+def test_scores_of_large_logits_keep_order() -> None:
     logits = np.array([[-90], [-20], [0], [20], [30]], dtype=np.float32)
     shares = _probabilities(logits)
     assert shares == sorted(set(shares))
@@ -83,7 +83,7 @@ def test_scores_keep_their_order_where_logits_are_large() -> None:
     assert _probabilities(np.array([[1.0, 3.0]], dtype=np.float32)) == pytest.approx([1 / (1 + np.exp(-2.0))])
 
 
-def test_no_documents_need_no_model(tmp_path: Path) -> None:
+def test_no_documents_load_no_model(tmp_path: Path) -> None:
     write_model(tmp_path)
     (tmp_path / "model.onnx").write_bytes(b"damaged")
     reranker = OnnxReranker(tmp_path)
@@ -93,7 +93,7 @@ def test_no_documents_need_no_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("labels", [3, 5])
-def test_a_classifier_of_other_things_is_refused(tmp_path: Path, labels: int) -> None:
+def test_model_with_three_logits_is_refused(tmp_path: Path, labels: int) -> None:
     write_model(tmp_path, labels)
     with pytest.raises(
         RerankerError, match=rf"model.onnx returned an array of shape \(1, {labels}\) for 1 pairs of texts instead"
@@ -101,13 +101,13 @@ def test_a_classifier_of_other_things_is_refused(tmp_path: Path, labels: int) ->
         OnnxReranker(tmp_path).rerank(QUERY, ["tea"])
 
 
-def test_an_encoder_is_refused(tmp_path: Path) -> None:
+def test_encoder_is_not_a_cross_encoder(tmp_path: Path) -> None:
     encoder.write_model(tmp_path)
     with pytest.raises(RerankerError, match=r"returned an array of shape \(2, 3, 3\) for 2 pairs of texts instead of"):
         OnnxReranker(tmp_path, batch_size=2).rerank("green", ["green tea", "tea tea"])
 
 
-def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_number_check_refuses_others(tmp_path: Path) -> None:
     write_model(tmp_path)
     weights = make_weights(1)
     weights["classifier"] *= np.nan
@@ -116,7 +116,7 @@ def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
         OnnxReranker(tmp_path, file="nan.onnx").rerank(QUERY, ["tea"])
 
 
-def test_a_variant_is_in_the_name(tmp_path: Path) -> None:
+def test_graph_variant_is_in_the_name(tmp_path: Path) -> None:
     write_model(tmp_path / "tiny")
     write_graph(tmp_path / "tiny" / "onnx" / "model_quantized.onnx", make_weights(1, seed=8))
     reranker = OnnxReranker(tmp_path / "tiny", file="onnx/model_quantized.onnx")
@@ -140,15 +140,15 @@ def test_options_are_checked(tmp_path: Path, options: dict[str, Any], problem: s
         OnnxReranker(tmp_path, **options)
 
 
-def test_many_threads_get_what_one_gets(tmp_path: Path) -> None:
+def test_threads_get_equal_vectors(tmp_path: Path) -> None:
     write_model(tmp_path)
     reranker = OnnxReranker(tmp_path, threads=1)
     alone = reranker.rerank(QUERY, DOCUMENTS)
     with ThreadPoolExecutor(8) as pool:
-        assert all(found == alone for found in pool.map(lambda _: reranker.rerank(QUERY, DOCUMENTS), range(32)))
+        assert all(results == alone for results in pool.map(lambda _: reranker.rerank(QUERY, DOCUMENTS), range(32)))
 
 
-def test_choosing_is_light_and_a_forked_child_has_a_model_of_its_own(tmp_path: Path) -> None:
+def test_choosing_is_light_and_forked_child_loads_its_own_model(tmp_path: Path) -> None:
     write_model(tmp_path)
     code = """
         import os, sys, warnings
@@ -166,5 +166,5 @@ def test_choosing_is_light_and_a_forked_child_has_a_model_of_its_own(tmp_path: P
     """
     lines = [line.removeprefix("        ") for line in code.splitlines()]
     command = [sys.executable, "-c", "\n".join(lines), str(tmp_path)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert (found.stdout.split("\n")[:2], found.stderr) == (["[]", "0"], "")
+    results = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert (results.stdout.split("\n")[:2], results.stderr) == (["[]", "0"], "")

@@ -29,7 +29,7 @@ class Nameless:
 
 
 @pytest.mark.parametrize("spec", [None, "none"])
-def test_none(spec: str | None) -> None:
+def test_none_spec(spec: str | None) -> None:
     assert reranker_from(spec) is None
 
 
@@ -46,13 +46,13 @@ def test_none(spec: str | None) -> None:
         ("openai:qwen3:4b@http://localhost:11434/v1", ChatReranker, "openai:qwen3:4b, http://localhost:11434/v1"),
     ],
 )
-def test_by_address(spec: str, kind: type[HttpReranker | ChatReranker], description: str) -> None:
+def test_http_specs(spec: str, kind: type[HttpReranker | ChatReranker], description: str) -> None:
     reranker = reranker_from(spec)
     assert isinstance(reranker, kind)
     assert reranker.describe() == description
 
 
-def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "tiny"
     write_model(folder)
     monkeypatch.chdir(tmp_path)
@@ -65,18 +65,18 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             reranker_from(missing)
 
 
-def test_a_function() -> None:
+def test_function_spec() -> None:
     reranker = reranker_from(lambda _, documents: [1.0 for _ in documents])
     assert isinstance(reranker, FunctionReranker)
     assert reranker.rerank("tea", ["a"]) == [(0, 1.0)]
 
 
-def test_a_reranker_is_itself() -> None:
+def test_reranker_object_is_returned() -> None:
     own = Own()
     assert reranker_from(own) is own
 
 
-def test_an_address_that_is_none_is_refused() -> None:
+def test_invalid_url_spec_is_refused() -> None:
     with pytest.raises(ArgumentError, match="base_url: must be an address such as"):
         reranker_from("tei:localhost:8080")
     with pytest.raises(ArgumentError, match="model: must not be empty"):
@@ -87,7 +87,7 @@ def test_an_address_that_is_none_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spec", ["", "bm25", "None", "cohere", "tei", "jina:model", "x" * 500])
-def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
+def test_unknown_spec_lists_forms(spec: str) -> None:
     with pytest.raises(
         ArgumentError, match="reranker: must be 'none', .*a function or an object with name and rerank, got '"
     ) as caught:
@@ -105,6 +105,6 @@ def test_other_names_are_refused_with_what_is_possible(spec: str) -> None:
         (Own, "got the class Own: construct it"),
     ],
 )
-def test_other_things_are_refused_with_what_is_possible(spec: Any, shown: str) -> None:
+def test_other_types_list_forms(spec: Any, shown: str) -> None:
     with pytest.raises(ArgumentTypeError, match=f"reranker: must be 'none', .*{shown}"):
         reranker_from(spec)

@@ -48,10 +48,10 @@ class Reference:
 
     def logits(self, query: str, document: str) -> Array:
         first, second = query.split(), document.split()
-        room = self.max_tokens - 3
-        if len(first) + len(second) > room:  # both get half of it, and the longer one what the shorter one leaves
-            half = min(len(first), len(second), room // 2)
-            ends = (half, room - half) if len(first) <= len(second) else (room - half, half)
+        rows_left = self.max_tokens - 3
+        if len(first) + len(second) > rows_left:  # both get half of it, and the longer one what the shorter one leaves
+            half = min(len(first), len(second), rows_left // 2)
+            ends = (half, rows_left - half) if len(first) <= len(second) else (rows_left - half, half)
             first, second = first[: ends[0]], second[: ends[1]]
         tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
         types = [0] * (len(first) + 2) + [1] * (len(second) + 1)
@@ -84,7 +84,7 @@ def norm(states: Array) -> Array:
 
 
 def write_tokenizer(folder: Path) -> None:
-    tokenizer = Tokenizer(WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))  # noqa: S106 (a word of a vocabulary)
+    tokenizer = Tokenizer(WordLevel({word: position for position, word in enumerate(WORDS)}, unk_token="[UNK]"))  # noqa: S106 (a word of a vocabulary)
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]",
@@ -123,8 +123,8 @@ def write_graph(path: Path, weights: dict[str, Array], *, output: str = "logits"
     zero = constant(np.array([0]))
     words = node("Gather", constant(weights["words"]), "input_ids")
     types = node("Gather", constant(weights["types"]), "token_type_ids")
-    places = node("Slice", constant(weights["places"]), zero, length, zero)
-    states = normed(node("Add", node("Add", words, places), types))
+    indexes = node("Slice", constant(weights["places"]), zero, length, zero)
+    states = normed(node("Add", node("Add", words, indexes), types))
     mask = node("Unsqueeze", node("Cast", "attention_mask", to=TensorProto.FLOAT), constant(np.array([1, 2])))
     hidden = node("Mul", node("Sub", constant(1.0), mask), constant(-10_000.0))
     queries = by_head(product(states, "query"), [0, 2, 1, 3])

@@ -25,12 +25,12 @@ def key_block(kind: str, end: str = "\n", *, headers: str = "", cut: bool = Fals
 def card(prefix: str, length: int) -> str:
     """Return a number of this length with the right last digit."""
     digits = prefix + thrown(length - len(prefix) - 1, string.digits)
-    total = sum(int(d) if place % 2 else sum(divmod(2 * int(d), 10)) for place, d in enumerate(reversed(digits)))
+    total = sum(int(d) if index % 2 else sum(divmod(2 * int(d), 10)) for index, d in enumerate(reversed(digits)))
     return digits + str(-total % 10)
 
 
 def grouped(digits: str) -> str:
-    return " ".join(digits[place : place + 4] for place in range(0, len(digits), 4))
+    return " ".join(digits[index : index + 4] for index in range(0, len(digits), 4))
 
 
 SECRETS: list[tuple[str, str, str]] = [

@@ -55,12 +55,12 @@ def careful(tmp_path: Path) -> Iterator[Memory]:
 def stored(memory: Memory) -> str:
     """Return all that the file and its log hold."""
     path = Path(memory.stats().store.location)
-    return "".join(each.read_bytes().decode("latin-1") for each in path.parent.glob(f"{path.name}*"))
+    return "".join(item.read_bytes().decode("latin-1") for item in path.parent.glob(f"{path.name}*"))
 
 
 class TestRefusing:
     @pytest.mark.parametrize("name", FIELDS)
-    def test_every_field(self, strict: Memory, name: str) -> None:
+    def test_add_every_field(self, strict: Memory, name: str) -> None:
         fields = {"content": "Tea.", **FIELDS[name][0]}
         with pytest.raises(SecretFoundError) as caught:
             strict.add(**fields)
@@ -71,7 +71,7 @@ class TestRefusing:
 
     @pytest.mark.parametrize("name", ["id", "path"])
     @pytest.mark.parametrize("mode", ["refuse", "redact"])
-    def test_names_are_refused_in_any_case(self, tmp_path: Path, name: str, mode: Any) -> None:
+    def test_secrets_in_identifiers_are_refused(self, tmp_path: Path, name: str, mode: Any) -> None:
         fields: dict[str, Any] = {name: f"a/{TOKEN}"}
         with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
             with pytest.raises(
@@ -83,12 +83,12 @@ class TestRefusing:
                     memory.link(link[0], link[1], kind=link[2])
 
     @pytest.mark.parametrize("mode", ["refuse", "redact"])
-    def test_names_of_others_are_refused_and_not_repeated(self, tmp_path: Path, mode: Any) -> None:
+    def test_secrets_in_keys_are_not_repeated(self, tmp_path: Path, mode: Any) -> None:
         (tmp_path / "tea.md").write_text("Tea.")
-        told = r"^(line 1: )?(notes\[0\]\.)?{}: contains a secret \(GitHub token\); choose another name$"
+        text_shown = r"^(line 1: )?(notes\[0\]\.)?{}: contains a secret \(GitHub token\); choose another name$"
         with recollect.open(tmp_path / "memory.db", embedder=None, secrets=mode) as memory:
             for key in (TOKEN, ["tea.md", TOKEN]):
-                with pytest.raises(SecretFoundError, match=told.format("supersedes")):
+                with pytest.raises(SecretFoundError, match=text_shown.format("supersedes")):
                     memory.add("Tea.", supersedes=key)
             calls: list[Callable[[], Any]] = [
                 lambda: memory.add("Tea.", namespace=TOKEN),
@@ -99,11 +99,11 @@ class TestRefusing:
                 lambda: memory.ingest_texts({"tea.md": "Tea."}, namespace=TOKEN),
             ]
             for call in calls:
-                with pytest.raises(SecretFoundError, match=told.format("namespace")):
+                with pytest.raises(SecretFoundError, match=text_shown.format("namespace")):
                     call()
             assert TOKEN not in stored(memory)
 
-    def test_a_batch_is_refused_as_a_whole_with_the_place(self, strict: Memory) -> None:
+    def test_add_many_names_the_draft_with_a_secret(self, strict: Memory) -> None:
         with pytest.raises(SecretFoundError, match=r"^notes\[2\]\.title: contains a secret"):
             strict.add_many(["one", "two", {"content": "three", "title": TOKEN}, "four"])
         assert list(strict.notes()) == []
@@ -111,19 +111,19 @@ class TestRefusing:
             strict.add_many(["tea"] * 70 + [TOKEN])
         assert len(list(strict.notes())) == 64
 
-    def test_an_update(self, strict: Memory) -> None:
+    def test_update_can_be_refused(self, strict: Memory) -> None:
         note = strict.add("Tea.", title="Tea")
         with pytest.raises(SecretFoundError, match="^content: contains a secret"):
             strict.update(note, content=TOKEN)
         assert strict.update(note, title="x").content == "Tea."
 
-    def test_a_line(self, strict: Memory) -> None:
+    def test_line_check(self, strict: Memory) -> None:
         lines = [json.dumps({"content": "tea"}), json.dumps({"content": "tea", "summary": TOKEN})]
         with pytest.raises(SecretFoundError, match=r"^line 2: summary: contains a secret \(GitHub token\)"):
             strict.load(lines)
         assert list(strict.notes()) == []
 
-    def test_a_file_is_skipped_and_the_rest_goes_on(self, strict: Memory, tmp_path: Path) -> None:
+    def test_ingest_skips_file_with_secret(self, strict: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "tea.md").write_text("Tea.")
@@ -132,15 +132,15 @@ class TestRefusing:
         (vault / f"{TOKEN}.md").write_text("Named.")
         report = strict.ingest(vault)
         assert (report.files_read, report.notes_added) == (1, 1)
-        told = [(problem.name, problem.message, problem.skipped) for problem in report.problems]
-        assert told == [
+        text_shown = [(problem.name, problem.message, problem.skipped) for problem in report.problems]
+        assert text_shown == [
             ("key.txt", f"text: contains a secret (private key); {ADVICE}", True),
             (f"{TOKEN}.md", "file name: contains a secret (GitHub token); choose another name", True),
             ("token.md", f"note 1: content: contains a secret (GitHub token); {ADVICE}", True),
         ]
         assert TOKEN not in stored(strict)
 
-    def test_the_error_is_of_the_callers_argument_and_survives_pickling(self) -> None:
+    def test_secret_found_error_can_be_pickled(self) -> None:
         error = pickle.loads(pickle.dumps(SecretFoundError("content", "contains a secret")))  # noqa: S301 (our own)
         assert isinstance(error, ArgumentError)
         assert str(error) == "content: contains a secret"
@@ -148,27 +148,27 @@ class TestRefusing:
 
 class TestRedacting:
     @pytest.mark.parametrize("name", FIELDS)
-    def test_every_field(self, careful: Memory, name: str) -> None:
+    def test_add_every_field(self, careful: Memory, name: str) -> None:
         given, read, expected = FIELDS[name]
-        told = r"^one secret was redacted before the notes were stored: 1 × GitHub token$"
-        with pytest.warns(RecollectWarning, match=told) as caught:
+        text_shown = r"^one secret was redacted before the notes were stored: 1 × GitHub token$"
+        with pytest.warns(RecollectWarning, match=text_shown) as caught:
             note = careful.add(**{"content": "Tea.", **given})
-        assert [Path(each.filename).name for each in caught] == ["test_filter.py"]
+        assert [Path(item.filename).name for item in caught] == ["test_filter.py"]
         assert read(note) == expected
         assert careful.get(note.id) == note
         assert TOKEN not in stored(careful)
 
-    def test_one_warning_counts_all(self, careful: Memory) -> None:
+    def test_redactions_are_one_warning(self, careful: Memory) -> None:
         number = card("4", 16)
         texts = [f"{TOKEN} and {TOKEN}", "tea", *["tea"] * 80, f"card {number}"]
-        told = r"^3 secrets were redacted before the notes were stored: 2 × GitHub token, 1 × card number$"
-        with pytest.warns(RecollectWarning, match=told) as caught:
+        text_shown = r"^3 secrets were redacted before the notes were stored: 2 × GitHub token, 1 × card number$"
+        with pytest.warns(RecollectWarning, match=text_shown) as caught:
             notes = careful.add_many(texts)
         assert len(caught) == 1
         assert notes[0].content == f"{MARK} and {MARK}"
         assert notes[-1].content == "card «redacted: card number»"
 
-    def test_what_a_key_of_the_metadata_says_of_its_value(self, careful: Memory) -> None:
+    def test_metadata_key_marks_value_as_secret(self, careful: Memory) -> None:
         password, number = thrown(9) + "7xQ", int(card("4", 16))
         metadata = {"db": {"password": password, "host": password}, "card": number, "apiKeys": ["a"], "big": 10**30}
         with pytest.warns(RecollectWarning, match="1 × card number, 1 × password$"):
@@ -182,31 +182,31 @@ class TestRedacting:
         with pytest.warns(RecollectWarning, match="1 × GitHub token$"):
             assert careful.add("Tea.", metadata={"token": TOKEN}).metadata == {"token": MARK}
 
-    def test_tags_and_links_that_become_the_same(self, careful: Memory) -> None:
+    def test_redaction_merges_equal_tags_and_links(self, careful: Memory) -> None:
         other = "gh" + "p_" + thrown(36)
         with pytest.warns(RecollectWarning, match="4 × GitHub token"):
             note = careful.add("Tea.", tags=[TOKEN, other], links=[TOKEN, other])
         assert (note.tags, note.links) == ((MARK,), (("related", MARK),))
 
-    def test_a_vector_of_the_text_with_the_secret_is_not_kept(self, careful: Memory) -> None:
+    def test_vector_of_redacted_text_is_dropped(self, careful: Memory) -> None:
         with pytest.warns(RecollectWarning):
             careful.add(f"x {TOKEN}", id="a", vector=[5.0, 0.0])
         careful.add("y", id="b", vector=[5.0, 0.0], tags=["t"])
         with pytest.warns(RecollectWarning):
             careful.add("z", id="c", vector=[5.0, 0.0], tags=[TOKEN])
-        found = careful.search("q", mode="semantic", vector=[5.0, 0.0])
-        assert [(hit.id, round(hit.candidate.vector_similarity or 0, 2)) for hit in found] == [
+        results = careful.search("q", mode="semantic", vector=[5.0, 0.0])
+        assert [(hit.id, round(hit.candidate.vector_similarity or 0, 2)) for hit in results] == [
             ("b", 1.0),
             ("c", 1.0),
             ("a", 0.45),
         ]
 
-    def test_an_update(self, careful: Memory) -> None:
+    def test_update_can_be_refused(self, careful: Memory) -> None:
         note = careful.add("Tea.")
         with pytest.warns(RecollectWarning, match="1 × GitHub token"):
             assert careful.update(note, content=TOKEN).content == MARK
 
-    def test_lines_of_another_memory(self, careful: Memory, tmp_path: Path) -> None:
+    def test_load_lines_of_another_memory(self, careful: Memory, tmp_path: Path) -> None:
         with recollect.open(tmp_path / "other.db", embedder=lambda texts: [[3.0, 4.0]] * len(texts)) as other:
             other.add_many(["tea", f"x {TOKEN}", "milk"])
             lines = list(other.export())
@@ -217,7 +217,7 @@ class TestRedacting:
         assert careful.stats().unembedded == 0
         assert TOKEN not in stored(careful)
 
-    def test_front_matter_is_redacted_in_text_and_metadata(self, careful: Memory, tmp_path: Path) -> None:
+    def test_front_matter_is_redacted(self, careful: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "a.md").write_text(
@@ -228,7 +228,7 @@ class TestRedacting:
         stored = json.dumps(careful.get("a.md").to_dict())  # type: ignore[union-attr]
         assert not any(secret in stored for secret in ("k3J9x2m4Pq71", "Zt7vB4nW8sLq", "hT5rX9wQ2mKz"))
 
-    def test_files_are_redacted_before_they_are_cut(self, careful: Memory, tmp_path: Path) -> None:
+    def test_files_are_redacted_before_chunking(self, careful: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         block = key_block("RSA PRIVATE KEY")
@@ -236,13 +236,15 @@ class TestRedacting:
         (vault / "list.jsonl").write_text(json.dumps({"content": TOKEN, "key": block}))
         with pytest.warns(RecollectWarning) as caught:
             report = careful.ingest(vault)
-        (told,) = {str(each.message) for each in caught}
-        assert told.endswith("stored: 3 × GitHub token, 4 × private key")  # of the front matter, text and metadata
+        (text_shown,) = {str(item.message) for item in caught}
+        assert text_shown.endswith(
+            "stored: 3 × GitHub token, 4 × private key"
+        )  # of the front matter, text and metadata
         assert report.problems == ()
-        held = stored(careful)
-        assert not any(line in held for line in (TOKEN, *block.splitlines()[1:-1]))
+        current = stored(careful)
+        assert not any(line in current for line in (TOKEN, *block.splitlines()[1:-1]))
 
-    def test_what_is_tried_again_counts_once(self, careful: Memory, tmp_path: Path) -> None:
+    def test_retried_write_counts_redactions_once(self, careful: Memory, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         careful.add("Another.", path="b.md")
@@ -254,13 +256,13 @@ class TestRedacting:
             report = careful.ingest(vault)
         assert [problem.name for problem in report.problems] == ["b.md"]
 
-    def test_what_goes_wrong_is_told_instead(self, careful: Memory) -> None:
+    def test_error_suppresses_redaction_warning(self, careful: Memory) -> None:
         with pytest.raises(ArgumentError, match="^expires_at"):
             careful.add(TOKEN, expires_at="2020-01-01")
 
 
-class TestOff:
-    def test_without_a_mode_all_is_as_it_was(self, tmp_path: Path) -> None:
+class TestSecretsNone:
+    def test_secrets_none_stores_everything(self, tmp_path: Path) -> None:
         vault = tmp_path / "vault"
         vault.mkdir()
         (vault / "token.md").write_text(TOKEN)
@@ -270,7 +272,7 @@ class TestOff:
             assert memory.ingest(vault).notes_added == 1
             assert memory.link(TOKEN, TOKEN)
 
-    def test_another_mode_is_refused_before_a_file_is_made(self, tmp_path: Path) -> None:
+    def test_invalid_secrets_mode_creates_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(ArgumentError, match="^secrets: must be one of refuse, redact, got 'hide'"):
             recollect.open(tmp_path / "memory.db", secrets="hide")  # type: ignore[arg-type]
         assert list(tmp_path.iterdir()) == []

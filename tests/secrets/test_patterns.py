@@ -24,7 +24,7 @@ _PARSER: Any = importlib.import_module("re._parser")
 
 
 @pytest.mark.parametrize(("kind", "around", "secret"), SECRETS, ids=[kind for kind, *_ in SECRETS])
-def test_a_secret_is_found_and_nothing_of_it_is_left(kind: str, around: str, secret: str) -> None:
+def test_find_secrets_and_redact(kind: str, around: str, secret: str) -> None:
     text = around.format(secret)
     start = text.index(secret)
     assert find_secrets(text) == [Secret(start, start + len(secret), kind)]
@@ -32,26 +32,26 @@ def test_a_secret_is_found_and_nothing_of_it_is_left(kind: str, around: str, sec
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_only_looks_like_one_stays(text: str) -> None:
+def test_similar_texts_are_no_secrets(text: str) -> None:
     assert find_secrets(text) == []
 
 
-def test_all_at_once() -> None:
+def test_add_many_in_one_batch() -> None:
     text = "\n\n".join(around.format(secret) for _, around, secret in SECRETS)
-    found = find_secrets(text)
-    assert [secret.kind for secret in found] == [kind for kind, *_ in SECRETS]
+    results = find_secrets(text)
+    assert [secret.kind for secret in results] == [kind for kind, *_ in SECRETS]
     assert find_secrets("\n".join(HARMLESS)) == []
 
 
-def test_whoever_knows_best_names_what_several_find() -> None:
+def test_most_specific_kind_wins() -> None:
     token = "gh" + "p_" + thrown(36)
     for text in (f"password = {token}", f"https://x:{token}@github.com", f"token: {token}/{thrown(20)}"):
-        (found,) = find_secrets(text)
-        assert found.kind == "GitHub token"
+        (results,) = find_secrets(text)
+        assert results.kind == "GitHub token"
         assert token not in redact(text)[0]
 
 
-def test_the_value_of_a_field() -> None:
+def test_kind_of_value() -> None:
     value = thrown(12, "aB3$xY7%kL9")
     for name in ("password", "dbPassword", "DB_PWD", "wifi passphrase"):
         assert kind_of_value(name, value) == "password"
@@ -65,7 +65,7 @@ def test_the_value_of_a_field() -> None:
 
 
 @given(st.integers(0, 10**18), st.integers(1, 9))
-def test_one_wrong_digit_is_noticed(number: int, wrong: int) -> None:
+def test_luhn_detects_wrong_digit(number: int, wrong: int) -> None:
     last = next(digit for digit in "0123456789" if luhn(f"{number}{digit}"))
     assert not luhn(f"{number}{(int(last) + wrong) % 10}")
 
@@ -79,14 +79,14 @@ _pieces = st.sampled_from(
 
 
 @given(st.lists(_pieces | any_text, max_size=6).map("".join))
-def test_what_is_redact_is_clean(text: str) -> None:
-    found = find_secrets(text)
-    assert all(0 <= secret.start < secret.end <= len(text) for secret in found)
-    assert all(one.end <= other.start for one, other in pairwise(found))
+def test_redacted_text_has_no_secrets(text: str) -> None:
+    results = find_secrets(text)
+    assert all(0 <= secret.start < secret.end <= len(text) for secret in results)
+    assert all(one.end <= other.start for one, other in pairwise(results))
     clean, kinds = redact(text)
     assert find_secrets(clean) == []
-    assert len(kinds) >= len(found)
-    assert bool(found) == bool(kinds) == (clean != text)
+    assert len(kinds) >= len(results)
+    assert bool(results) == bool(kinds) == (clean != text)
 
 
 class TestHostileTexts:
@@ -95,11 +95,11 @@ class TestHostileTexts:
     PATTERNS = {
         f"{module.name}.{name}": pattern
         for module in pkgutil.iter_modules(secrets.__path__)
-        for name, held in vars(importlib.import_module(f"recollect.secrets.{module.name}")).items()
-        for pattern in ([held] if isinstance(held, re.Pattern) else [])
+        for name, stored in vars(importlib.import_module(f"recollect.secrets.{module.name}")).items()
+        for pattern in ([stored] if isinstance(stored, re.Pattern) else [])
     } | {f"tokens.{token.kind}": token.pattern for token in TOKENS}
 
-    def test_there_are_patterns_to_look_at(self) -> None:
+    def test_patterns_are_collected(self) -> None:
         assert len(self.PATTERNS) > 25
 
     @pytest.mark.parametrize("name", PATTERNS)
@@ -130,7 +130,7 @@ class TestHostileTexts:
             "x@",
         ],
     )
-    def test_long_texts_of_beginnings(self, piece: str) -> None:
+    def test_long_texts_of_prefixes_are_linear(self, piece: str) -> None:
         assert find_secrets(piece * 20_000) == []
 
 
@@ -140,6 +140,6 @@ def repeats(tree: Iterable[Any]) -> Iterator[tuple[str, int]]:
         if "REPEAT" in str(operation) and value[0] != value[1]:
             yield str(operation), value[1]
         for inner in value if isinstance(value, (tuple, list)) else ():
-            for each in inner if isinstance(inner, list) else [inner]:
-                if isinstance(each, _PARSER.SubPattern):
-                    yield from repeats(each)
+            for item in inner if isinstance(inner, list) else [inner]:
+                if isinstance(item, _PARSER.SubPattern):
+                    yield from repeats(item)

@@ -19,11 +19,11 @@ from recollect.evaluation.comparison import (
 )
 from recollect.evaluation.dataset import Collection, Dataset, Question
 from recollect.evaluation.datasets import DATASETS, load_dataset
-from recollect.evaluation.datasets.trec import read_qrels, read_run, write_qrels, write_run
+from recollect.evaluation.datasets.trec import read_qrels, write_qrels, write_run
 from recollect.evaluation.measures import MEASURES, compute_measures
 from recollect.evaluation.memories import temporary_memory
 from recollect.evaluation.outcome import Outcome, Ranking, System
-from recollect.evaluation.report import Report, build_report, write_plots, write_report
+from recollect.evaluation.report import Report, build_report, write_report
 from recollect.evaluation.runner import evaluate
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
 from recollect.evaluation.sweep import SWEEP_VALUES, Sweep, SweepPoint, build_sweeps, sweep_systems
@@ -72,7 +72,6 @@ __all__ = [
     "open_scorer",
     "paired_difference",
     "read_qrels",
-    "read_run",
     "reliability_bins",
     "search_space",
     "sweep_systems",
@@ -80,7 +79,6 @@ __all__ = [
     "trust_metrics",
     "tune",
     "win_loss",
-    "write_plots",
     "write_qrels",
     "write_questions",
     "write_report",

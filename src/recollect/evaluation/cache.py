@@ -7,10 +7,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
+from typing import Any
 
 import apsw
 import numpy as np
@@ -23,16 +23,6 @@ from recollect.errors import RecollectError, StoreError
 from recollect.evaluation.dataset import Collection, Question
 from recollect.evaluation.outcome import Ranking
 from recollect.inference.runtime import cache_folder
-
-__all__ = [
-    "CachingEmbedder",
-    "RankingCache",
-    "VectorCache",
-    "code_digest",
-    "collection_digest",
-    "default_cache_folder",
-    "question_digest",
-]
 
 Vector = NDArray[np.float32]
 
@@ -51,15 +41,7 @@ def default_cache_folder() -> Path:
 
 
 class VectorCache:
-    """A SQLite file with the vectors of one model, as float32. Threads and processes may share it.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     vectors = VectorCache(Path(folder, "model.vectors"))
-    ...     vectors.put({b"tea": np.array([0.6, 0.8], dtype=np.float32)})
-    ...     {key: vector.tolist() for key, vector in vectors.get([b"tea", b"milk"]).items()}
-    {b'tea': [0.6000000238418579, 0.800000011920929]}
-    """
+    """A SQLite file with the vectors of one model, as float32. Threads and processes may share it."""
 
     def __init__(self, path: Path) -> None:
         """Name the file; it is created with the first vector."""
@@ -170,57 +152,28 @@ class CachingEmbedder:
 
 
 class RankingCache:
-    """A JSON Lines file with one ranking a line, each under the digest of its question.
+    """A JSON Lines file with one ranking a line, each under the digest of its question."""
 
-    An incomplete line, left by a process that ended while writing, is ignored.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with RankingCache(Path(folder, "run.jsonl")) as rankings:
-    ...         rankings.write("q1", Ranking(("n1",), (0.5,), 1.5))
-    ...     with RankingCache(Path(folder, "run.jsonl")) as rankings:
-    ...         rankings.rankings["q1"].ids
-    ('n1',)
-    """
-
-    def __init__(self, path: Path, *, fresh: bool = False) -> None:
-        """Read the file; with ``fresh`` ignore it, and replace it with the first ranking."""
+    def __init__(self, path: Path | None, *, fresh: bool = False) -> None:
+        """Read the file; with ``fresh`` delete it. Without a path, rankings are in memory only."""
         self._path = path
-        self._fresh = fresh
-        self._file: IO[str] | None = None
-        self.rankings: dict[str, Ranking] = {} if fresh else dict(_read_rankings(path))
-
-    def __enter__(self) -> Self:
-        """Return the cache itself; the file is opened with the first ranking."""
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
+        self.rankings: dict[str, Ranking] = {}
+        if path and path.is_file():
+            if fresh:
+                path.unlink()
+            else:
+                self.rankings.update(_read_rankings(path))
 
     def write(self, digest: str, ranking: Ranking) -> None:
-        """Store a ranking; it is in the file when this returns.
-
-        A ranking with warnings is not written: what failed may work in the next run.
-        """
+        """Store a ranking. One with warnings is not written: what failed may work in the next run."""
         self.rankings[digest] = ranking
-        if ranking.warnings:
+        if self._path is None or ranking.warnings:
             return
-        record = {
-            "question": digest,
-            "ids": ranking.ids,
-            "scores": ranking.scores,
-            "milliseconds": ranking.milliseconds,
-            "confidences": ranking.confidences,
-        }
+        record = {"question": digest, **asdict(ranking)}
         try:
-            if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("w" if self._fresh else "a", encoding="utf-8", newline="\n")
-                self._file.write("\n")  # the last line may be incomplete
-            self._file.write(json.dumps(record) + "\n")
-            self._file.flush()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(f"\n{json.dumps(record)}")  # the line before may be incomplete
         except OSError as error:
             raise RecollectError(
                 f"rankings cannot be kept in {self._path} ({error.strerror}): name another folder with --cache"
@@ -228,20 +181,15 @@ class RankingCache:
 
 
 def _read_rankings(path: Path) -> Iterator[tuple[str, Ranking]]:
-    if not path.is_file():
-        return
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
-            record = json.loads(line)
-            ids, scores, confidences = record["ids"], record["scores"], record["confidences"]
-            ranking = Ranking(
-                tuple(ids),
-                tuple(scores),
-                record["milliseconds"],
-                confidences=None if confidences is None else tuple(confidences),
-            )
-            yield record["question"], ranking
-        except (ValueError, KeyError, TypeError):  # incomplete
+            record: dict[str, Any] = json.loads(line)
+            digest = record.pop("question")
+            fields: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
+            }
+            yield digest, Ranking(**fields)
+        except (ValueError, KeyError, TypeError, AttributeError):  # written by a process that ended meanwhile
             continue
 
 

@@ -19,18 +19,6 @@ from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Ranking
 from recollect.evaluation.significance import SIGNIFICANT, Interval
 
-__all__ = [
-    "BINS",
-    "CALIBRATION_RESAMPLES",
-    "DEFAULT_ANSWER_THRESHOLD",
-    "ReliabilityBin",
-    "TrustMetrics",
-    "calibration_error_interval",
-    "expected_calibration_error",
-    "reliability_bins",
-    "trust_metrics",
-]
-
 BINS = 10
 """The number of bins of equal mass."""
 
@@ -54,11 +42,7 @@ class ReliabilityBin:
     accuracy: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the bin as JSON-ready data.
-
-        >>> ReliabilityBin(10, 0.82, 0.9).to_dict()
-        {'count': 10, 'confidence': 0.82, 'accuracy': 0.9}
-        """
+        """Return the bin as JSON-ready data."""
         return {"count": self.count, "confidence": self.confidence, "accuracy": self.accuracy}
 
 

@@ -13,17 +13,6 @@ from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Outcome, Ranking, rounded_mean
 from recollect.evaluation.significance import RESAMPLES, SIGNIFICANT, Difference, holm, paired_difference
 
-__all__ = [
-    "ALL",
-    "Comparison",
-    "ComparisonResult",
-    "QuestionDifference",
-    "WinLoss",
-    "compare_outcomes",
-    "first_relevant_rank",
-    "win_loss",
-]
-
 ALL = "all"
 """The stratum of all questions."""
 
@@ -45,11 +34,7 @@ class ComparisonResult:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval of the difference excludes zero and ``adjusted_p`` is below 0.05.
-
-        >>> ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted_p=0.06).significant
-        False
-        """
+        """Whether the interval of the difference excludes zero and ``adjusted_p`` is below 0.05."""
         if self.difference is None or self.difference.verdict == "inconclusive":
             return False
         return self.adjusted_p < SIGNIFICANT
@@ -200,12 +185,7 @@ class WinLoss:
 
 
 def first_relevant_rank(question: Question, ranking: Ranking) -> int | None:
-    """Return the rank, from 1, of the first relevant note, or ``None`` if there is none.
-
-    >>> question = Question(id="q", text="which tea?", collection="tea", relevant={"n7": 1})
-    >>> first_relevant_rank(question, Ranking(ids=("n3", "n7"), scores=(0.9, 0.4), milliseconds=1.5))
-    2
-    """
+    """Return the rank, from 1, of the first relevant note, or ``None`` if there is none."""
     return next((rank for rank, note in enumerate(ranking.ids, 1) if note in question.relevant), None)
 
 

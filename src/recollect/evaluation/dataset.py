@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from recollect import arguments
 from recollect.model import Note
 
-__all__ = ["UNANSWERABLE", "Collection", "Dataset", "Question", "format_count"]
-
 UNANSWERABLE = "unanswerable"
 """The stratum of questions that no note answers."""
 
@@ -86,9 +84,5 @@ class Dataset:
 
 
 def format_count(count: int, noun: str) -> str:
-    """Return a count with its noun, in the plural unless it is 1.
-
-    >>> format_count(1, "question"), format_count(1200, "note")
-    ('1 question', '1,200 notes')
-    """
+    """Return a count with its noun, in the plural unless it is 1."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -14,8 +14,6 @@ from recollect.evaluation.dataset import Question
 from recollect.evaluation.outcome import Ranking
 from recollect.inference.runtime import require_module
 
-__all__ = ["MEASURES", "compute_measures", "cutoff"]
-
 MEASURES = ("any@1", "any@5", "any@10", "all@5", "recall@5", "recall@10", "ndcg@10", "mrr")
 """The measures that are computed by default."""
 
@@ -63,11 +61,7 @@ def compute_measures(
 
 
 def cutoff(measure: str) -> int:
-    """Return the cutoff k of a measure; 0 if it uses the whole ranking.
-
-    >>> cutoff("nDCG@20"), cutoff("mrr")
-    (20, 0)
-    """
+    """Return the cutoff k of a measure; 0 if it uses the whole ranking."""
     match = re.search(r"@(\d+)$", measure)
     return int(match[1]) if match else 0
 

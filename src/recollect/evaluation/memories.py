@@ -22,20 +22,9 @@ from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import Preset
+from recollect.retrieval.messages import index_warnings
 from recollect.retrieval.options import Mode
-from recollect.retrieval.wording import index_warnings
 from recollect.stores import open_store
-
-__all__ = [
-    "UNDATED",
-    "JudgedNotes",
-    "SearchTarget",
-    "dated_notes",
-    "find_judged_notes",
-    "latest_date",
-    "questions_by_collection",
-    "temporary_memory",
-]
 
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
 """The time of notes without one: the same for all, so that none is newer than another."""
@@ -90,12 +79,7 @@ def _open_in_store(address: str | PathLike[str], embedder: Embedder | None) -> M
 
 
 def dated_notes(collection: Collection) -> list[Note]:
-    """Return the notes of a collection that have a text, each with a time.
-
-    >>> notes = Note(id="n1", content="Prefers green tea."), Note(id="n2", content=" ")
-    >>> [(note.id, note.created_at.year) for note in dated_notes(Collection(id="tea", notes=notes))]
-    [('n1', 2000)]
-    """
+    """Return the notes of a collection that have a text, each with a time."""
     return [
         note if note.created_at else replace(note, created_at=UNDATED)
         for note in collection.notes
@@ -142,18 +126,7 @@ class JudgedNotes:
 
 
 def find_judged_notes(memory: Memory, namespace: str | None, questions: Sequence[Question]) -> JudgedNotes:
-    """Return which notes of a namespace judgements name; raise ``ArgumentError`` if there is none.
-
-    >>> import recollect, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> question = Question(id="q1", text="which tea?", collection="", relevant={"tea.md": 1, "milk.md": 1})
-    >>> with recollect.open(f"{folder.name}/memory.db", embedder=None) as memory:
-    ...     _ = memory.add("Prefers green tea.", path="tea.md", created_at="2026-04-18")
-    ...     judged = find_judged_notes(memory, None, [question])
-    >>> sorted(judged.names), judged.latest.year, judged.warnings(question)
-    (['tea.md'], 2026, ('judgements name notes that this memory lacks',))
-    >>> folder.cleanup()
-    """
+    """Return which notes of a namespace judgements name; raise ``ArgumentError`` if there is none."""
     named = {name for question in questions for name in question.relevant}
     names: set[str] = set()
     latest = None

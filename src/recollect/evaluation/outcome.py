@@ -18,7 +18,6 @@ from recollect.retrieval.options import MODES, Mode
 if TYPE_CHECKING:
     from recollect.evaluation.calibration import TrustMetrics
 
-__all__ = ["Outcome", "Ranking", "System", "rounded_mean"]
 
 _DIGITS = 12
 """To this many digits a mean does not depend on the order of addition."""
@@ -57,11 +56,7 @@ class System:
 
 
 def rounded_mean(values: NDArray[np.float64]) -> float:
-    """Return the mean, rounded so that it does not depend on the order of the values.
-
-    >>> rounded_mean(np.array([0.1, 0.2, 0.3]))
-    0.2
-    """
+    """Return the mean, rounded so that it does not depend on the order of the values."""
     return round(float(values.mean()), _DIGITS)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -38,8 +37,6 @@ from recollect.evaluation.outcome import Outcome, Ranking, System
 from recollect.memory import Memory
 from recollect.progress import Progress
 from recollect.retrieval import PresetSpec
-
-__all__ = ["DEPTH", "evaluate"]
 
 DEPTH = 20
 """The number of hits of a search: enough for measures at 10, and for ``mrr`` of late hits."""
@@ -99,91 +96,75 @@ def evaluate(
     if model is None and lacking:
         raise ArgumentError("embedder", f"must not be none for {lacking.name}, which needs vector search")
     model_name = model.name if model else "none"
-    with ExitStack() as stack:
-        ranking_folder = folder
-        if memory is not None:  # it may change between two runs: its rankings are not kept
-            ranking_folder = Path(stack.enter_context(TemporaryDirectory(prefix="recollect-")))
-        caches = []
-        for system in chosen:
-            key = "\0".join((system.digest(), model_name, str(depth), code_digest(), str(store or "")))
-            path = _ranking_file(ranking_folder, f"{dataset.name}.{system.name}", key)
-            caches.append((system, stack.enter_context(RankingCache(path, fresh=not resume))))
-        work = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
-        run = _Run(caches, depth, work, progress)
-        for collection, questions in groups:
-            if memory is None:
-                caching = CachingEmbedder(model, folder, cache_queries=cache_queries) if model else None
-                run.search_collection(collection, questions, caching, store)
-            else:
-                judged = find_judged_notes(memory, namespace, questions)
-                target = SearchTarget(memory, namespace, judged.latest, judged)
-                run.search(target, questions, {question.id: question_digest(question, "") for question in questions})
+    run = _Run(depth, progress)
+    for system in chosen:
+        key = "\0".join((system.digest(), model_name, str(depth), code_digest(), str(store or "")))
+        path = _ranking_file(folder, f"{dataset.name}.{system.name}", key)
+        # A user's memory may change between two runs: its rankings are not stored.
+        run.caches.append((system, RankingCache(path if memory is None else None, fresh=not resume)))
+    run.work = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
+    rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system in chosen}
+    for collection, questions in groups:
+        digest = collection_digest(collection)
+        digests = {question.id: question_digest(question, digest) for question in questions}
+        if memory is None:
+            caching = CachingEmbedder(model, folder, cache_queries=cache_queries) if model else None
+            run.search_collection(collection, questions, digests, caching, store)
+        else:
+            judged = find_judged_notes(memory, namespace, questions)
+            run.search(SearchTarget(memory, namespace, judged.latest, judged), questions, digests)
+        for system, cached in run.caches:
+            rankings[system.name] |= {name: cached.rankings[digest] for name, digest in digests.items()}
     return [
-        _outcome(dataset, system, model_name, run.rankings[system.name], measures, answer_threshold)
-        for system in chosen
+        _outcome(dataset, system, model_name, rankings[system.name], measures, answer_threshold) for system in chosen
     ]
 
 
 class _Run:
-    """A running evaluation: the rankings so far, and the progress."""
+    """A running evaluation: the rankings of each system, and the progress."""
 
-    def __init__(
-        self, caches: Sequence[tuple[System, RankingCache]], depth: int, work: int, progress: Progress | None
-    ) -> None:
-        self.rankings: dict[str, dict[str, Ranking]] = {system.name: {} for system, _ in caches}
-        self._caches = caches
-        self._depth = depth
-        self._work = work
-        self._progress = progress
-        self._done = 0
+    def __init__(self, depth: int, progress: Progress | None) -> None:
+        self.caches: list[tuple[System, RankingCache]] = []
+        self.work = 0
+        self._depth, self._progress, self._done = depth, progress, 0
 
     def search_collection(
         self,
         collection: Collection,
         questions: Sequence[Question],
+        digests: Mapping[str, str],
         embedder: Embedder | None,
         store: str | PathLike[str] | None,
     ) -> None:
         """Put questions to a temporary memory with the notes of their collection, unless all rankings are cached."""
-        digest = collection_digest(collection)
-        digests = {question.id: question_digest(question, digest) for question in questions}
-        if all(key in cache.rankings for key in digests.values() for _, cache in self._caches):
-            self._report(self._done + len(collection.notes), collection.id)
-            self._collect(questions, digests)
-            self._report(self._done + len(questions) * len(self._caches), collection.id)
+        start, end = self._done, self._done + len(collection.notes)
+        if all(digest in cache.rankings for digest in digests.values() for _, cache in self.caches):
+            self._report(end + len(questions) * len(self.caches), collection.id)
             return
-        before = self._done
         with temporary_memory(
-            collection, embedder, store=store, progress=lambda count, *_: self._report(before + count, collection.id)
+            collection, embedder, store=store, progress=lambda count, *_: self._report(start + count, collection.id)
         ) as (memory, namespace):
-            self._report(before + len(collection.notes), collection.id)
+            self._report(end, collection.id)
             self.search(SearchTarget(memory, namespace, latest_date(collection.notes)), questions, digests)
 
     def search(self, target: SearchTarget, questions: Sequence[Question], digests: Mapping[str, str]) -> None:
         """Search for each question with each system, unless its ranking is cached."""
         embedder = target.memory.embedder
-        for system, cache in self._caches:
+        for system, cache in self.caches:
             pending = [question for question in questions if digests[question.id] not in cache.rankings]
             for question in pending[:1]:  # the first search loads models and indexes: it is not timed
                 target.search(question, system.rules, system.mode, self._depth)
             for question in pending:
                 if isinstance(embedder, SupportsQueryCache):
                     embedder.clear_query_cache()  # the latency of each system includes embedding
-                ranking = target.search(question, system.rules, system.mode, self._depth)
-                cache.write(digests[question.id], ranking)
+                cache.write(digests[question.id], target.search(question, system.rules, system.mode, self._depth))
                 self._report(self._done + 1, system.name)
             self._report(self._done + len(questions) - len(pending), system.name)
-        self._collect(questions, digests)
-
-    def _collect(self, questions: Sequence[Question], digests: Mapping[str, str]) -> None:
-        for system, cache in self._caches:
-            rankings = {question.id: cache.rankings[digests[question.id]] for question in questions}
-            self.rankings[system.name].update(rankings)
 
     def _report(self, done: int, name: str) -> None:
         self._done = done
         if self._progress:
-            self._progress(done, self._work, name)
+            self._progress(done, self.work, name)
 
 
 def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
@@ -192,11 +173,9 @@ def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
     chosen = [system if isinstance(system, System) else System(system) for system in given]
     if not chosen:
         raise ArgumentError("systems", "must be at least one")
-    names: set[str] = set()
-    for system in chosen:
-        if system.name in names:
-            raise ArgumentError("systems", f"two of them are called {system.name!r}; give one another name")
-        names.add(system.name)
+    name, count = Counter(system.name for system in chosen).most_common(1)[0]
+    if count > 1:
+        raise ArgumentError("systems", f"two of them are called {name!r}; give one another name")
     return chosen
 
 

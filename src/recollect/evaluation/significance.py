@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from recollect import arguments
 from recollect.errors import ArgumentError
 
-__all__ = ["RESAMPLES", "SIGNIFICANT", "Difference", "Interval", "Verdict", "holm", "interval", "paired_difference"]
-
 RESAMPLES = 10_000
 """The number of bootstrap resamples, and of random swaps."""
 
@@ -57,13 +55,7 @@ class Difference:
 
     @property
     def verdict(self) -> Verdict:
-        """``better`` or ``worse`` if the interval excludes zero, else ``inconclusive``.
-
-        >>> Difference(0.03, 0.01, 0.05, p=0.004).verdict
-        'better'
-        >>> Difference(0.03, 0.0, 0.06, p=0.06).verdict
-        'inconclusive'
-        """
+        """``better`` or ``worse`` if the interval excludes zero, else ``inconclusive``."""
         if self.low > 0:
             return "better"
         return "worse" if self.high < 0 else "inconclusive"

@@ -13,8 +13,6 @@ from recollect.evaluation.outcome import Outcome, System
 from recollect.evaluation.significance import interval
 from recollect.retrieval.preset import changed_preset
 
-__all__ = ["SWEEP_VALUES", "Sweep", "SweepPoint", "build_sweeps", "sweep_systems"]
-
 SWEEP_VALUES: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {"k": (1, 2, 5, 10, 20, 40, 60, 100), "alpha": (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)}
 )

@@ -24,19 +24,6 @@ from recollect.evaluation.tuning_space import Parameter, search_space
 from recollect.progress import Progress
 from recollect.retrieval import Preset
 
-__all__ = [
-    "MIN_GAIN",
-    "MIN_QUESTIONS",
-    "PresetScorer",
-    "Setting",
-    "SettingChange",
-    "TuningResult",
-    "assign_folds",
-    "coordinate_ascent",
-    "require_min_questions",
-    "tune",
-]
-
 PresetScorer: TypeAlias = Callable[[Preset], NDArray[np.float64]]
 """Returns the value of each question under a preset, always in the same order, as fractions of 1."""
 
@@ -220,10 +207,7 @@ def tune(
 
 
 def require_min_questions(count: int) -> None:
-    """Raise ``ArgumentError`` if there are too few questions to tune on.
-
-    >>> require_min_questions(20)
-    """
+    """Raise ``ArgumentError`` if there are too few questions to tune on."""
     if count < MIN_QUESTIONS:
         raise ArgumentError(
             "questions",
@@ -284,10 +268,6 @@ def coordinate_ascent(
     in both directions until the score falls or stays the same for two steps, instead of trying all values. A parameter
     that makes no difference is not tried again, and a pass that changes nothing is the last. ``on_trial`` is called
     with 1 after each scored value, and with the number of skipped values.
-
-    >>> space = [Parameter(("k",), ((0,), (1,), (2,), (3,))), Parameter(("m",), ((0,), (5,)))]
-    >>> coordinate_ascent(((0,), (0,)), space, lambda setting: -abs(setting[0][0] - 2) + setting[1][0])
-    ((2,), (5,))
     """
     best, best_score = start, score(start)
     without_effect: set[int] = set()
@@ -334,11 +314,6 @@ def assign_folds(groups: Sequence[Hashable], folds: int, *, seed: int = 0) -> ND
     ``groups`` names the group of each question, such as its collection; questions of a group are in one fold, since
     what is learnt on some of them may hold for the others. If all are of one group, each question is its own group.
     Folds are as even as the groups allow; with fewer groups than folds there are fewer folds.
-
-    >>> assign_folds(["a", "a", "b", "c"], 2).tolist()
-    [0, 0, 1, 1]
-    >>> np.bincount(assign_folds(["tea"] * 10, 5)).tolist()
-    [2, 2, 2, 2, 2]
     """
     keys: Sequence[Hashable] = groups if len(set(groups)) > 1 else range(len(groups))
     sizes = Counter(keys)

@@ -29,8 +29,6 @@ from recollect.progress import Progress
 from recollect.retrieval import Preset
 from recollect.retrieval.options import Mode
 
-__all__ = ["SearchScorer", "open_scorer"]
-
 
 class SearchScorer:
     """Returns the value of every question under a preset, by one measure."""

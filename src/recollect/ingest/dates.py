@@ -47,11 +47,7 @@ def parse_date(argument: str, value: Any) -> datetime:
 
 
 def parse_expiry(argument: str, value: Any) -> datetime | None:
-    """Return when a note expires; ``None`` for "never".
-
-    >>> parse_expiry("expires", "2027-01-01").isoformat(), parse_expiry("expires", "Never")
-    ('2027-01-01T00:00:00+00:00', None)
-    """
+    """Return when a note expires; ``None`` for "never"."""
     return None if isinstance(value, str) and value.strip().lower() == NEVER else parse_date(argument, value)
 
 

@@ -104,17 +104,13 @@ class DocumentBatchWriter:
             fingerprint = f"{UNRESOLVED}:{document.fingerprint}" if messages else document.fingerprint
             self._enqueue(document._replace(drafts=drafts, fingerprint=fingerprint))
         self._flush()
-        self._report_cycles(superseding)
+        names = {
+            draft["path"]: document.name for document in superseding for draft in document.drafts if "path" in draft
+        }
+        for paths, message in self._store.supersession_cycles(list(names), self._namespace) if names else ():
+            if documents := [names[path] for path in paths if path in names]:
+                self.problems.append(Problem(documents[0], None, message, skipped=False))
         return WriteCounts(*map(sum, zip(*self._counts, strict=True))) if self._counts else WriteCounts()
-
-    def _report_cycles(self, documents: Sequence[Document]) -> None:
-        names = {draft["path"]: document.name for document in documents for draft in document.drafts if "path" in draft}
-        if not names:
-            return
-        for paths, message in self._store.supersession_cycles(list(names), self._namespace):
-            name = next((names[path] for path in paths if path in names), None)
-            if name is not None:
-                self.problems.append(Problem(name, None, message, skipped=False))
 
     def _enqueue(self, document: Document) -> None:
         self._queue.append(document)

@@ -94,7 +94,11 @@ class _RecordParser:
             draft = self._note(record, number) if speaker is None else self._turn(record, *speaker)
             if is_blank(draft):
                 raise ArgumentError("record", "has no text: content, title and summary are blank or only punctuation")
-            self._reject_duplicate(draft, number)
+            keys = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
+            for key in keys:  # a second note with the same id or path would overwrite the first
+                if key in self._numbers:
+                    raise ArgumentError("record", f"has the {key}, as {self._unit} {self._numbers[key]} has")
+            self._numbers.update(dict.fromkeys(keys, number))
         except json.JSONDecodeError as error:
             self._fail(number, f"is not JSON: {error.msg} at character {error.pos + 1}")
         except (ArgumentError, ValueError, RecursionError) as error:
@@ -118,14 +122,6 @@ class _RecordParser:
         if len(self._problems) < MAX_PROBLEMS:
             line, message = (number, message) if self._unit == "line" else (None, f"item {number}: {message}")
             self._problems.append(Problem(self._source.name, line, message, skipped=True))
-
-    def _reject_duplicate(self, draft: Draft, number: int) -> None:
-        """Raise an error for a second note with the same id or path: it would overwrite the first."""
-        keys = [f"{field} {draft[field]!r}" for field in ("id", "path") if draft.get(field)]
-        for key in keys:
-            if key in self._numbers:
-                raise ArgumentError("record", f"has the {key}, as {self._unit} {self._numbers[key]} has")
-        self._numbers.update(dict.fromkeys(keys, number))
 
     def _note(self, record: Mapping[str, Any], number: int) -> Draft:
         text = _first(record, ("content", "text"))

@@ -116,7 +116,8 @@ def text_reader(
 
     def read(data: bytes, source: Source) -> Contents:
         text, problems = decode(data, source.name)
-        text = _unify_line_ends(source.screen(text, source.name) if source.screen else text)
+        text = source.screen(text, source.name) if source.screen else text
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         contents = parse(text, source)
         if not contents.drafts and not contents.problems:
             reason = if_empty if text.strip() else "it is empty"
@@ -153,7 +154,3 @@ def decode(data: bytes, name: str) -> tuple[str, list[Problem]]:
     if "\0" in text:
         raise UnreadableError(name, None, "contains NUL characters: it is not a text file")
     return text, [Problem(name, None, message, skipped=False)] if message else []
-
-
-def _unify_line_ends(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

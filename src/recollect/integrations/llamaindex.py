@@ -14,7 +14,7 @@ from recollect.integrations.search import (
     search,
     search_async,
 )
-from recollect.model import Hit, RankedHits
+from recollect.model import RankedHits
 
 try:
     from llama_index.core.callbacks import CallbackManager
@@ -71,15 +71,14 @@ class RecollectRetriever(BaseRetriever):
     def _nodes(self, result: RankedHits) -> list[NodeWithScore]:
         if not result.has_answer and not self.include_weak:
             return []
-        return [_node(hit, result) for hit in result]
-
-
-def _node(hit: Hit, result: RankedHits) -> NodeWithScore:
-    node = TextNode(
-        id_=hit.id,
-        text=result.marked_text(hit),
-        metadata=hit_metadata(hit, weak=not result.has_answer),
-        excluded_llm_metadata_keys=[name for name in HIT_METADATA if name not in _LLM_METADATA],
-        excluded_embed_metadata_keys=[*HIT_METADATA, WEAK],
-    )
-    return NodeWithScore(node=node, score=hit.score)
+        nodes = [
+            TextNode(
+                id_=hit.id,
+                text=result.marked_text(hit),
+                metadata=hit_metadata(hit, weak=not result.has_answer),
+                excluded_llm_metadata_keys=[name for name in HIT_METADATA if name not in _LLM_METADATA],
+                excluded_embed_metadata_keys=[*HIT_METADATA, WEAK],
+            )
+            for hit in result
+        ]
+        return [NodeWithScore(node=node, score=hit.score) for node, hit in zip(nodes, result, strict=True)]

@@ -85,11 +85,7 @@ def embedding_chunks(text: str) -> list[str]:
 
 
 def chunk_count(length: int) -> int:
-    """Estimate the number of chunks of a text of ``length`` characters.
-
-    >>> chunk_count(400), chunk_count(1500), chunk_count(10**6)
-    (1, 5, 64)
-    """
+    """Estimate the number of chunks of a text of ``length`` characters."""
     return 1 if length <= MAX_UNSPLIT_CHARS else min(MAX_CHUNKS, -(-length // CHUNK_CHARS))
 
 

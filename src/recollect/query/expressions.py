@@ -137,9 +137,15 @@ def expression(query: Query, semantics: Semantics = "strict") -> Expression | No
     """
     require_query(query)
     arguments.choice("semantics", semantics, ("strict", "literal"))
-    if semantics == "strict":
-        return _strict(query)
-    return _bind([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
+    if semantics == "literal":
+        return _bind([(group[0].operator, _any([_leaf(token) for token in group])) for group in _groups(query)])
+    included: list[_Clause] = [
+        (group[0].operator, _any([leaf for token in group for leaf in _spellings(token)]))
+        for group in _groups(query)
+        if group[0].operator != "NOT"
+    ]
+    positive, negative = _bind(included, strict=True), exclusion(query)
+    return Except(positive, negative) if positive and negative else positive
 
 
 _Clause = tuple[Operator | None, Expression]
@@ -160,16 +166,6 @@ def exclusion(query: Query) -> Expression | None:
         for leaf in (*(leaf for token in group for leaf in _spellings(token)), *_as_written(group[0]))
     ]
     return _any(list(dict.fromkeys(excluded))) if excluded else None
-
-
-def _strict(query: Query) -> Expression | None:
-    included: list[_Clause] = [
-        (group[0].operator, _any([leaf for token in group for leaf in _spellings(token)]))
-        for group in _groups(query)
-        if group[0].operator != "NOT"
-    ]
-    positive, negative = _bind(included, strict=True), exclusion(query)
-    return Except(positive, negative) if positive and negative else positive
 
 
 def _as_written(token: Token) -> list[Match]:

@@ -186,11 +186,7 @@ def clean_word(word: str) -> str:
 
 
 def strip_punctuation(word: str) -> str:
-    """Return a bare word without punctuation; case is kept.
-
-    >>> strip_punctuation("(Node.js)*")
-    'Nodejs'
-    """
+    """Return a bare word without punctuation; case is kept."""
     return word if word.isalnum() else word.translate(_REMOVE_PUNCTUATION)
 
 

@@ -123,7 +123,7 @@ def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         else:
             continue  # "Christmas presents"
         last = year or end + (relative == "last" and words.at(end + 1) in PAST_AFTER)
-        yield Mention(words.spans[first][0], words.spans[last][1], [bounds])
+        yield words.mention(first, last, [bounds])
 
 
 def _holiday_bounds(holiday: str, year: int) -> tuple[datetime, datetime]:

@@ -53,20 +53,16 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
     words = TokenizedText(read)
     if TIME_WORDS.isdisjoint(words.lower) and not _DIGITS.search(read):
         return ()
+    intervals: list[TimeInterval] = []
     try:
-        return _resolve(words, moment)
+        for mention in _ranges(read, _with_years(read, find_mentions(words, moment))):
+            if mention.certain and not _search_before(_EXCLUDED, read, mention.start):
+                new = _qualified(read, mention)
+                start = new[0].span[0]
+                # "last weekend before April 10" replaces "last weekend"
+                intervals = [other for other in intervals if other.span[1] <= start] + new
     except OverflowError:  # "9999 years ago": beyond the calendar
         return ()
-
-
-def _resolve(words: TokenizedText, now: datetime) -> tuple[TimeInterval, ...]:
-    read = words.text
-    intervals: list[TimeInterval] = []
-    for mention in _ranges(read, _with_years(read, find_mentions(words, now))):
-        if mention.certain and not _search_before(_EXCLUDED, read, mention.start):
-            new = _qualified(read, mention)
-            start = new[0].span[0]
-            intervals = [other for other in intervals if other.span[1] <= start] + new  # "last weekend before April 10"
     return tuple(intervals)
 
 

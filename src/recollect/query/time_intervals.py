@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from recollect.query.dates import MONTHS, rolled
 
@@ -101,11 +101,7 @@ def day(moment: datetime) -> tuple[datetime, datetime]:
 
 
 def month(year: int, number: int, count: int = 1) -> tuple[datetime, datetime]:
-    """Return the bounds of ``count`` months from a month on; numbers outside 1 to 12 roll over.
-
-    >>> [str(bound.date()) for bound in month(2026, 13)]
-    ['2027-01-01', '2027-02-01']
-    """
+    """Return the bounds of ``count`` months from a month on; numbers outside 1 to 12 roll over."""
     return rolled(year, number, 1), rolled(year, number + count, 1)
 
 
@@ -145,11 +141,7 @@ def shifted(moment: datetime, unit: Unit, count: int) -> datetime:
 
 
 def last_weekday(moment: datetime, weekday: int) -> datetime:
-    """Return midnight of the last such weekday before the day of a moment; Monday is 0.
-
-    >>> last_weekday(datetime(2026, 11, 17, tzinfo=UTC), 1).date().isoformat()
-    '2026-11-10'
-    """
+    """Return midnight of the last such weekday before the day of a moment; Monday is 0."""
     today = day(moment)[0]
     return today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
 
@@ -157,11 +149,7 @@ def last_weekday(moment: datetime, weekday: int) -> datetime:
 def yearly(
     now: datetime, in_year: Callable[[int], tuple[datetime, datetime]], offset: int
 ) -> tuple[datetime, datetime]:
-    """Return a yearly period: the last one that is over (``offset`` -1), that of this year (0), or the next one (1).
-
-    >>> yearly(datetime(2026, 11, 17, tzinfo=UTC), lambda year: month(year, 12), -1)[0].date().isoformat()
-    '2025-12-01'
-    """
+    """Return a yearly period: the last one that is over (``offset`` -1), that of this year (0), or the next one (1)."""
     years = [in_year(now.year + distance) for distance in range(-2, 3)]
     if offset < 0:
         return max(bounds for bounds in years if bounds[1] <= now)
@@ -169,11 +157,7 @@ def yearly(
 
 
 def latest(now: datetime, in_year: Callable[[int], tuple[datetime, datetime]]) -> tuple[datetime, datetime]:
-    """Return the latest yearly period that has begun.
-
-    >>> latest(datetime(2026, 12, 2, tzinfo=UTC), lambda year: month(year, 12))[0].date().isoformat()
-    '2026-12-01'
-    """
+    """Return the latest yearly period that has begun."""
     years = (in_year(now.year + distance) for distance in (1, 0, -1))
     return next(bounds for bounds in years if bounds[0] <= now)
 
@@ -215,6 +199,10 @@ class TokenizedText:
         """Return a word in its original case."""
         start, end = self.spans[index]
         return self.text[start:end]
+
+    def mention(self, first: int, last: int, bounds: list[tuple[datetime, datetime]], **details: Any) -> Mention:
+        """Return the words from ``first`` to ``last`` as a mention."""
+        return Mention(self.spans[first][0], self.spans[last][1], bounds, **details)
 
     def gap(self, index: int) -> str:
         """Return the text between a word and the next, or the rest of the text after the last word."""

@@ -168,8 +168,8 @@ def _dated(
         return None  # "4 may be enough", "march 5 miles"
     else:
         bounds = latest_days(now, number, first, until)
-    span = words.spans[start][0], words.spans[year or last][1]
-    return Mention(*span, bounds, None if year else (number, first)) if bounds else None
+    yearless = None if year else (number, first)
+    return words.mention(start, year or last, bounds, yearless=yearless) if bounds else None
 
 
 _VERBS = frozenset(("may", "mar", "march"))
@@ -181,7 +181,7 @@ def _with_year(words: TokenizedText, index: int) -> Mention | None:
     if not year or words.written(index) == "Mars":
         return None
     bounds = days_of_month(int(words.at(year)), MONTH_NUMBERS[words.at(index)])
-    return Mention(words.spans[index][0], words.spans[year][1], bounds)
+    return words.mention(index, year, bounds)
 
 
 # Numbers of units, phrases
@@ -195,7 +195,6 @@ def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
 def _distance(words: TokenizedText, index: int, now: datetime) -> Mention | None:
     first, unit, number = count_before(words, index)
     lead = words.before(first)
-    start, end = words.spans[first][0], words.spans[index][1]
     following = words.at(index + 1) if words.spaced(index) else ""
     if number is None:
         within, _, article = words.two_before(index - 1).partition(" ")
@@ -203,17 +202,17 @@ def _distance(words: TokenizedText, index: int, now: datetime) -> Mention | None
         if not rolling or unit == "weekend":
             return None
         length = 2 if words.at(index) in FORTNIGHTS else 1
-        return Mention(words.spans[index - 1][0], end, [_up_to_now(now, unit, length)])
+        return words.mention(index - 1, index, [_up_to_now(now, unit, length)])
     if following in AGO:
-        return Mention(start, words.spans[index + 1][1], [offset_interval(now, unit, number, -1)])
+        return words.mention(first, index + 1, [offset_interval(now, unit, number, -1)])
     if lead in AGO_BEFORE or (lead == "a" and words.two_before(first - 1) == "il y"):
         before = first - (1 if lead in AGO_BEFORE else 3)
-        return Mention(words.spans[before][0], end, [offset_interval(now, unit, number, -1)])
+        return words.mention(before, index, [offset_interval(now, unit, number, -1)])
     if following == "from" and words.at(index + 2) in ("now", "today"):
-        return Mention(start, words.spans[index + 2][1], [offset_interval(now, unit, number, 1)])
+        return words.mention(first, index + 2, [offset_interval(now, unit, number, 1)])
     if words.at(index) in FUTURE_LEADS.get(lead, ()) and _is_future(words, first, index):
-        return Mention(words.spans[first - 1][0], end, [offset_interval(now, unit, number, 1)])
-    return Mention(words.spans[first - 1][0], end, [_up_to_now(now, unit, number[1])]) if lead in PAST else None
+        return words.mention(first - 1, index, [offset_interval(now, unit, number, 1)])
+    return words.mention(first - 1, index, [_up_to_now(now, unit, number[1])]) if lead in PAST else None
 
 
 def _is_future(words: TokenizedText, first: int, index: int) -> bool:
@@ -258,11 +257,7 @@ def number_before(words: TokenizedText, index: int) -> tuple[int, tuple[int, int
 
 
 def number_range(text: str) -> tuple[int, int] | None:
-    """Return the smallest and the largest number that digits or words may mean.
-
-    >>> number_range("two"), number_range("a few"), number_range("many")
-    ((2, 2), (2, 5), None)
-    """
+    """Return the smallest and the largest number that digits or words may mean."""
     if text.isdecimal():
         return (int(text), int(text)) if len(text) <= 4 else None
     return NUMBERS.get(text)
@@ -301,7 +296,7 @@ def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             year = year_after(words, name)
             start, end = (days_of_month(int(words.at(year)), number) if year else latest_days(now, number))[0]
             week = (end - 7 * DAY, end) if which < 0 else (start + 7 * which * DAY, start + 7 * (which + 1) * DAY)
-            yield Mention(words.spans[index - 1][0], words.spans[year or name][1], [week])
+            yield words.mention(index - 1, year or name, [week])
 
 
 def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -317,11 +312,8 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         if length and words.before(index) != "most":  # "most recently" is a superlative
             meaning = PHRASES[" ".join(words.lower[index : last + 1])]
             part = words.before(index)
-            yield Mention(
-                words.spans[index - 1 if part in _PARTS else index][0],
-                words.spans[last][1],
-                [_phrase_bounds(meaning, part, now)],
-            )
+            first = index - 1 if part in _PARTS else index
+            yield words.mention(first, last, [_phrase_bounds(meaning, part, now)])
         index += max(length, 1)
 
 
@@ -363,8 +355,7 @@ def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             bounds = day(last_weekday(now, weekday) + (14 if now.weekday() == weekday else 7) * DAY)
         else:
             bounds = day(period("week", now, RELATIVE[relative])[0] + weekday * DAY)
-        span = words.spans[first][0], words.spans[last][1]
-        yield Mention(*span, [bounds], certain=certain, weekday=None if relative else weekday)
+        yield words.mention(first, last, [bounds], certain=certain, weekday=None if relative else weekday)
 
 
 def _in_weekday_range(words: TokenizedText, index: int) -> bool:
@@ -404,7 +395,7 @@ def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
                 continue  # "fall off a bike", "in Spring Boot"
             this = month(now.year, start, 3)
             bounds = [this if this[0] <= now else month(now.year - 1, start, 3)]
-        yield Mention(words.spans[first][0], words.spans[last][1], bounds)
+        yield words.mention(first, last, bounds)
 
 
 _SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
@@ -419,7 +410,7 @@ def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         start, end = words.spans[index]
         if relative and not (relative == "this" and name in _VERBS):  # "this may take a while"
             bounds = [yearly(now, lambda year, number=number: month(year, number), RELATIVE[relative])]  # type: ignore[misc]
-            yield Mention(words.spans[first][0], end, bounds)
+            yield words.mention(first, index, bounds)
             continue
         lead = words.before(index)
         is_name = _POSSESSIVE.match(words.text, end) or (name in _VERBS and lead in ("before", "after", "by", "begin"))

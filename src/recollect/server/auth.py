@@ -52,7 +52,6 @@ class Right(IntEnum):
         return cls[arguments.choice("right", name, [str(right) for right in cls]).upper()]
 
     def __str__(self) -> str:
-        """Return the name."""
         return self.name.lower()
 
 
@@ -201,7 +200,8 @@ class KeyRing:
 
     def caller(self, text: str) -> Caller | None:
         """Return the caller with this key, or ``None`` if there is no such key; takes constant time."""
-        key = self._current().get(_key_id(text))
+        parts = text.split("_", 2)  # rk_ID_SECRET; the secret may have underscores
+        key = self._current().get(parts[1]) if len(parts) == 3 else None
         if not compare_digest(_hash(text), key.hash if key else _UNKNOWN_KEY_HASH) or key is None:
             return None
         return Caller(key.name, key.grant, key.id)
@@ -295,12 +295,6 @@ def _unreadable(path: Path, error: OSError) -> KeyFileError:
     if isinstance(error, FileNotFoundError):
         return KeyFileError(f"the key file {path} does not exist; create it with recollect keys add")
     return KeyFileError(f"the key file {path} cannot be read: {error.strerror}")
-
-
-def _key_id(text: str) -> str:
-    """Return the id in ``rk_ID_SECRET``; the secret may have underscores."""
-    parts = text.split("_", 2)
-    return parts[1] if len(parts) == 3 else ""
 
 
 def _hash(text: str) -> str:

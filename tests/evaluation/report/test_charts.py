@@ -1,17 +1,20 @@
-"""Every plot is a picture that stands alone, says in words what it shows, and keeps to its frame."""
+"""Charts as SVG, with coordinates computed by hand."""
 
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.evaluation.comparison import ComparisonResult
-from recollect.evaluation.report.charts import Bar, bar_chart, difference_map, sweep_chart, value_map
-from recollect.evaluation.report.plot import PLOT_CSS, nice_ticks, truncate_to_width
+from recollect.evaluation.comparison import Comparison, ComparisonResult
+from recollect.evaluation.report.charts import HeatMap, result_cell, sweep_chart
+from recollect.evaluation.report.plot import escape_markup, nice_ticks, read_template, truncate_to_width
+from recollect.evaluation.report.render import _environment
 from recollect.evaluation.significance import Difference, Interval
 from recollect.evaluation.sweep import Sweep
 from tests.strategies import any_text
@@ -35,13 +38,36 @@ def rectangles(svg: str) -> list[dict[str, str]]:
     ]
 
 
+def charts(bars: dict[str, tuple[Interval, ComparisonResult]] | None = None, measure: str = "any@5") -> Any:
+    """Return the macros of the charts, for a report with these bars."""
+    rows = bars or {}
+    comparison = Comparison(
+        baseline="old",
+        systems=tuple(rows),
+        measures=(measure,),
+        strata=("all",),
+        results={(system, measure, "all"): result for system, (_, result) in rows.items()},
+    )
+    report = SimpleNamespace(
+        comparison=comparison, intervals={(system, measure): interval for system, (interval, _) in rows.items()}
+    )
+    template = _environment(escape_markup).get_template("charts.jinja")
+    return template.make_module({"report": report, "comparison": comparison})
+
+
+def heat_map(results: dict[tuple[str, str], ComparisonResult], scale: float = 0.1) -> str:
+    cells = {position: result_cell(result, scale) for position, result in results.items()}
+    rows, columns = (list(dict.fromkeys(names)) for names in zip(*results, strict=True))
+    return str(charts().heat_map(HeatMap("new", "new", rows, columns, cells)))
+
+
 def test_bar_chart() -> None:
-    rows = {
-        "old": Bar(Interval(0.5, 0.4, 0.6), ComparisonResult(80, 0.5)),
-        "new": Bar(Interval(0.75, 0.7, 0.8), BETTER),
-        "odd": Bar(Interval(0.25, 0.0, 1.0), UNKNOWN),
+    bars = {
+        "old": (Interval(0.5, 0.4, 0.6), ComparisonResult(80, 0.5)),
+        "new": (Interval(0.75, 0.7, 0.8), BETTER),
+        "odd": (Interval(0.25, 0.0, 1.0), UNKNOWN),
     }
-    svg = bar_chart("any@5", rows)
+    svg = str(charts(bars).bar_chart("any@5"))
     assert [(bar["class"], bar["x"], bar["width"]) for bar in rectangles(svg)] == [
         ("bar baseline", "8", "162"),
         ("bar better", "8", "243"),
@@ -53,38 +79,31 @@ def test_bar_chart() -> None:
         "any@5. old: 0.500 (0.400 to 0.600), baseline; new: 0.750 (0.700 to 0.800), better; "
         "odd: 0.250 (0.000 to 1.000), inconclusive"
     )
-    assert "M170 63" not in svg
     assert "M137.6 63H202.4" in svg  # 8 + 324 × 0.4 and 8 + 324 × 0.6
 
 
-def test_difference_map_draws_inconclusive_cells_open() -> None:
-    found = {
-        ("a", "mrr"): BETTER,
-        ("a", "any@5"): UNSURE,
-        ("b", "mrr"): UNKNOWN,
-        ("b", "any@5"): ComparisonResult(80, 0.6),
-    }
-    svg = difference_map("new", ["a", "b"], ["mrr", "any@5"], found, scale=0.2)
+def test_heat_map_draws_inconclusive_cells_open() -> None:
+    results = {("a", "mrr"): BETTER, ("a", "any@5"): UNSURE, ("b", "mrr"): UNKNOWN, ("b", "any@5"): UNKNOWN}
+    svg = heat_map(results, scale=0.2)
     assert [(cell["class"], cell.get("fill-opacity")) for cell in rectangles(svg)] == [
         ("better cell", "0.25"),  # half way from 0.08 to 0.42
         ("worse cell", "0.25"),
         ("open", None),
+        ("open", None),
     ]
-    assert texts(svg) == ["new", "mrr", "any@5", "a", "▲ +0.100", "▽ −0.100", "b", "≈ +0.100"]
+    assert texts(svg) == ["new", "mrr", "any@5", "a", "▲ +0.100", "▽ −0.100", "b", "≈ +0.100", "≈ +0.100"]
     assert "b, mrr: +0.100 (−0.050 to +0.250), inconclusive" in tree(svg).attrib["aria-label"]
 
 
-def test_difference_map_limits_opacity() -> None:
-    svg = difference_map(
-        "new", ["a"], ["mrr"], {("a", "mrr"): ComparisonResult(9, 0.9, Difference(0.9, 0.8, 1.0, 0.01), 0.01)}
-    )
+def test_heat_map_limits_opacity() -> None:
+    svg = heat_map({("a", "mrr"): ComparisonResult(9, 0.9, Difference(0.9, 0.8, 1.0, 0.01), 0.01)})
     assert rectangles(svg)[0]["fill-opacity"] == "0.42"
 
 
-def test_value_map() -> None:
-    svg = value_map("old", ["a", "b"], ["mrr"], {("a", "mrr"): 1.0, ("b", "mrr"): 0.0})
+def test_heat_map_of_values() -> None:
+    svg = heat_map({("a", "mrr"): ComparisonResult(9, 1.0), ("b", "mrr"): ComparisonResult(9, 0.0)})
     assert [cell["fill-opacity"] for cell in rectangles(svg)] == ["0.42", "0"]
-    assert texts(svg) == ["old", "mrr", "a", "1.000", "b", "0.000"]
+    assert texts(svg) == ["new", "mrr", "a", "1.000", "b", "0.000"]
 
 
 def sweep(*xs: float, names: tuple[str, ...] = ("a",)) -> Sweep:
@@ -93,27 +112,27 @@ def sweep(*xs: float, names: tuple[str, ...] = ("a",)) -> Sweep:
     )
 
 
-def places(svg: str) -> list[float]:
+def tick_positions(svg: str) -> list[float]:
     return [float(x) for x in re.findall(r'class="axis" d="M([\d.]+) ', svg)]
 
 
 def test_sweep_chart_linear_axis() -> None:
-    assert places(sweep_chart(sweep(0, 0.25, 1))) == [66, 66 + 324 / 4, 390]
+    assert tick_positions(sweep_chart(sweep(0, 0.25, 1))) == [66, 66 + 324 / 4, 390]
 
 
 def test_sweep_chart_logarithmic_axis() -> None:
-    assert places(sweep_chart(sweep(1, 10, 100))) == [66, 228, 390]
+    assert tick_positions(sweep_chart(sweep(1, 10, 100))) == [66, 228, 390]
 
 
 def test_sweep_chart_of_one_point() -> None:
     svg = sweep_chart(sweep(60))
-    assert places(svg) == [228]
+    assert tick_positions(svg) == [228]
     assert "a, k 60: 0.500 (0.400 to 0.600)" in tree(svg).attrib["aria-label"]
 
 
 def test_sweep_chart_labels_do_not_overlap() -> None:
     svg = sweep_chart(sweep(100, 100.5, 101, 200, 300))
-    assert len(places(svg)) == 5
+    assert len(tick_positions(svg)) == 5
     assert [text for text in texts(svg) if text.startswith(("1", "2", "3"))] == ["100", "200", "300"]
 
 
@@ -127,7 +146,7 @@ def test_sweep_chart_legend_wraps() -> None:
 
 
 def test_plots_have_a_style_of_their_own() -> None:
-    assert PLOT_CSS in sweep_chart(sweep(1))
+    assert read_template("plot.css") in sweep_chart(sweep(1))
     assert "<style>" not in sweep_chart(sweep(1), styled=False)
 
 
@@ -159,7 +178,7 @@ def test_ticks_cover_the_range(low: float, width: float) -> None:
 @settings(max_examples=60)
 @given(any_text, any_text)
 def test_plots_escape_any_text(one: str, other: str) -> None:
-    tree(bar_chart(one, {other: Bar(Interval(0.5, 0.4, 0.6), UNKNOWN)}))
-    tree(difference_map(one, [other], [one], {(other, one): UNSURE}))
+    tree(str(charts({other: (Interval(0.5, 0.4, 0.6), UNKNOWN)}, measure=one).bar_chart(one)))
+    tree(heat_map({(other, one): UNSURE}))
     drawn = Sweep(title=one, parameter=other, measure=one, series={other: [(1, 0.5, 0.4, 0.6), (90, 0.5, 0.4, 0.6)]})
     tree(sweep_chart(drawn))

@@ -17,8 +17,6 @@ from recollect.ingest.dates import parse_date
 from recollect.model import DEFAULT_NAMESPACE, Note
 from recollect.query import parse_question_date
 
-__all__ = ["BeirFormat"]
-
 _NOTE_FIELDS = ("path", "summary", "tags", "importance", "session", "position", "links")
 _TIME_FIELDS = ("created_at", "updated_at", "last_accessed_at")
 

@@ -12,16 +12,6 @@ from typing import Any, Protocol
 from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import Dataset, format_count
 
-__all__ = [
-    "DatasetFormat",
-    "DatasetSource",
-    "get_field",
-    "get_text",
-    "read_lines",
-    "read_objects",
-    "remarks",
-]
-
 
 @dataclass(frozen=True)
 class DatasetSource:
@@ -106,9 +96,5 @@ def get_text(record: Any, name: str, location: str) -> str:
 
 
 def remarks(*counts: tuple[int, str, str]) -> tuple[str, ...]:
-    """Return a remark for each count above 0: the count with its noun, and what about it.
-
-    >>> remarks((2, "question", "left out"), (0, "turn", "repeated"))
-    ('2 questions left out',)
-    """
+    """Return a remark for each count above 0: the count with its noun, and what about it."""
     return tuple(f"{format_count(count, noun)} {text}" for count, noun, text in counts if count)

@@ -18,8 +18,6 @@ from recollect.evaluation.datasets.files import DatasetSource, get_field, get_te
 from recollect.model import Note
 from recollect.query.dates import MONTHS
 
-__all__ = ["CATEGORIES", "LocomoFormat"]
-
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 """The names of the category numbers."""
 
@@ -164,20 +162,12 @@ def _session_notes(turns: Sequence[_Turn]) -> Iterator[Note]:
 
 
 def _keys(text: str) -> Iterator[_TurnKey]:
-    """Yield the keys of the turns that a text names.
-
-    >>> list(_keys("D8:6; D9:17")), list(_keys("D30:05")), list(_keys("D:11:26")), list(_keys("D"))
-    ([(8, 6), (9, 17)], [(30, 5)], [(11, 26)], [])
-    """
+    """Yield the keys of the turns that a text names."""
     return ((int(session), int(turn)) for session, turn in _TURN.findall(text))
 
 
 def _parse_date(text: str) -> datetime | None:
-    """Return the date of a session, or ``None`` if it cannot be read.
-
-    >>> _parse_date("1:56 pm on 8 May, 2023").isoformat(), _parse_date("in May")
-    ('2023-05-08T13:56:00+00:00', None)
-    """
+    """Return the date of a session, or ``None`` if it cannot be read."""
     match = _DATE.search(text)
     if match is None or match[5].title() not in MONTHS:
         return None
@@ -190,10 +180,6 @@ def _parse_date(text: str) -> datetime | None:
 
 
 def _stratum(category: Any) -> str:
-    """Return the name of a category, which may be a number or a text.
-
-    >>> _stratum(4), _stratum("4"), _stratum(None)
-    ('4 single-hop', '4 single-hop', 'None')
-    """
+    """Return the name of a category, which may be a number or a text."""
     names = {str(number): f"{number} {name}" for number, name in CATEGORIES.items()}
     return names.get(str(category), str(category))

@@ -16,8 +16,6 @@ from recollect.ingest.dates import parse_date
 from recollect.model import Note
 from recollect.query import parse_question_date
 
-__all__ = ["LongMemEvalFormat"]
-
 _ABSTENTION_SUFFIX = "_abs"
 """The ids of questions without an answer end so."""
 

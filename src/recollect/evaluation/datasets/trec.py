@@ -7,7 +7,6 @@ at the start of a file it would be read as a byte order mark.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -18,8 +17,6 @@ from recollect.errors import IngestError
 from recollect.evaluation.dataset import Question
 from recollect.evaluation.datasets.files import read_lines
 from recollect.evaluation.outcome import Ranking
-
-__all__ = ["read_qrels", "read_run", "write_qrels", "write_run"]
 
 _SPECIAL = re.compile(r"[\s%\ufeff]")
 _HEADINGS = frozenset(("score", "grade", "relevance", "rel", "rating", "label", "judgement", "judgment"))
@@ -77,32 +74,6 @@ def write_qrels(path: str | PathLike[str], questions: Iterable[Question]) -> Non
             file.writelines(f"{_encoded(question.id)} 0 {_encoded(note)} {grade}\n" for note, grade in judged)
 
 
-def read_run(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
-    r"""Return the score of each note by question, in the order of ranks.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "run").write_text("q1 Q0 n2 2 0.5 mine\nq1 Q0 n1 1 0.5 mine\n")
-    ...     read_run(Path(folder, "run"))
-    {'q1': {'n1': 0.5, 'n2': 0.5}}
-    """
-    rows: dict[str, list[tuple[int, str, float]]] = {}
-    seen: set[tuple[str, str]] = set()
-    for number, line in read_lines(Path(path)):
-        parsed = _parse_row(line)
-        if parsed is None:
-            raise IngestError(
-                f"{path}, line {number}: must be question Q0 note rank score tag, got {line.strip()[:60]!r}"
-            )
-        question, row = parsed
-        note = row[1]
-        if (question, note) in seen:
-            raise IngestError(f"{path}, line {number}: {note[:60]!r} is there twice for {question[:60]!r}")
-        seen.add((question, note))
-        rows.setdefault(question, []).append(row)
-    return {question: {note: score for _, note, score in sorted(notes)} for question, notes in rows.items()}
-
-
 def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag: str) -> None:
     r"""Write the rankings of a system.
 
@@ -121,16 +92,6 @@ def write_run(path: str | PathLike[str], rankings: Mapping[str, Ranking], *, tag
             for rank, note in enumerate(ranking.ids, 1):
                 score = len(ranking.ids) + 1 - rank
                 file.write(f"{_encoded(question)} Q0 {_encoded(note)} {rank} {score} {_encoded(tag)}\n")
-
-
-def _parse_row(line: str) -> tuple[str, tuple[int, str, float]] | None:
-    """Return the question of a run's line, with rank, note and score; ``None`` if it is no such line."""
-    try:
-        question, _, note, rank, score, _ = line.split()
-        value = float(score)
-        return None if math.isnan(value) else (unquote(question), (int(rank), unquote(note), value))
-    except ValueError:
-        return None
 
 
 def _encoded(text: str) -> str:

@@ -1,6 +1,5 @@
 """Evaluation reports: one HTML page, Markdown, and plots as SVG files."""
 
-from recollect.evaluation.report.charts import write_plots
 from recollect.evaluation.report.content import Report, build_report
 from recollect.evaluation.report.render import (
     html_report,
@@ -17,6 +16,5 @@ __all__ = [
     "markdown_report",
     "report_format",
     "save_report",
-    "write_plots",
     "write_report",
 ]

@@ -13,8 +13,6 @@ from recollect.evaluation.outcome import Outcome
 from recollect.evaluation.significance import RESAMPLES, Interval, interval
 from recollect.evaluation.sweep import Sweep
 
-__all__ = ["Latency", "Report", "build_report"]
-
 _GRADED_MEASURES = ("ndcg@10", "mrr")
 """Measures with more than two values, by which wins and losses are counted if possible."""
 

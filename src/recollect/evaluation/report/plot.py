@@ -6,44 +6,10 @@ import html
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from typing import NamedTuple
 
 from recollect.text import well_formed
-
-__all__ = [
-    "PLOT_CSS",
-    "LinePoint",
-    "clean_text",
-    "escape_markup",
-    "format_coordinate",
-    "line_chart",
-    "nice_ticks",
-    "svg_document",
-    "svg_text",
-    "text_width",
-    "truncate_to_width",
-]
-
-PLOT_CSS = """\
-.plot{--ink:#1d2127;--soft:#59616d;--line:#dfe2e7;--paper:#fff;--better:#1f5fae;--worse:#b3530b;--base:#747d8a;
---s1:#1f5fae;--s2:#b3530b;--s3:#1b7f5c;--s4:#8a4a9e;--s5:#8a6d00;--s6:#5a6472;
-font:12px/1.3 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums}
-@media screen and (prefers-color-scheme:dark){.plot{--ink:#e7eaee;--soft:#a7afbb;--line:#333a44;--paper:#14171b;
---better:#79adf5;--worse:#f0a060;--base:#929baa;--s1:#79adf5;--s2:#f0a060;--s3:#5cc8a0;--s4:#cf9be0;
---s5:#d8bd4a;--s6:#a7b0bd}}
-.plot text{fill:var(--ink)}.plot .soft{fill:var(--soft)}.plot .strong{font-weight:600}
-.plot .head{font-size:14px;font-weight:600}
-.plot .grid{stroke:var(--line);stroke-width:1;fill:none}.plot .axis{stroke:var(--soft);stroke-width:1}
-.plot .whisker{stroke:var(--ink);stroke-width:1.5;fill:none}
-.plot .better{fill:var(--better);stroke:var(--better)}.plot .worse{fill:var(--worse);stroke:var(--worse)}
-.plot .baseline{fill:var(--base);stroke:var(--base)}.plot .bar{fill-opacity:.45}.plot .cell{stroke:none}
-.plot .open{fill:none;stroke:var(--soft);stroke-width:1;stroke-dasharray:3 3}
-.plot .s1{--s:var(--s1)}.plot .s2{--s:var(--s2)}.plot .s3{--s:var(--s3)}.plot .s4{--s:var(--s4)}.plot .s5{--s:var(--s5)}
-.plot .s6{--s:var(--s6)}.plot .trace{stroke:var(--s);stroke-width:2;fill:none;stroke-linejoin:round}
-.plot .band{fill:var(--s);fill-opacity:.13;stroke:var(--s);stroke-opacity:.3;stroke-width:1}
-.plot .dot{fill:var(--s);stroke:var(--paper);stroke-width:1.5}
-"""
-"""The colours are distinguishable for the colour-blind, and a mark or a word says the same as each colour."""
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 """Characters that XML does not allow or that browsers warn of."""
@@ -63,26 +29,23 @@ _MARKERS = (
 """Circle, square, diamond and triangles: series differ in more than colour."""
 
 
+def read_template(name: str) -> str:
+    """Return the text of a file in ``templates``."""
+    return files("recollect.evaluation.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
 def clean_text(text: str) -> str:
     """Return a text with characters that neither XML nor UTF-8 allows replaced by U+FFFD."""
     return _FORBIDDEN.sub("\ufffd", well_formed(text))
 
 
 def escape_markup(text: str) -> str:
-    """Return a text escaped for HTML and SVG, in elements and in quoted attributes.
-
-    >>> escape_markup('<b> & "tea"')
-    '&lt;b&gt; &amp; &quot;tea&quot;'
-    """
+    """Return a text escaped for HTML and SVG, in elements and in quoted attributes."""
     return html.escape(clean_text(text))
 
 
 def format_coordinate(value: float) -> str:
-    """Return a coordinate with at most two digits.
-
-    >>> format_coordinate(12.0), format_coordinate(0.333333)
-    ('12', '0.33')
-    """
+    """Return a coordinate with at most two digits."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -92,11 +55,7 @@ def text_width(text: str, size: float = 12) -> float:
 
 
 def truncate_to_width(text: str, width: float, size: float = 12) -> str:
-    """Return a text truncated to a width in pixels, with an ellipsis.
-
-    >>> truncate_to_width("single-session-preference", 80)
-    'single-sess…'
-    """
+    """Return a text truncated to a width in pixels, with an ellipsis."""
     max_length = max(2, int(width / (_CHARACTER_WIDTH * size / 12)))
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
@@ -111,12 +70,7 @@ def svg_text(x: float, y: float, text: str, css_class: str = "", anchor: str = "
 def svg_document(
     width: float, height: float, title: str, description: str, body: Sequence[str], *, styled: bool = True
 ) -> str:
-    r"""Return a whole SVG; without its style (``styled``) it is for a page that has ``PLOT_CSS``.
-
-    >>> svg_document(10, 10, "T", "D", [], styled=False)
-    '<svg xmlns="http://www.w3.org/2000/svg" class="plot" width="10" height="10" viewBox="0 0 10 10" role="img"
-    aria-label="T. D">\n<title>T</title>\n<desc>D</desc>\n</svg>\n'
-    """
+    r"""Return a whole SVG; without its style (``styled``) it is for a page that has ``plot.css``."""
     w, h = format_coordinate(width), format_coordinate(height)
     label = escape_markup(f"{title}. {description}")
     lines = [
@@ -126,18 +80,15 @@ def svg_document(
         f"<desc>{escape_markup(description)}</desc>",
     ]
     if styled:  # a file of its own needs a background
-        lines += [f"<style>\n{PLOT_CSS}</style>", '<rect width="100%" height="100%" style="fill:var(--paper)"/>']
+        lines += [
+            f"<style>\n{read_template('plot.css')}</style>",
+            '<rect width="100%" height="100%" style="fill:var(--paper)"/>',
+        ]
     return "\n".join([*lines, *body, "</svg>"]) + "\n"
 
 
 def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return about ``count`` round numbers from at or below ``low`` to at or above ``high``.
-
-    >>> nice_ticks(0.52, 0.67)
-    [0.5, 0.55, 0.6, 0.65, 0.7]
-    >>> nice_ticks(0.5, 0.5)
-    [0.5, 0.502, 0.504, 0.506, 0.508, 0.51]
-    """
+    """Return about ``count`` round numbers from at or below ``low`` to at or above ``high``."""
     if high - low < 0.001:
         high = low + 0.01
     raw = (high - low) / count
@@ -173,11 +124,6 @@ def line_chart(
     """Draw a line for each series, with a band where points have intervals, and the legend above.
 
     Logarithmic axes need values above 0; ticks of a logarithmic y axis are powers of ten.
-
-    >>> points = [LinePoint(10_000, 0.2, "10,000 notes: 0.2 ms"), LinePoint(100_000, 0.4, "100,000 notes: 0.4 ms")]
-    >>> svg = line_chart("Lexical search", {"Recollect": points}, x_label="notes", log_x=True, log_y=True)
-    >>> svg.count("<polyline"), "100,000 notes: 0.4 ms" in svg
-    (1, True)
     """
     legend, top = _legend(list(series), width)
     left, right, bottom = 52.0, width - 16, top + height

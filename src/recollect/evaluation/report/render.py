@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from secrets import token_hex
@@ -19,20 +18,22 @@ from recollect.evaluation.comparison import ALL
 from recollect.evaluation.dataset import Dataset, format_count
 from recollect.evaluation.outcome import Outcome
 from recollect.evaluation.report import text
-from recollect.evaluation.report.charts import draw_plots
+from recollect.evaluation.report.charts import heat_maps, sweep_chart
 from recollect.evaluation.report.content import Report, build_report
-from recollect.evaluation.report.plot import PLOT_CSS, clean_text, escape_markup
+from recollect.evaluation.report.plot import (
+    clean_text,
+    escape_markup,
+    format_coordinate,
+    read_template,
+    text_width,
+    truncate_to_width,
+)
 from recollect.evaluation.sweep import Sweep
 from recollect.inference.runtime import require_module
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["html_report", "markdown_report", "report_format", "save_report", "write_report"]
-
-_MAX_QUESTIONS_HTML = 50
-_MAX_QUESTIONS_MARKDOWN = 10
-"""How many wins and losses of each system are listed; Markdown cannot fold them away."""
 
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&$!])")
 
@@ -42,42 +43,22 @@ def html_report(report: Report) -> str:
 
     The server recognises reports by their first and last lines, see ``recollect.server.reports``.
     """
-    css = files("recollect.evaluation.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    environment = _environment(escape_markup)
-    markup = require_module("markupsafe", RecollectError).Markup
-    plots = draw_plots(report, styled=False)
-    drawn = {name: [markup(svg) for svg in getattr(plots, name).values()] for name in ("bars", "sweeps", "reliability")}
-    comparison = report.comparison
-    best = {
-        measure: max(text.format_fraction(comparison.result(system, measure).mean) for system in comparison.systems)
-        for measure in comparison.measures
-    }
-    return environment.get_template("report.html.jinja").render(
-        report=report,
-        comparison=comparison,
-        best=best,
-        css=markup(css + PLOT_CSS),
-        plots=drawn | {"strata": {system: markup(svg) for system, svg in plots.strata.items()}},
-        max_questions=_MAX_QUESTIONS_HTML,
-        version=__version__,
-    )
+    css = read_template("report.css") + read_template("plot.css")
+    return _render("report.html.jinja", escape_markup, report, css=css, max_questions=50, version=__version__)
 
 
 def markdown_report(report: Report) -> str:
     """Return a report as Markdown, for a pull request or a documentation page."""
-    return (
-        _environment(_escape_markdown)
-        .get_template("report.md.jinja")
-        .render(report=report, comparison=report.comparison, max_questions=_MAX_QUESTIONS_MARKDOWN)
-    )
+    return _render("report.md.jinja", _escape_markdown, report, max_questions=10)  # they cannot be folded away
+
+
+def _render(template: str, escape: Callable[[str], str], report: Report, **context: Any) -> str:
+    environment = _environment(escape)
+    return environment.get_template(template).render(report=report, comparison=report.comparison, **context)
 
 
 def _escape_markdown(text: str) -> str:
-    r"""Return a text in one line, escaped for a cell of a Markdown table.
-
-    >>> print(_escape_markdown("a|b\n<i> *c*"))
-    a\|b \<i\> \*c\*
-    """
+    r"""Return a text in one line, escaped for a cell of a Markdown table."""
     return _MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(clean_text(text).split()))
 
 
@@ -107,19 +88,14 @@ def _environment(escape: Callable[[str], str]) -> Environment:
         ms=text.format_ms,
         count="{:,}".format,
         capitalised=lambda head: head[0].upper() + head[1:],
+        coordinate=format_coordinate,
+        joined="; ".join,
+        text_width=text_width,
+        truncated=truncate_to_width,
     )
-    environment.globals.update(
-        ALL=ALL,
-        TRUST_HEADS=text.TRUST_HEADS,
-        TRUST_NOTE=text.TRUST_NOTE,
-        difference_fields=text.difference_fields,
-        findings=text.findings,
-        format_count=format_count,
-        method_notes=text.method_notes,
-        trust_fields=text.trust_fields,
-        verdict_mark=text.verdict_mark,
-        verdict_text=text.verdict_text,
-    )
+    environment.globals.update(vars(text))
+    environment.globals.update(ALL=ALL, format_count=format_count, heat_maps=heat_maps)
+    environment.globals.update(sweep_chart=lambda sweep: markup(sweep_chart(sweep, styled=False)))
     return environment
 
 
@@ -127,15 +103,7 @@ _FORMATS = {".html": html_report, ".htm": html_report, ".md": markdown_report, "
 
 
 def report_format(path: str | PathLike[str]) -> str:
-    """Return the suffix of a report's path; raise ``ArgumentError`` if it is not that of a report.
-
-    >>> report_format("study.html")
-    '.html'
-    >>> report_format("study.pdf")
-    Traceback (most recent call last):
-        ...
-    recollect.errors.ArgumentError: report: must end in .html or .md, got 'study.pdf'
-    """
+    """Return the suffix of a report's path; raise ``ArgumentError`` if it is not that of a report."""
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise ArgumentError("report", f"must end in .html or .md, got {str(path)!r}")

@@ -7,26 +7,6 @@ from recollect.evaluation.comparison import Comparison, ComparisonResult
 from recollect.evaluation.dataset import format_count
 from recollect.evaluation.report.content import Report
 
-__all__ = [
-    "TRUST_HEADS",
-    "TRUST_NOTE",
-    "describe_difference",
-    "difference_fields",
-    "findings",
-    "format_fraction",
-    "format_interval",
-    "format_ms",
-    "format_number",
-    "format_p",
-    "format_rank",
-    "format_signed",
-    "join_names",
-    "method_notes",
-    "trust_fields",
-    "verdict_mark",
-    "verdict_text",
-]
-
 TRUST_HEADS = ("threshold", "right first", "of these below", "unanswerable recognised", "ECE", "95 % interval")
 """The column headings of :func:`trust_fields`."""
 
@@ -41,87 +21,50 @@ _MARKS = {"better": ("△", "▲"), "worse": ("▽", "▼"), "inconclusive": ("�
 
 
 def format_fraction(value: float) -> str:
-    """Return a value with three digits.
-
-    >>> format_fraction(0.61251)
-    '0.613'
-    """
+    """Return a value with three digits."""
     return f"{value:.3f}"
 
 
 def format_signed(value: float) -> str:
-    """Return a difference with its sign; a small one has four digits, so that it does not look like zero.
-
-    >>> format_signed(0.0312), format_signed(-0.25), format_signed(0.0), format_signed(0.00031)
-    ('+0.031', '−0.250', '0.000', '+0.0003')
-    """
+    """Return a difference with its sign; a small one has four digits, so that it does not look like zero."""
     digits = 4 if 0 < abs(value) < 0.0005 else 3
     text = f"{value:+.{digits}f}".replace("-", "−")
     return text if value else text[1:]
 
 
 def format_interval(low: float, high: float) -> str:
-    """Return an interval of differences.
-
-    >>> format_interval(-0.01, 0.052)
-    '−0.010 to +0.052'
-    """
+    """Return an interval of differences."""
     return f"{format_signed(low)} to {format_signed(high)}"
 
 
 def format_p(p: float) -> str:
-    """Return a p-value.
-
-    >>> format_p(0.0123), format_p(0.0001)
-    ('0.012', '< 0.001')
-    """
+    """Return a p-value."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def format_number(value: float) -> str:
-    """Return a number without trailing zeros.
-
-    >>> format_number(60.0), format_number(0.25)
-    ('60', '0.25')
-    """
+    """Return a number without trailing zeros."""
     return f"{value:g}"
 
 
 def format_rank(rank: int | None) -> str:
-    """Return a rank, or a dash if there is none.
-
-    >>> format_rank(3), format_rank(None)
-    ('3', '–')
-    """
+    """Return a rank, or a dash if there is none."""
     return "–" if rank is None else str(rank)
 
 
 def format_ms(milliseconds: float) -> str:
-    """Return a latency in milliseconds.
-
-    >>> format_ms(3.14159), format_ms(1234.5)
-    ('3.1', '1,234')
-    """
+    """Return a latency in milliseconds."""
     return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
 def join_names(names: list[str]) -> str:
-    """Return names as in a sentence.
-
-    >>> join_names(["any@1"]), join_names(["any@1", "any@5", "mrr"])
-    ('any@1', 'any@1, any@5 and mrr')
-    """
+    """Return names as in a sentence."""
     *rest, last = names
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
 def verdict_text(result: ComparisonResult) -> str:
-    """Return the verdict on a difference.
-
-    >>> from recollect.evaluation.significance import Difference
-    >>> verdict_text(ComparisonResult(200, 0.5, Difference(0.04, 0.01, 0.07, p=0.02), adjusted_p=0.06))
-    'better, not significant after correction'
-    """
+    """Return the verdict on a difference."""
     difference = result.difference
     if difference is None:
         return "baseline"
@@ -134,23 +77,12 @@ def verdict_text(result: ComparisonResult) -> str:
 
 
 def verdict_mark(result: ComparisonResult) -> str:
-    """Return a mark for the verdict, so that it does not depend on colour; hollow if it is not significant.
-
-    >>> from recollect.evaluation.significance import Difference
-    >>> better = Difference(0.04, 0.01, 0.07, p=0.02)
-    >>> [verdict_mark(ComparisonResult(200, 0.5, better, p)) for p in (0.02, 0.06)]
-    ['▲', '△']
-    """
+    """Return a mark for the verdict, so that it does not depend on colour; hollow if it is not significant."""
     return "" if result.difference is None else _MARKS[result.difference.verdict][result.significant]
 
 
 def difference_fields(result: ComparisonResult) -> tuple[str, str, str, str]:
-    """Return the difference, its interval, and its p-value before and after correction; blank for the baseline.
-
-    >>> from recollect.evaluation.significance import Difference
-    >>> difference_fields(ComparisonResult(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted_p=0.24))
-    ('+0.040', '−0.010 to +0.090', '0.120', '0.240')
-    """
+    """Return the difference, its interval, and its p-value before and after correction; blank for the baseline."""
     difference = result.difference
     if difference is None:
         return "", "", "", ""
@@ -159,24 +91,13 @@ def difference_fields(result: ComparisonResult) -> tuple[str, str, str, str]:
 
 
 def describe_difference(result: ComparisonResult) -> str:
-    """Return the difference, its interval and the verdict in one line.
-
-    >>> from recollect.evaluation.significance import Difference
-    >>> describe_difference(ComparisonResult(200, 0.5, Difference(0.04, -0.01, 0.09, p=0.12), adjusted_p=0.12))
-    '+0.040 (−0.010 to +0.090), inconclusive'
-    """
+    """Return the difference, its interval and the verdict in one line."""
     difference, interval, *_ = difference_fields(result)
     return f"{difference} ({interval}), {verdict_text(result)}" if difference else verdict_text(result)
 
 
 def trust_fields(trust: TrustMetrics) -> tuple[str, ...]:
-    """Return the trust metrics in the order of ``TRUST_HEADS``; a dash if there is nothing to measure.
-
-    >>> from recollect.evaluation.significance import Interval
-    >>> trust_fields(TrustMetrics(threshold=0.4, queries=80, unanswerable_queries=0, right_first=0.9, bins=(),
-    ...     answered_right_first_below_threshold=0.025, unanswerable_recognised=None, ece=Interval(0.03, 0.02, 0.07)))
-    ('0.4', '0.900', '0.025', '–', '0.030', '0.020–0.070')
-    """
+    """Return the trust metrics in the order of ``TRUST_HEADS``; a dash if there is nothing to measure."""
     fractions = trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised
     return (
         format_number(trust.threshold),
@@ -184,6 +105,25 @@ def trust_fields(trust: TrustMetrics) -> tuple[str, ...]:
         format_fraction(trust.ece.mean),
         f"{format_fraction(trust.ece.low)}–{format_fraction(trust.ece.high)}",
     )
+
+
+def bar_labels(report: Report, measure: str) -> dict[str, str]:
+    """Return the label of each system's bar: mean, interval and verdict."""
+    labels = {}
+    for system in report.comparison.systems:
+        mean, low, high = map(format_fraction, report.intervals[system, measure])
+        labels[system] = (
+            f"{system}: {mean} ({low} to {high}), {verdict_text(report.comparison.result(system, measure))}"
+        )
+    return labels
+
+
+def reliability_labels(trust: TrustMetrics) -> list[str]:
+    """Return the label of each bin of a reliability diagram."""
+    return [
+        f"confidence {format_fraction(bin_.confidence)}: {format_fraction(bin_.accuracy)} of {bin_.count:,} relevant"
+        for bin_ in trust.bins
+    ]
 
 
 def findings(comparison: Comparison) -> list[tuple[str, str]]:

@@ -177,11 +177,7 @@ def write_questions(dataset: Dataset, folder: str | PathLike[str]) -> Path:
 
 
 def require_new_folder(folder: str | PathLike[str]) -> Path:
-    """Return the path of a folder that is new or empty; raise ``ArgumentError`` otherwise.
-
-    >>> require_new_folder("~/questions").name
-    'questions'
-    """
+    """Return the path of a folder that is new or empty; raise ``ArgumentError`` otherwise."""
     target = Path(folder).expanduser()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ArgumentError("folder", f"{target} has something in it already; name another, or empty it first")

@@ -13,8 +13,6 @@ from recollect.model import Note, embedding_text
 from recollect.query.terms import DUTCH, ENGLISH
 from recollect.text import split_words
 
-__all__ = ["TOKEN_KINDS", "Lexicon", "content_words", "exact_tokens", "tokenise", "word_root"]
-
 TOKEN_KINDS = ("identifier", "number", "name", "version", "path", "word")
 
 _STOPWORDS = ENGLISH | DUTCH
@@ -36,11 +34,7 @@ _JOINED_WORDS = regex.compile(r"\p{L}+(?:[-'’/,]\p{L}+)*")
 
 
 def content_words(text: str) -> list[str]:
-    """Return the lower-case words of a text that are no stopwords and have three characters or more, each once.
-
-    >>> content_words("What is the tea that she likes? Green tea!")
-    ['tea', 'likes', 'green']
-    """
+    """Return the lower-case words of a text that are no stopwords and have three characters or more, each once."""
     return list(dict.fromkeys(filter(_is_content_word, split_words(text))))
 
 
@@ -49,13 +43,7 @@ def _is_content_word(word: str) -> bool:
 
 
 def word_root(word: str) -> str:
-    """Return what a lower-case English word has in common with its inflected forms; a key, not always a word.
-
-    >>> word_root("preferred") == word_root("prefers") == word_root("preferring")
-    True
-    >>> word_root("tea"), word_root("bikes") == word_root("bike")
-    ('tea', True)
-    """
+    """Return what a lower-case English word has in common with its inflected forms; a key, not always a word."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _MIN_LENGTH:
             word = word.removesuffix(suffix)
@@ -68,10 +56,6 @@ class Lexicon:
     """An index from words to notes; inflected forms of a word count as the same word.
 
     Notes are known by their index in ``notes``.
-
-    >>> lexicon = Lexicon([Note(content="Green tea."), Note(content="Black teas."), Note(content="A bike.")])
-    >>> sorted(lexicon.notes_with(["tea"])), lexicon.notes_with(["tea", "black"]), lexicon.is_rare("tea")
-    ([0, 1], {1}, True)
     """
 
     def __init__(self, notes: Sequence[Note]) -> None:
@@ -108,11 +92,6 @@ def tokenise(text: str) -> Iterator[tuple[str, str]]:
     A token is a run of letters and digits, with single punctuation marks inside, as in ``ERR_4021``, ``48,500`` or
     ``docs/api.md``. A ``name`` is a capitalised word that does not begin a sentence; a ``word`` is any other token.
     Words that are joined by a hyphen, an apostrophe, a slash or a comma are separate words.
-
-    >>> list(tokenise("We asked Ines about v2.3.1 in docs/api.md; it costs 48,500 since ERR_4021."))[2:4]
-    [('Ines', 'name'), ('about', 'word')]
-    >>> [(token, kind) for token, kind in tokenise("Use v2.3.1 in docs/api.md for ERR_4021.") if kind != "word"]
-    [('v2.3.1', 'version'), ('docs/api.md', 'path'), ('ERR_4021', 'identifier')]
     """
     for token in _TOKEN.finditer(text):
         kind = _token_kind(token[0])

@@ -20,18 +20,6 @@ from recollect.model import Note
 from recollect.query.dates import MONTHS
 from recollect.text import split_words
 
-__all__ = [
-    "EXACT_KINDS",
-    "QuestionDraft",
-    "exact_questions",
-    "multi_hop_questions",
-    "shuffle_by_group",
-    "stale_questions",
-    "temporal_questions",
-    "typo_questions",
-    "unanswerable_questions",
-]
-
 EXACT_KINDS = (*(kind for kind in TOKEN_KINDS if kind != "word"), "phrase", "words")
 
 _MIN_TOKEN_LENGTH = 3
@@ -77,10 +65,6 @@ def shuffle_by_group(notes: Sequence[Note], rng: np.random.Generator) -> Iterato
     """Yield the index of each note once, in random order, from each group in turn.
 
     A group has the notes of one session, or else folder, of about the same length, so that no large session dominates.
-
-    >>> notes = [Note(content="tea", session="a")] * 4 + [Note(content="bike", session="b")]
-    >>> [index < 4 for index in list(shuffle_by_group(notes, np.random.default_rng(0)))[:2]].count(True)
-    1
     """
     groups: dict[tuple[str, int], list[int]] = {}
     for index in rng.permutation(len(notes)):
@@ -97,10 +81,6 @@ def exact_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
 
     Kinds are single tokens (``identifier``, ``number``, ``name``, ``version``, ``path``), a ``phrase`` of three to six
     words, and two to four rare ``words``.
-
-    >>> notes = [Note(content="Deploys fail with ERR_4021."), Note(content="Deploys fail on Mondays.")]
-    >>> {draft.kind: draft.text for draft in exact_questions(Lexicon(notes[:1]), np.random.default_rng(1))}
-    {'identifier': 'ERR_4021'}
     """
     counts: Counter[str] = Counter()
     for index in shuffle_by_group(lexicon.notes, rng):
@@ -162,12 +142,6 @@ def multi_hop_questions(
     The rare words point at the first note alone. The word of the second tells it from the other notes that the first
     is connected with; several notes contain it where possible, so that the connection is needed. It is not in the
     second note's title, and no note contains all the words.
-
-    >>> notes = [Note(id="n1", content="Mira drives a vermilion van."), Note(id="n2", content="Lives in Porto.")]
-    >>> connections = {"n1": ["n2"], "n2": []}
-    >>> drafts = multi_hop_questions(Lexicon(notes), np.random.default_rng(0), lambda note: connections[note.id])
-    >>> next(drafts).relevant
-    (0, 1)
     """
     indexes = {note.id: index for index, note in enumerate(lexicon.notes)}
     for index in shuffle_by_group(lexicon.notes, rng):
@@ -204,12 +178,7 @@ def _words_not_in(lexicon: Lexicon, index: int, excluded: Sequence[int]) -> list
 
 
 def typo_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[QuestionDraft]:
-    """Yield one or two words that one note alone contains, misspelt so that no note contains them.
-
-    >>> notes = [Note(content="A vermilion van."), Note(content="A van.")]
-    >>> [draft.relevant for draft in typo_questions(Lexicon(notes), np.random.default_rng(0))]
-    [(0,)]
-    """
+    """Yield one or two words that one note alone contains, misspelt so that no note contains them."""
     for index in shuffle_by_group(lexicon.notes, rng):
         words = [
             word
@@ -250,10 +219,6 @@ def temporal_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Q
     A question is for all notes of a ``month`` or ``day`` with few notes, or for a word (``topic``) in the month of one
     of the notes that contain it. Dates that the text of another note names are not used, because that note may be an
     answer, too. Questions are asked at the time of the latest note. If all notes are of one month, there are none.
-
-    >>> notes = [Note(content="Dentist.", created_at="2026-03-02"), Note(content="Dentist.", created_at="2025-01-07")]
-    >>> sorted(draft.relevant for draft in temporal_questions(Lexicon(notes), np.random.default_rng(0)))
-    [(0,), (1,)]
     """
     times = {index: note.created_at for index, note in enumerate(lexicon.notes) if note.created_at}
     months: dict[tuple[int, int], list[int]] = {}
@@ -328,12 +293,6 @@ def stale_questions(lexicon: Lexicon, rng: np.random.Generator) -> Iterator[Ques
 
     Only the superseded note and its successors contain all the words. Notes that supersede each other in a cycle have
     no current note and make no question.
-
-    >>> from recollect.model import Link
-    >>> new = Note(id="n2", content="Drinks mate.", links=(Link("supersedes", "tea.md"),))
-    >>> notes = [Note(id="n1", path="tea.md", content="Drinks green tea."), new]
-    >>> [draft.relevant for draft in stale_questions(Lexicon(notes), np.random.default_rng(1))]
-    [(1,)]
     """
     successors = _successors(lexicon.notes)
     for index in shuffle_by_group(lexicon.notes, rng):
@@ -383,11 +342,6 @@ def unanswerable_questions(lexicon: Lexicon, foreign: Lexicon, rng: np.random.Ge
 
     Every note of ``lexicon`` contains less than half of the content words of the foreign note and of the question. No
     rule can exclude that a note answers in other words; that is likely only if both collections have the same topics.
-
-    >>> foreign = Lexicon([Note(content="The lighthouse keepers sing at dusk.")])
-    >>> drafts = unanswerable_questions(Lexicon([Note(content="Green tea.")]), foreign, np.random.default_rng(0))
-    >>> [(draft.text, draft.relevant) for draft in drafts]
-    [('the lighthouse keepers sing at', ())]
     """
     for index in shuffle_by_group(foreign.notes, rng):
         if not _is_foreign(lexicon, foreign.notes[index].content):

@@ -96,12 +96,11 @@ class RequestLogMiddleware:
     """Gives each request an id, passes its record to observers, and responds to unexpected errors."""
 
     def __init__(self, app: ASGIApp, observers: Sequence[RequestObserver]) -> None:
-        """Wrap ``app``."""
         self._app = app
         self._observers = observers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and record what became of it."""
+        """Pass a request on and record it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -123,7 +122,13 @@ class RequestLogMiddleware:
                 response_headers["x-request-id"] = request_id
                 response_headers.setdefault("cache-control", "no-store")
                 response_headers["x-content-type-options"] = "nosniff"
-                response_headers["server-timing"] = _server_timing(time.perf_counter() - clock, state["searches"])
+                times = {"total": time.perf_counter() - clock}
+                if state["searches"]:
+                    times["search"] = sum(search.total for search in state["searches"])
+                    times["wait"] = sum(search.queued for search in state["searches"])
+                response_headers["server-timing"] = ", ".join(
+                    f"{name};dur={seconds * 1000:.1f}" for name, seconds in times.items()
+                )
             await send(message)
 
         try:
@@ -149,15 +154,6 @@ class RequestLogMiddleware:
             )
             for observer in self._observers:
                 observer(record)
-
-
-def _server_timing(seconds: float, searches: Sequence[SearchTimes]) -> str:
-    """Return the value of the ``Server-Timing`` header, in milliseconds."""
-    times = {"total": seconds}
-    if searches:
-        times["search"] = sum(search.total for search in searches)
-        times["wait"] = sum(search.queued for search in searches)
-    return ", ".join(f"{name};dur={elapsed * 1000:.1f}" for name, elapsed in times.items())
 
 
 class Log:

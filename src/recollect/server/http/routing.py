@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, NoReturn
 
 from fastapi import Request, Response
@@ -53,13 +53,20 @@ class StrictRoute(APIRoute):
         repeatable = {name for name, annotation in parameters.items() if "list[" in annotation}
         has_body = self.body_field is not None
         media_types = ["application/json", *self.responses.get(200, {}).get("content", {})]
+        ranges = {f"{media_type.partition('/')[0]}/*" for media_type in media_types}
+        acceptable = {"", "*/*", *media_types, *ranges}
 
         async def checked(request: Request) -> Response:
             if request.scope["query_string"]:
                 _check_parameters(request, parameters.keys(), repeatable)
-            _check_accept(request.headers.get("accept", "*/*"), media_types)
-            if has_body:
-                _check_content_type(request.headers.get("content-type", ""))
+            accept = request.headers.get("accept", "*/*").split(",")
+            accepted = {part.partition(";")[0].strip().lower() for part in accept}
+            if not accepted & acceptable:
+                raise ProblemError("not-acceptable", f"responses are {' or '.join(media_types)}")
+            content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            # Another site can make a browser send a form or plain text without asking; it cannot send JSON.
+            if has_body and content_type != "application/json":
+                raise ProblemError("unsupported-media-type")
             return await handle(_StrictRequest(request.scope, request.receive))
 
         return checked
@@ -126,16 +133,3 @@ def _check_parameters(request: Request, names: Any, repeatable: set[str]) -> Non
 
 def _invalid(name: str, detail: str) -> ProblemError:
     return ProblemError("invalid", f"{name}: {detail}", errors=[{"field": f"query.{name}", "detail": detail}])
-
-
-def _check_content_type(content_type: str) -> None:
-    # Another site can make a browser send a form or plain text without asking; it cannot send JSON.
-    if content_type.partition(";")[0].strip().lower() != "application/json":
-        raise ProblemError("unsupported-media-type")
-
-
-def _check_accept(accept: str, media_types: Sequence[str]) -> None:
-    accepted = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
-    ranges = {f"{media_type.partition('/')[0]}/*" for media_type in media_types}
-    if not accepted & {"", "*/*", *media_types, *ranges}:
-        raise ProblemError("not-acceptable", f"responses are {' or '.join(media_types)}")

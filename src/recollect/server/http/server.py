@@ -76,9 +76,15 @@ def serve(
             api=api,
             on_models_loaded=on_models_loaded,
         )
-        _redirect_logging(log)
-        if ring is not None:
-            _warn_if_readable_by_others(ring, log)
+        for name in ("uvicorn.error", "asyncio", "mcp", "recollect"):
+            logger = logging.getLogger(name)
+            logger.handlers = [log.handler()]
+            logger.propagate = False
+            logger.setLevel(logging.WARNING)
+        mode = 0 if ring is None else stat.S_IMODE(ring.path.stat().st_mode)
+        if ring is not None and os.name == "posix" and mode & 0o077:
+            message = f"other users may open the key file (mode {mode:04o}); run chmod 600 {ring.path}"
+            log.write("keys", level="warning", message=message)
         server = Server(uvicorn_config(app, settings))
         server.run(sockets=[listener])
     if failures:
@@ -149,21 +155,6 @@ def bind(settings: Settings) -> socket.socket:
     return listener
 
 
-def _warn_if_readable_by_others(ring: KeyRing, log: Log) -> None:
-    mode = stat.S_IMODE(ring.path.stat().st_mode)
-    if os.name == "posix" and mode & 0o077:
-        message = f"other users may open the key file (mode {mode:04o}); run chmod 600 {ring.path}"
-        log.write("keys", level="warning", message=message)
-
-
-def _redirect_logging(log: Log) -> None:
-    for name in ("uvicorn.error", "asyncio", "mcp", "recollect"):
-        logger = logging.getLogger(name)
-        logger.handlers = [log.handler()]
-        logger.propagate = False
-        logger.setLevel(logging.WARNING)
-
-
 class LimitedConnection(H11Protocol):
     """A connection that is closed if its headers take too long, and at once if too many are open."""
 
@@ -206,15 +197,13 @@ class LimitedConnection(H11Protocol):
         """Log nothing: a client may offer another protocol, and a server may ignore the offer."""
 
     def _start_timer(self) -> None:
-        self._deadline = self.loop.call_later(self.header_timeout, self._time_out)
+        message = f"the headers took longer than {self.header_timeout:g} seconds to arrive"
+        self._deadline = self.loop.call_later(self.header_timeout, self._reject, "too-slow", message)
 
     def _stop_timer(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-
-    def _time_out(self) -> None:
-        self._reject("too-slow", f"the headers took longer than {self.header_timeout:g} seconds to arrive")
 
     def _reject(self, kind: str, detail: str = "", headers: dict[str, str] | None = None) -> None:
         """Respond with a problem, as the application would, and close the connection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -47,7 +47,6 @@ class BoundedThreadPool:
     """
 
     def __init__(self, name: str, *, threads: int, max_queued: int, timeout: float) -> None:
-        """Create the pool; threads start on demand."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{name}")
         self._capacity = threads + max_queued
         self._timeout = timeout
@@ -67,7 +66,7 @@ class BoundedThreadPool:
                 raise ProblemError("overloaded", headers={"Retry-After": "1"})
             self.active += 1
         future = self._pool.submit(task)
-        future.add_done_callback(self._finish)
+        future.add_done_callback(lambda _: self._release())
         try:
             async with asyncio.timeout(self._timeout):
                 return await asyncio.wrap_future(future)
@@ -78,7 +77,7 @@ class BoundedThreadPool:
         """Wait for running tasks and cancel queued ones."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _finish(self, _: Future[T]) -> None:
+    def _release(self) -> None:
         with self._lock:
             self.active -= 1
 
@@ -87,7 +86,6 @@ class Readiness:
     """Loads the models once, and probes the store and the key file."""
 
     def __init__(self, memory: Memory, ring: KeyRing | None = None) -> None:
-        """Start as not ready."""
         self._memory = memory
         self._ring = ring
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")
@@ -104,7 +102,7 @@ class Readiness:
         if not self._models_loaded:
             return "the models are being loaded"
         if self._probe is None or self._probe.done():
-            self._probe = asyncio.get_running_loop().run_in_executor(self._pool, self._run_probe)
+            self._probe = asyncio.get_running_loop().run_in_executor(self._pool, self._access)
         try:
             async with asyncio.timeout(PROBE_TIMEOUT):
                 await asyncio.shield(self._probe)
@@ -118,7 +116,7 @@ class Readiness:
         """Stop probing."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _run_probe(self) -> None:
+    def _access(self) -> None:
         if self._ring is not None:
             self._ring.keys()
         self._memory.count()

@@ -15,8 +15,8 @@ __all__ = ["Settings", "is_loopback"]
 MEGABYTE = 1_048_576
 
 
-def _cpu_count() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _default_read_threads() -> int:
+    return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def _default_max_connections() -> int:
@@ -58,7 +58,7 @@ class Settings:
     """Requests that may come at once; the default is twice the rate."""
     timeout: float = 30.0
     """How many seconds a request may take."""
-    read_threads: int = field(default_factory=lambda: max(2, _cpu_count()))
+    read_threads: int = field(default_factory=_default_read_threads)
     """How many searches and other reads run at once. Much of a search is Python, which runs one thread at a time: more
     threads than processors are no faster."""
     write_threads: int = 2
@@ -73,7 +73,6 @@ class Settings:
     """The folder with evaluation reports to serve."""
 
     def __post_init__(self) -> None:
-        """Validate the numbers and set the defaults that depend on other fields."""
         for name in ("max_body_bytes", "read_threads", "write_threads", "max_queued", "max_connections"):
             arguments.at_least_one(name, getattr(self, name))
         for name in ("timeout", "shutdown_timeout"):

@@ -53,7 +53,6 @@ class McpApp:
     """An ASGI application that works while :meth:`lifespan` is open. Stateless: a revoked key is rejected at once."""
 
     def __init__(self, memory: Memory, settings: Settings) -> None:
-        """Store memory and settings."""
         self._memory = memory
         self._settings = settings
         self._sessions: StreamableHTTPSessionManager | None = None
@@ -70,7 +69,10 @@ class McpApp:
             except (ArgumentError, ForbiddenError, NoteNotFoundError):
                 raise
             except (RecollectError, ProblemError) as error:
-                raise _public_error(error) from None
+                problem = to_problem(error)
+                if problem.kind == "internal":
+                    _LOG.error("a call failed", exc_info=error)
+                raise ServerError(problem.detail) from None  # the message of the error is not for clients
 
         self._sessions = StreamableHTTPSessionManager(
             memory_server(self._memory, None, run_in_thread=run_in_thread),
@@ -96,11 +98,3 @@ class McpApp:
             await self._sessions.handle_request(scope, receive, send)
             return
         await problem_response(problem, scope["state"]["request_id"])(scope, receive, send)
-
-
-def _public_error(error: RecollectError | ProblemError) -> ServerError:
-    """Return what a client may know of an error; the log gets the rest, such as file names."""
-    problem = to_problem(error)
-    if problem.kind == "internal":
-        _LOG.error("a call failed", exc_info=error)
-    return ServerError(problem.detail)

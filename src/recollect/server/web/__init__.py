@@ -62,13 +62,13 @@ def static_files() -> dict[str, StaticFile]:
     >>> static_files()["app.js"].media_type
     'text/javascript; charset=utf-8'
     """
-    found = {}
+    static = {}
     for entry in files("recollect.server.web").joinpath("static").iterdir():
         media_type = _MEDIA_TYPES.get(PurePath(entry.name).suffix)
         if media_type is not None:
             body = entry.read_bytes()
-            found[entry.name] = StaticFile(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
-    return found
+            static[entry.name] = StaticFile(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
+    return static
 
 
 def is_web_path(path: str) -> bool:
@@ -93,7 +93,9 @@ def web_routes() -> list[Route]:
         if file is None:
             raise HTTPException(404)
         headers = {**_HEADERS, "ETag": file.etag}
-        if _matches(file.etag, request.headers.get("if-none-match", "")):
+        if_none_match = request.headers.get("if-none-match", "")
+        tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}  # proxies may weaken tags
+        if if_none_match == "*" or file.etag in tags:
             return Response(status_code=304, headers=headers)
         return Response(file.body, media_type=file.media_type, headers=headers)
 
@@ -106,8 +108,3 @@ class _RecordedRoute(Route):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, child_scope = super().matches(scope)
         return match, {**child_scope, "route": self} if child_scope else child_scope
-
-
-def _matches(etag: str, if_none_match: str) -> bool:
-    """Return whether the browser has the file; a proxy may have made its tag weak."""
-    return if_none_match == "*" or etag in {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
