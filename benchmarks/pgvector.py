@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.stores.postgres.server import Server
 
-from benchmarks.peers.generating import GeneratedNotes
+from benchmarks.peers.generated_notes import GeneratedNotes
 from benchmarks.stores import SETTINGS
 from recollect.model import Filters, draft_of
 from recollect.stores.postgres import vector_index
@@ -34,7 +34,7 @@ def vectors(count: int, queries: int) -> tuple[Vectors, Vectors]:
     """Return vectors of notes, and of queries about the same topics."""
     notes = GeneratedNotes(count)
     held = np.concatenate([made.vectors for made in notes.batches()])
-    return held, np.stack([question.vector for question in notes.questions(queries)])
+    return held, np.stack([question.vector for question in notes.queries(queries)])
 
 
 def measure(count: int, queries: int) -> dict[str, float]:

@@ -125,7 +125,7 @@ def _measure(wrk: str, folder: Path, queries: list[str], given: argparse.Namespa
     told: dict[str, float | int] = json.loads(asked.stdout.strip().splitlines()[-1])
     parts = {name: after[name] - before.get(name, 0.0) for name in after}
     searches = parts.pop("searches")
-    waiting = parts.pop("waiting")
+    waiting = parts.pop("queued")
     busy = sum(parts.values())
     told["searches_per_second"] = told["requests"] / told["seconds"]
     for name, seconds in sorted(parts.items(), key=lambda part: -part[1]):

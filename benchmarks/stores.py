@@ -208,7 +208,7 @@ def measure(names: Sequence[str], notes: int, rounds: int, queries: int) -> dict
     """Return the figures of each engine."""
     figures: dict[str, dict[str, float]] = {}
     with ExitStack() as stack:
-        corpus = generated_corpus(Path(stack.enter_context(TemporaryDirectory())), notes, questions=QUERIES).folder
+        corpus = generated_corpus(Path(stack.enter_context(TemporaryDirectory())), notes, queries=QUERIES).folder
         clients = {}
         for name in names:
             folder = Path(stack.enter_context(TemporaryDirectory()))

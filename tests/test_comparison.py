@@ -76,17 +76,17 @@ class TestPresets:
     def test_so_it_is_for_what_follows_fusion(self) -> None:
         (temporal, duplicates) = presets()["memini"].stages
         (importance,) = presets()["weighted-graph"].stages
-        told = dict(temporal.settings)
-        assert (temporal.stage, duplicates.stage) == ("temporal", "duplicates")
+        told = temporal.to_dict()
+        assert (temporal.name, duplicates.name) == ("temporal", "duplicates")
         assert self.ROWS["memini"][2] == (
             f"{told['relevance']:.2f} relevance + {told['recency']:.2f} recency + {told['importance']:.2f} importance, "
             f"+ {told['boost']:.2f} for a time; duplicates"
         )
         assert self.ROWS["weighted-graph"][2] == (
-            f"× ({importance.settings['base']:g} + {importance.settings['slope']:g} · importance)"
+            f"× ({importance.to_dict()['base']:g} + {importance.to_dict()['slope']:g} · importance)"
         )
         assert presets()["trovella"].stages == ()
-        assert [stage.stage for stage in presets()["jeffs-brain"].stages] == ["intent"]
+        assert [stage.name for stage in presets()["jeffs-brain"].stages] == ["intent"]
 
     def test_the_default_fuses_as_both_tables_say(self) -> None:
         fusion = presets()["default"].fusion
@@ -94,7 +94,7 @@ class TestPresets:
         assert fusion.method == "convex"
         assert self.ROWS["default`, ours"][0] == f"convex, {words:g} and {meaning:g}"
         assert f"convex, lexical {words:g} and vector {meaning:g}; BM25 counts from 0" in TEXT
-        assert (dict(fusion.least), fusion.score_union) == ({"lexical": 0}, True)
+        assert (dict(fusion.min_scores), fusion.score_union) == ({"lexical": 0}, True)
 
 
 def test_the_figures_are_those_of_the_study() -> None:

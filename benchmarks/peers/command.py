@@ -15,13 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.peers.corpus import Corpus, generated_corpus
-from benchmarks.peers.engines import ENGINES, why_missing
-from benchmarks.peers.own_notes import corpus_of_folder
-from benchmarks.peers.plot import PLOTS, latency_plot, lines_of
-from benchmarks.peers.results import Results, read_results
-from benchmarks.peers.running import Settings, run
-from benchmarks.peers.table import markdown
+from benchmarks.peers.corpus import Corpus, folder_corpus, generated_corpus
+from benchmarks.peers.engines import ENGINES, unavailable_reason
+from benchmarks.peers.report import PLOTS, Results, engine_lines, latency_plot, markdown, read_results
+from benchmarks.peers.runner import Settings, run
 from recollect.errors import ArgumentError, RecollectError
 from recollect.progress import Progress, shown_progress
 
@@ -92,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.out is not None:
         (options.out / "bench.md").write_text(tables, encoding="utf-8")
         for name, title in PLOTS.items():
-            if lines := lines_of(results, name):
+            if lines := engine_lines(results, name):
                 (options.out / f"bench-{name}.svg").write_text(latency_plot(title, lines), encoding="utf-8")
     return 0
 
@@ -113,15 +110,15 @@ def _measure(options: argparse.Namespace) -> Results:
             Settings(_installed(options.engines), options.seconds, scratch, options.again),
             results,
             progress=progress,
-            measured=lambda measured: measured.save(options.json) if options.json else None,
-            failed=lambda message: print(message, file=sys.stderr),
+            on_result=lambda done: done.save(options.json) if options.json else None,
+            on_failure=lambda message: print(message, file=sys.stderr),
         )
     return results
 
 
 def _installed(names: Sequence[str] | None) -> list[str]:
     """Return the engines to measure; an engine that was requested by name must be installed."""
-    problems = {name: why_missing(name) for name in names or ENGINES}
+    problems = {name: unavailable_reason(name) for name in names or ENGINES}
     for name, problem in problems.items():
         if problem and names:
             raise ArgumentError("--engine", f"{name} cannot be measured: {problem}")
@@ -132,12 +129,12 @@ def _installed(names: Sequence[str] | None) -> list[str]:
 
 def _corpora(scratch: Path, progress: Progress, options: argparse.Namespace) -> list[Callable[[], Corpus]]:
     """Return functions that build each corpus when it is needed."""
-    common: dict[str, Any] = {"questions": options.queries, "seed": options.seed, "progress": progress}
+    common: dict[str, Any] = {"queries": options.queries, "seed": options.seed, "progress": progress}
     if options.notes is None:
         return [partial(generated_corpus, scratch, size, **common) for size in options.sizes]
     if not options.notes.is_dir():
         raise ArgumentError("--notes", f"must be a folder, got {options.notes}")
-    return [partial(corpus_of_folder, scratch, options.notes, embedder=options.embedder, **common)]
+    return [partial(folder_corpus, scratch, options.notes, embedder=options.embedder, **common)]
 
 
 if __name__ == "__main__":

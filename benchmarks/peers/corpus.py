@@ -1,34 +1,53 @@
-"""A corpus in files of a folder, so that every engine's process reads the same notes and none pays for their making.
+"""A corpus in a folder, so that the process of every engine reads the same notes and generates none.
 
-``words.txt`` has the vocabulary, ``tokens.i32`` the numbers of all words one note after another, ``lengths.i32`` how
-many each note has, ``vectors.f32`` the vectors, ``questions.json`` and ``questions.f32`` the queries; ``texts.jsonl``
-is there only where texts are more than their words. ``corpus.json`` comes last: without it, the rest is not complete.
+Files: ``words.txt`` (vocabulary), ``tokens.i32`` (term numbers of all notes), ``lengths.i32`` (terms of each note),
+``vectors.f32``, ``queries.json`` and ``queries.f32``; ``texts.jsonl`` if texts are more than their terms.
+``corpus.json`` is written last: without it, the corpus is incomplete.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peers.generating import BATCH, DIMENSION, GeneratedNotes, Made, Question
-from recollect.errors import RecollectError
+from benchmarks.peers.generated_notes import (
+    BATCH,
+    DIMENSION,
+    MAX_COMMON,
+    MAX_RARE,
+    MIN_RARE,
+    GeneratedNotes,
+    NoteBatch,
+    QuerySpec,
+)
+from recollect.embedders import Embedder, EmbedderChoice, EmbedderSpec, embedder_from
+from recollect.errors import ArgumentError, RecollectError
+from recollect.memory import Memory
 from recollect.progress import Progress
+from recollect.stores import open_store
 
-__all__ = ["Batch", "Corpus", "Query", "generated_corpus", "write_corpus"]
+__all__ = ["Corpus", "Query", "TextBatch", "folder_corpus", "generated_corpus", "write_corpus"]
 
 Floats = NDArray[np.float32]
+_WORD = re.compile(r"[^\W_]+")
+COMMON_SHARE = 0.2
+"""A term of a folder's notes is common if at least this share of the notes has it."""
 
 
-class Batch(NamedTuple):
-    """Some notes, as an engine takes them in."""
+class TextBatch(NamedTuple):
+    """Notes as an engine ingests them."""
 
     ids: range
     texts: list[str]
@@ -36,92 +55,94 @@ class Batch(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A query, as an engine is asked, and the note that it was made from."""
+    """A query as an engine gets it, its term numbers, and the number of its target note."""
 
     text: str
     words: tuple[int, ...]
-    """The numbers of its words in the vocabulary."""
     vector: Floats
     target: int
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What lies in a folder; a note's id is its place, from 0 on."""
+    """A corpus on the disk; the id of a note is its number, from 0."""
 
     folder: Path
 
     @cached_property
     def about(self) -> dict[str, int | str]:
-        """What is said of it: its name, how many notes it has, and the dimension of its vectors."""
+        """Name, number of notes, and dimension of the vectors."""
         try:
-            told: dict[str, int | str] = json.loads((self.folder / "corpus.json").read_text(encoding="utf-8"))
+            about: dict[str, int | str] = json.loads((self.folder / "corpus.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise RecollectError(f"there is no whole corpus in {self.folder}; delete it and run bench again") from None
-        return told
+            raise RecollectError(f"the corpus in {self.folder} is incomplete; delete it and run again") from None
+        return about
 
     @property
     def name(self) -> str:
-        """What it was made from."""
+        """The source of the notes."""
         return str(self.about["name"])
 
     @property
     def notes(self) -> int:
-        """How many notes it has."""
+        """The number of notes."""
         return int(self.about["notes"])
 
     @property
     def dimension(self) -> int:
-        """How many numbers a vector has."""
+        """The dimension of the vectors."""
         return int(self.about["dimension"])
 
     @cached_property
     def vocabulary(self) -> list[str]:
-        """All words, by their numbers."""
+        """All terms by number."""
         return (self.folder / "words.txt").read_text(encoding="utf-8").split("\n")
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
-        """How many words each note has."""
+        """The number of terms of each note."""
         return np.fromfile(self.folder / "lengths.i32", dtype=np.int32)
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """Where each note's words end among those of all."""
+        """The end of each note in :meth:`tokens`."""
         return np.cumsum(self.lengths, dtype=np.int64)
 
     def tokens(self) -> NDArray[np.int32]:
-        """Return the numbers of all words, one note after another, as they lie on the disk."""
+        """Return the term numbers of all notes, mapped from the disk."""
         return np.memmap(self.folder / "tokens.i32", dtype=np.int32, mode="r")
 
     def vectors(self) -> Floats:
-        """Return all vectors, as they lie on the disk."""
+        """Return all vectors, mapped from the disk."""
         return np.memmap(self.folder / "vectors.f32", dtype=np.float32, mode="r", shape=(self.notes, self.dimension))
 
-    def batches(self, size: int = BATCH) -> Iterator[Batch]:
-        """Read the notes, some thousand at once; what was read does not stay in memory."""
-        own = self.folder / "texts.jsonl"
-        place = own if own.exists() else self.folder / "tokens.i32"
-        with place.open("rb") as texts, (self.folder / "vectors.f32").open("rb") as vectors:
+    def batches(self, size: int = BATCH) -> Iterator[TextBatch]:
+        """Read the notes in batches."""
+        texts_file = self.folder / "texts.jsonl"
+        has_texts = texts_file.exists()
+        source = texts_file if has_texts else self.folder / "tokens.i32"
+        with source.open("rb") as texts, (self.folder / "vectors.f32").open("rb") as vectors:
             for start in range(0, self.notes, size):
                 ids = range(start, min(start + size, self.notes))
                 rows = np.fromfile(vectors, dtype=np.float32, count=len(ids) * self.dimension)
-                held = self._joined(texts, ids) if place != own else [json.loads(next(texts)) for _ in ids]
-                yield Batch(ids, held, rows.reshape(len(ids), self.dimension))
+                batch = [json.loads(next(texts)) for _ in ids] if has_texts else self._join_terms(texts, ids)
+                yield TextBatch(ids, batch, rows.reshape(len(ids), self.dimension))
 
     def queries(self) -> list[Query]:
-        """Return the queries, in the order in which they should be asked."""
-        told = json.loads((self.folder / "questions.json").read_text(encoding="utf-8"))
-        vectors = np.fromfile(self.folder / "questions.f32", dtype=np.float32).reshape(len(told), self.dimension)
+        """Return the queries in their order."""
+        data = json.loads((self.folder / "queries.json").read_text(encoding="utf-8"))
+        vectors = np.fromfile(self.folder / "queries.f32", dtype=np.float32).reshape(len(data), self.dimension)
         return [
             Query(
-                " ".join(self.vocabulary[word] for word in each["words"]), tuple(each["words"]), vector, each["target"]
+                " ".join(self.vocabulary[word] for word in query["words"]),
+                tuple(query["words"]),
+                vector,
+                query["target"],
             )
-            for each, vector in zip(told, vectors, strict=True)
+            for query, vector in zip(data, vectors, strict=True)
         ]
 
-    def _joined(self, tokens: BinaryIO, ids: range) -> list[str]:
-        """Read the next notes' words, and return their texts."""
+    def _join_terms(self, tokens: BinaryIO, ids: range) -> list[str]:
         lengths = self.lengths[ids.start : ids.stop]
         numbers = np.fromfile(tokens, dtype=np.int32, count=int(lengths.sum())).tolist()
         words, ends = self.vocabulary, np.cumsum(lengths).tolist()
@@ -132,49 +153,113 @@ class Corpus:
 
 
 def generated_corpus(
-    scratch: Path, count: int, *, questions: int, seed: int = 0, progress: Progress = lambda *_: None
+    scratch: Path, count: int, *, queries: int, seed: int = 0, progress: Progress = lambda *_: None
 ) -> Corpus:
-    """Return a corpus of so many generated notes; one that was made before is not made again.
+    """Return a corpus of generated notes; an existing one is used again.
 
-    >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     corpus = generated_corpus(Path(folder), 300, questions=5)
+    ...     corpus = generated_corpus(Path(folder), 300, queries=5)
     ...     batch, = corpus.batches()
     ...     corpus.name, corpus.notes, len(batch.texts), len(corpus.queries())
     ('generated, seed 0', 300, 300, 5)
     """
-    folder = scratch / f"generated-{count}-{seed}-{questions}"
+    folder = scratch / f"generated-{count}-{seed}-{queries}"
     if not (folder / "corpus.json").exists():
         notes = GeneratedNotes(count, seed=seed)
-        write_corpus(
-            folder,
-            f"generated, seed {seed}",
-            notes.vocabulary,
-            _told(notes, progress),
-            notes.questions(questions),
-            dimension=DIMENSION,
-        )
+
+        def batches() -> Iterator[NoteBatch]:
+            for done, batch in enumerate(notes.batches(), start=1):
+                yield batch
+                progress(min(done * BATCH, count), count, "generating notes")
+
+        name = f"generated, seed {seed}"
+        write_corpus(folder, name, notes.vocabulary, batches(), notes.queries(queries), dimension=DIMENSION)
     return Corpus(folder)
 
 
-def _told(notes: GeneratedNotes, progress: Progress) -> Iterator[Made]:
-    """Make notes, and tell how far that is."""
-    for done, batch in enumerate(notes.batches(), start=1):
-        yield batch
-        progress(min(done * BATCH, notes.count), notes.count, "making notes")
+def folder_corpus(
+    scratch: Path, folder: Path, *, embedder: EmbedderSpec, queries: int, seed: int, progress: Progress
+) -> Corpus:
+    """Return a corpus of the notes in a folder of Markdown, text and JSONL.
+
+    A note is one text: title, summary and content. A long note, which Recollect embeds in chunks, has the mean of their
+    vectors here, because the other engines have one vector for each note.
+    """
+    model = embedder_from(embedder)
+    if model is None:
+        raise ArgumentError("--embedder", "must name a model; the benchmark compares vectors")
+    texts, vectors = _read_folder(scratch, folder, model, progress)
+    terms = [_WORD.findall(text.lower()) for text in texts]
+    frequencies = Counter(term for note in terms for term in set(note))
+    numbers = {term: number for number, (term, _) in enumerate(frequencies.most_common())}
+    batch = NoteBatch(
+        np.array([numbers[term] for note in terms for term in note], dtype=np.int32),
+        np.array([len(note) for note in terms], dtype=np.int32),
+        vectors,
+    )
+    chosen = _query_terms(terms, frequencies, count=queries, seed=seed)
+    if not chosen:
+        raise ArgumentError("--notes", f"no note of {folder} has {MIN_RARE} rare terms; choose another folder")
+    specs = [
+        QuerySpec(tuple(numbers[term] for term in words), model.embed_query(" ".join(words)), target)
+        for target, words in chosen.items()
+    ]
+    digest = sha256("\0".join([model.name, *texts]).encode()).hexdigest()[:8]
+    name = f"notes of {folder.resolve().name}, {model.name}, {digest}"
+    target = scratch / "folder-notes"
+    write_corpus(target, name, list(numbers), [batch], specs, dimension=vectors.shape[1], texts=texts)
+    return Corpus(target)
+
+
+def _read_folder(scratch: Path, folder: Path, model: Embedder, progress: Progress) -> tuple[list[str], Floats]:
+    """Return the text of each note, and a vector of length 1."""
+    with TemporaryDirectory(dir=scratch) as temporary:
+        store = open_store(Path(temporary) / "notes.db")
+        with Memory(store, EmbedderChoice(model, "for the benchmark"), record_access=False) as memory:
+            memory.ingest(folder, progress=progress)
+            notes = list(memory.notes())
+            if not notes:
+                raise ArgumentError("--notes", f"{folder} has no notes; choose a folder of Markdown, text or JSONL")
+            _, stored = store.vectors_of(notes)
+    texts = [" ".join(filter(None, (note.title, note.summary, note.content))) for note in notes]
+    means = np.stack([np.atleast_2d(rows).mean(axis=0) for rows in stored if rows is not None])
+    lengths = np.sqrt((means * means).sum(axis=1, keepdims=True))
+    return texts, np.asarray(means / lengths, dtype=np.float32)
+
+
+def _query_terms(
+    notes: Sequence[Sequence[str]], frequencies: Mapping[str, int], *, count: int, seed: int
+) -> dict[int, list[str]]:
+    """Return the terms of queries by the number of their target note."""
+    rng = np.random.default_rng(seed)
+    threshold = COMMON_SHARE * len(notes)
+    queries: dict[int, list[str]] = {}
+    for target in rng.permutation(len(notes)):
+        terms = sorted(set(notes[target]))
+        common = [term for term in terms if frequencies[term] >= threshold]
+        rare = [term for term in terms if frequencies[term] < threshold]
+        if len(rare) < MIN_RARE:
+            continue
+        rare_count = min(len(rare), int(rng.integers(MIN_RARE, MAX_RARE + 1)))
+        common_count = min(len(common), int(rng.integers(1, MAX_COMMON + 1)))
+        chosen = [*rng.permutation(rare)[:rare_count], *rng.permutation(common)[:common_count]]
+        queries[int(target)] = [str(term) for term in rng.permutation(chosen)]
+        if len(queries) == count:
+            break
+    return queries
 
 
 def write_corpus(
     folder: Path,
     name: str,
     vocabulary: Sequence[str],
-    batches: Iterable[Made],
-    questions: Sequence[Question],
+    batches: Iterable[NoteBatch],
+    queries: Sequence[QuerySpec],
     *,
     dimension: int,
     texts: Iterable[str] | None = None,
 ) -> None:
-    """Write a corpus into a folder, in place of what was left there unfinished."""
+    """Write a corpus; an incomplete one in the folder is replaced."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "words.txt").write_text("\n".join(vocabulary), encoding="utf-8")
@@ -192,8 +277,8 @@ def write_corpus(
     if texts is not None:
         with (folder / "texts.jsonl").open("w", encoding="utf-8") as lines:
             lines.writelines(json.dumps(text) + "\n" for text in texts)
-    told = [{"words": question.words, "target": question.target} for question in questions]
-    (folder / "questions.json").write_text(json.dumps(told), encoding="utf-8")
-    np.array([question.vector for question in questions], dtype=np.float32).tofile(folder / "questions.f32")
+    data = [{"words": query.words, "target": query.target} for query in queries]
+    (folder / "queries.json").write_text(json.dumps(data), encoding="utf-8")
+    np.array([query.vector for query in queries], dtype=np.float32).tofile(folder / "queries.f32")
     about = {"name": name, "notes": count, "dimension": dimension}
     (folder / "corpus.json").write_text(json.dumps(about), encoding="utf-8")

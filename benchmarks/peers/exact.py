@@ -1,14 +1,13 @@
-"""What exact search finds, worked out from the corpus alone, and how much of it an engine found.
+"""Exact search over a corpus, and the recall of an engine against it.
 
-By vectors it is the dot product in float32 with every note. By words it is BM25 with k1 = 1.2 and b = 0.75::
+Vector search is the float32 dot product with every note. Lexical search is BM25 with k1 = 1.2 and b = 0.75::
 
-    score(q, d) = sum over words w of q:  idf(w) · f · (k1 + 1) / (f + k1 · (1 − b + b · |d| / mean |d|))
+    score(q, d) = sum over terms t of q:  idf(t) · f · (k1 + 1) / (f + k1 · (1 − b + b · |d| / mean |d|))
 
-with f how often d has w. There are two customs of idf, and an engine is held against its own: Lucene's
-``ln(1 + (N − n + 0.5) / (n + 0.5))``, and that of Robertson and of FTS5, ``ln((N − n + 0.5) / (n + 0.5))`` where that
-is positive, else next to nothing.
+where f is the frequency of t in d. An engine is compared with its own definition of idf: Lucene's
+``ln(1 + (N − n + 0.5) / (n + 0.5))``, or that of FTS5, ``ln((N − n + 0.5) / (n + 0.5))`` if positive, else almost 0.
 
-Scores are compared, not ids: which of two notes with the same score comes first is for each engine to say.
+Scores are compared, not ids: the order of notes with equal scores is not defined.
 """
 
 from __future__ import annotations
@@ -21,123 +20,120 @@ from numpy.typing import NDArray
 
 from benchmarks.peers.corpus import Corpus, Query
 
-__all__ = ["CUTS", "Exact", "Idf", "recall"]
+__all__ = ["CUTOFFS", "ExactSearch", "Idf", "recall"]
 
 Floats = NDArray[np.float32]
 Idf: TypeAlias = Literal["lucene", "fts5"]
 
 IDFS: tuple[Idf, ...] = ("lucene", "fts5")
 K1, B = 1.2, 0.75
-CUTS = (10, 60)
-"""How deep recall is looked at."""
-LEAST_IDF = 1e-6
-"""What FTS5 gives a word that more than half of the notes have."""
-SAME = 1e-5
-"""Scores that differ by this share, and cosines that differ by so much, are the same: engines add in float32."""
+CUTOFFS = (10, 60)
+MIN_IDF = 1e-6
+"""FTS5's idf of a term that more than half of the notes have."""
+TOLERANCE = 1e-5
+"""Relative for BM25, absolute for cosine: engines add in float32."""
 BLOCK = 50_000
 
 
 class _Postings(NamedTuple):
     notes: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    frequencies: NDArray[np.float64]
 
 
-class Exact:
-    """Exact search over a corpus, for its queries: which scores a note must have to be among the best 10 and 60."""
+class ExactSearch:
+    """The scores at each cutoff of exact search, for the queries of a corpus."""
 
     def __init__(self, corpus: Corpus, queries: Sequence[Query]) -> None:
-        """Look once at all words and all vectors."""
         self._corpus = corpus
         self._queries = queries
-        self._mean = float(corpus.lengths.mean())
+        self._mean_length = float(corpus.lengths.mean())
         postings = _postings(corpus, {word for query in queries for word in query.words})
-        self._having = {word: len(posting.notes) for word, posting in postings.items()}
-        self._vector_floors = self._nearest()
-        # Both customs at once, so that the postings, which are large, need not be kept while engines are measured.
-        self._word_floors = {idf: [self._best(query, idf, postings) for query in queries] for idf in IDFS}
+        self._document_frequency = {word: len(posting.notes) for word, posting in postings.items()}
+        self._min_similarity = self._similarities_at_cutoffs()
+        # Both definitions at once: the postings are large and need not stay in memory while engines are measured.
+        self._min_bm25 = {idf: [self._bm25_at_cutoffs(query, idf, postings) for query in queries] for idf in IDFS}
 
-    def vector_recall(self, place: int, found: Sequence[int], cut: int) -> float:
-        """Return which share of the ``cut`` nearest notes of a query an engine found."""
-        vectors = self._corpus.vectors()[list(found[:cut])] if found else np.zeros((0, self._corpus.dimension))
-        scores = vectors @ self._queries[place].vector
-        return recall(scores, found, self._vector_floors[place][cut] - SAME, min(cut, self._corpus.notes))
+    def vector_recall(self, query: int, ids: Sequence[int], cutoff: int) -> float:
+        """Return the recall of an engine's vector results."""
+        vectors = self._corpus.vectors()[list(ids[:cutoff])] if ids else np.zeros((0, self._corpus.dimension))
+        scores = vectors @ self._queries[query].vector
+        return recall(scores, ids, self._min_similarity[query][cutoff] - TOLERANCE, min(cutoff, self._corpus.notes))
 
-    def word_recall(self, place: int, found: Sequence[int], cut: int, idf: Idf) -> float:
-        """Return which share of the ``cut`` best notes by BM25 an engine found for a query."""
-        floors = self._word_floors[idf][place]
-        scores = np.array([self.word_score(place, note, idf) for note in found[:cut]])
-        return recall(scores, found, floors[cut] * (1 - SAME), min(cut, int(floors[0])))
+    def lexical_recall(self, query: int, ids: Sequence[int], cutoff: int, idf: Idf) -> float:
+        """Return the recall of an engine's lexical results."""
+        minimum = self._min_bm25[idf][query]
+        scores = np.array([self.bm25(query, note, idf) for note in ids[:cutoff]])
+        return recall(scores, ids, minimum[cutoff] * (1 - TOLERANCE), min(cutoff, int(minimum[0])))
 
-    def word_score(self, place: int, note: int, idf: Idf) -> float:
-        """Return the score of one note for a query, from the note's own words."""
+    def bm25(self, query: int, note: int, idf: Idf) -> float:
+        """Return the BM25 score of a note."""
         end, length = int(self._corpus.ends[note]), int(self._corpus.lengths[note])
         words = self._corpus.tokens()[end - length : end]
-        damping = K1 * (1 - B + B * length / self._mean)
+        damping = K1 * (1 - B + B * length / self._mean_length)
         total = 0.0
-        for word in self._queries[place].words:
-            held = int((words == word).sum())
-            if held:
-                total += self._idf(word, idf) * held * (K1 + 1) / (held + damping)
+        for word in self._queries[query].words:
+            frequency = int((words == word).sum())
+            if frequency:
+                total += self._idf(word, idf) * frequency * (K1 + 1) / (frequency + damping)
         return total
 
-    def _nearest(self) -> list[dict[int, float]]:
-        """Return for each query the similarities at each cut."""
-        asked = np.array([query.vector for query in self._queries])
+    def _similarities_at_cutoffs(self) -> list[dict[int, float]]:
+        queries = np.array([query.vector for query in self._queries])
         vectors = self._corpus.vectors()
-        best = np.zeros((len(asked), 0), dtype=np.float32)
+        best = np.zeros((len(queries), 0), dtype=np.float32)
         for start in range(0, self._corpus.notes, BLOCK):
-            best = np.concatenate([best, asked @ vectors[start : start + BLOCK].T], axis=1)
-            most = min(max(CUTS), best.shape[1])
+            best = np.concatenate([best, queries @ vectors[start : start + BLOCK].T], axis=1)
+            most = min(max(CUTOFFS), best.shape[1])
             best = np.partition(best, -most, axis=1)[:, -most:]
         best = -np.sort(-best, axis=1)
-        return [{cut: float(row[min(cut, len(row)) - 1]) for cut in CUTS} for row in best]
+        return [{cutoff: float(row[min(cutoff, len(row)) - 1]) for cutoff in CUTOFFS} for row in best]
 
-    def _best(self, query: Query, idf: Idf, postings: Mapping[int, _Postings]) -> dict[int, float]:
-        """Return the scores at each cut, and, at 0, how many notes have a word of the query at all."""
+    def _bm25_at_cutoffs(self, query: Query, idf: Idf, postings: Mapping[int, _Postings]) -> dict[int, float]:
+        """Return the score at each cutoff and, at 0, the number of notes that match at all."""
         scores = np.zeros(self._corpus.notes)
         for word in query.words:
-            notes, counts = postings[word]
-            damping = K1 * (1 - B + B * self._corpus.lengths[notes] / self._mean)
-            scores[notes] += self._idf(word, idf) * counts * (K1 + 1) / (counts + damping)
-        held = -np.sort(-scores[scores > 0])
-        floors = {cut: float(held[min(cut, len(held)) - 1]) if len(held) else 0.0 for cut in CUTS}
-        return {0: float(len(held)), **floors}
+            notes, frequencies = postings[word]
+            damping = K1 * (1 - B + B * self._corpus.lengths[notes] / self._mean_length)
+            scores[notes] += self._idf(word, idf) * frequencies * (K1 + 1) / (frequencies + damping)
+        matching = -np.sort(-scores[scores > 0])
+        minima = {cut: float(matching[min(cut, len(matching)) - 1]) if len(matching) else 0.0 for cut in CUTOFFS}
+        return {0: float(len(matching)), **minima}
 
-    def _idf(self, word: int, custom: Idf) -> float:
-        having = self._having[word]
-        odds = (self._corpus.notes - having + 0.5) / (having + 0.5)
-        if custom == "lucene":
+    def _idf(self, word: int, definition: Idf) -> float:
+        frequency = self._document_frequency[word]
+        odds = (self._corpus.notes - frequency + 0.5) / (frequency + 0.5)
+        if definition == "lucene":
             return float(np.log1p(odds))
         weight = float(np.log(odds))
-        return weight if weight > 0 else LEAST_IDF
+        return weight if weight > 0 else MIN_IDF
 
 
-def recall(scores: Floats | NDArray[np.float64], found: Sequence[int], floor: float, possible: int) -> float:
-    """Return which share of the best notes are among those that were found, told by their scores.
+def recall(scores: Floats | NDArray[np.float64], ids: Sequence[int], minimum: float, possible: int) -> float:
+    """Return the share of the ``possible`` best notes among the results: those with at least the minimum score.
 
-    >>> recall(np.array([0.9, 0.7, 0.7, 0.1]), [4, 2, 3, 9], floor=0.7, possible=4)
+    >>> recall(np.array([0.9, 0.7, 0.7, 0.1]), [4, 2, 3, 9], minimum=0.7, possible=4)
     0.75
-    >>> recall(np.array([]), [], floor=0.0, possible=0)  # where there is nothing to find, nothing is missed
+    >>> recall(np.array([]), [], minimum=0.0, possible=0)
     1.0
     """
     if not possible:
         return 1.0
-    good = {note for note, score in zip(found, scores, strict=False) if score >= floor}
+    good = {note for note, score in zip(ids, scores, strict=False) if score >= minimum}
     return min(len(good), possible) / possible
 
 
 def _postings(corpus: Corpus, words: set[int]) -> dict[int, _Postings]:
-    """Return for each of some words which notes have it, and how often."""
-    wanted = np.zeros(len(corpus.vocabulary), dtype=bool)
-    wanted[list(words)] = True
+    """Return the notes and frequencies of some terms."""
+    selected = np.zeros(len(corpus.vocabulary), dtype=bool)
+    selected[list(words)] = True
     tokens = corpus.tokens()
-    places = np.flatnonzero(wanted[tokens])
-    notes = np.searchsorted(corpus.ends, places, side="right")
-    pairs, counts = np.unique(tokens[places].astype(np.int64) * corpus.notes + notes, return_counts=True)
-    owners, held = pairs // corpus.notes, pairs % corpus.notes
+    positions = np.flatnonzero(selected[tokens])
+    notes = np.searchsorted(corpus.ends, positions, side="right")
+    pairs, counts = np.unique(tokens[positions].astype(np.int64) * corpus.notes + notes, return_counts=True)
+    pair_words, pair_notes = pairs // corpus.notes, pairs % corpus.notes
     ordered = np.array(sorted(words), dtype=np.int64)
-    starts, ends = np.searchsorted(owners, ordered), np.searchsorted(owners, ordered, side="right")
+    starts, ends = np.searchsorted(pair_words, ordered), np.searchsorted(pair_words, ordered, side="right")
     return {
-        int(word): _Postings(held[start:end], counts[start:end].astype(np.float64))
+        int(word): _Postings(pair_notes[start:end], counts[start:end].astype(np.float64))
         for word, start, end in zip(ordered, starts, ends, strict=True)
     }

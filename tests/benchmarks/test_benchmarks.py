@@ -78,7 +78,7 @@ def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
             server.client.get("/v1/search?q=tea")
             after = serving._parts(server.url)
     assert after.pop("searches") == 1
-    assert set(after) == {"waiting", "legs", "context", "graph", "ranking", "rerank", "rest", "server"}
+    assert set(after) == {"queued", "legs", "context", "graph", "ranking", "rerank", "other", "server"}
 
 
 def test_what_was_measured_is_told_side_by_side() -> None:

@@ -1,16 +1,16 @@
-"""The engines that are measured: one a file, all behind the Protocol in :mod:`benchmarks.peers.engines.base`."""
+"""The engines that are measured: one a file, all with the interface of :mod:`benchmarks.peers.engines.base`."""
 
-from benchmarks.peers.engines.base import DEPTH, TOP_K, Engine, Hybrid, Leg
-from benchmarks.peers.engines.catalogue import ENGINES, engine_named, import_packages, why_missing
+from benchmarks.peers.engines.base import DEPTH, TOP_K, Engine, HybridMethod, Leg
+from benchmarks.peers.engines.registry import ENGINES, engine_class, import_packages, unavailable_reason
 
 __all__ = [
     "DEPTH",
     "ENGINES",
     "TOP_K",
     "Engine",
-    "Hybrid",
+    "HybridMethod",
     "Leg",
-    "engine_named",
+    "engine_class",
     "import_packages",
-    "why_missing",
+    "unavailable_reason",
 ]

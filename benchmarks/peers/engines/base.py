@@ -1,4 +1,4 @@
-"""What every engine does here, and how two lists become one by hand where it has no hybrid search of its own."""
+"""The interface of an engine, and rank fusion for engines without hybrid search."""
 
 from __future__ import annotations
 
@@ -9,53 +9,48 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peers.corpus import Batch
+from benchmarks.peers.corpus import TextBatch
 from benchmarks.peers.exact import Idf
 
-__all__ = ["DEPTH", "RRF_K", "TOP_K", "Engine", "Floats", "Hybrid", "Leg", "fused"]
+__all__ = ["DEPTH", "RRF_K", "TOP_K", "Engine", "Floats", "HybridMethod", "Leg", "fuse"]
 
 Floats: TypeAlias = NDArray[np.float32]
 Leg: TypeAlias = Literal["words", "vectors"]
-Hybrid: TypeAlias = Literal["rrf", "default"]
+HybridMethod: TypeAlias = Literal["rrf", "default"]
 
 DEPTH, TOP_K = 60, 10
-"""How many notes each leg returns, and how many the two together."""
+"""The number of results of each leg, and of hybrid search."""
 RRF_K = 60
-"""The constant of reciprocal rank fusion, as its paper has it and everybody uses it."""
+"""The usual constant of reciprocal rank fusion."""
 
 
 class Engine(Protocol):
-    """One engine over a folder of its own; the ids of notes are whole numbers.
+    """An engine with a folder of its own; note ids are whole numbers.
 
-    Words are asked for by OR: a note that has one of them is found. After :meth:`open`, threads may search at the same
-    time.
+    Lexical search matches any term. After :meth:`open`, several threads may search at once.
     """
 
     about: ClassVar[str]
-    """What it is, in a few words for a table."""
+    """The engine's name in tables."""
     legs: ClassVar[tuple[Leg, ...]]
-    """What it can search by."""
-    hybrids: ClassVar[tuple[Hybrid, ...]]
-    """How it can search by both: ``rrf``, which all have that have any, and, of Recollect, its default preset."""
+    hybrids: ClassVar[tuple[HybridMethod, ...]]
+    """Hybrid search: ``rrf``, and for Recollect also its default preset."""
     writes: ClassVar[bool]
-    """Whether a note can be added without building anew."""
+    """Whether a note can be added without rebuilding the index."""
     durable: ClassVar[bool]
-    """Whether such a note is safe from a crash when :meth:`add` returns."""
+    """Whether a note survives a crash when :meth:`add` has returned."""
     exact: ClassVar[bool]
-    """Whether its search by vectors compares every one."""
+    """Whether vector search compares every vector."""
     idf: ClassVar[Idf]
-    """The custom by which it weighs words."""
 
-    def __init__(self, folder: Path, dimension: int) -> None:
-        """Keep where it lives; nothing is opened yet."""
-        ...
+    def __init__(self, folder: Path, dimension: int) -> None: ...
 
-    def build(self, batches: Iterable[Batch]) -> None:
-        """Take in all notes, make all indexes, and leave everything on the disk."""
+    def build(self, batches: Iterable[TextBatch]) -> None:
+        """Ingest all notes, build all indexes and write everything to the disk."""
         ...
 
     def open(self) -> None:
-        """Open what was built."""
+        """Open the index."""
         ...
 
     def search_words(self, text: str, depth: int) -> list[int]:
@@ -63,30 +58,30 @@ class Engine(Protocol):
         ...
 
     def search_vectors(self, vector: Floats, depth: int) -> list[int]:
-        """Return the nearest notes."""
+        """Return the nearest notes by cosine similarity."""
         ...
 
-    def hybrid(self, way: Hybrid, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:
-        """Return the best notes of both legs, each of which looks ``depth`` notes deep."""
+    def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:
+        """Return the best notes of both legs, each with ``depth`` results."""
         ...
 
     def add(self, number: int, text: str, vector: Floats) -> None:
-        """Add a note so that it lasts."""
+        """Add one note durably."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         ...
 
 
-def fused(rankings: Sequence[Sequence[int]], top_k: int) -> list[int]:
-    """Return the best of several rankings by reciprocal rank fusion, as one writes it by hand.
+def fuse(rankings: Sequence[Sequence[int]], top_k: int) -> list[int]:
+    """Return the best notes by reciprocal rank fusion.
 
-    >>> fused([[1, 2, 3], [2, 9]], 2)
+    >>> fuse([[1, 2, 3], [2, 9]], 2)
     [2, 1]
     """
-    points: dict[int, float] = {}
+    scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, note in enumerate(ranking, start=1):
-            points[note] = points.get(note, 0.0) + 1 / (RRF_K + rank)
-    return sorted(points, key=points.__getitem__, reverse=True)[:top_k]
+            scores[note] = scores.get(note, 0.0) + 1 / (RRF_K + rank)
+    return sorted(scores, key=scores.__getitem__, reverse=True)[:top_k]

@@ -1,4 +1,4 @@
-"""Arrays by hand: bm25s for words, one matrix in numpy for vectors, and reciprocal rank fusion in Python."""
+"""Arrays: bm25s, one numpy matrix, and reciprocal rank fusion in Python."""
 
 from __future__ import annotations
 
@@ -8,36 +8,35 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from benchmarks.peers.corpus import Batch
-from benchmarks.peers.engines.base import Floats, Hybrid, Leg, fused
+from benchmarks.peers.corpus import TextBatch
+from benchmarks.peers.engines.base import Floats, HybridMethod, Leg, fuse
 from benchmarks.peers.exact import Idf
 from recollect.errors import RecollectError
 
 __all__ = ["Bm25sNumpy"]
 
 _WORD = r"(?u)[^\W_]+"
-"""What a word is to the others: its own pattern leaves out words of one letter."""
+"""Terms as in the other engines: the default pattern drops terms of one letter."""
 
 
 class Bm25sNumpy:
-    """Scores that were worked out beforehand, and every vector compared; a new note means building anew."""
+    """Precomputed BM25 scores and a full vector scan; a new note needs a new index."""
 
     about: ClassVar[str] = "bm25s + numpy, by hand"
     legs: ClassVar[tuple[Leg, ...]] = ("words", "vectors")
-    hybrids: ClassVar[tuple[Hybrid, ...]] = ("rrf",)
+    hybrids: ClassVar[tuple[HybridMethod, ...]] = ("rrf",)
     writes: ClassVar[bool] = False
     durable: ClassVar[bool] = False
     exact: ClassVar[bool] = True
     idf: ClassVar[Idf] = "lucene"
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        """Keep where the files are."""
         self._folder = folder
         self._dimension = dimension
 
-    def build(self, batches: Iterable[Batch]) -> None:
-        """Tokenize everything, index it as a whole, and save it; the matrix is written as it comes."""
-        import bm25s  # noqa: PLC0415 (of an extra)
+    def build(self, batches: Iterable[TextBatch]) -> None:
+        """Tokenize and index everything, and save it."""
+        import bm25s  # noqa: PLC0415 (an extra)
 
         self._folder.mkdir(parents=True, exist_ok=True)
         texts: list[str] = []
@@ -50,37 +49,37 @@ class Bm25sNumpy:
         index.save(str(self._folder / "words"), show_progress=False)
 
     def open(self) -> None:
-        """Load all of it."""
-        import bm25s  # noqa: PLC0415 (of an extra)
+        """Load everything."""
+        import bm25s  # noqa: PLC0415 (an extra)
 
         self._words: Any = bm25s.BM25.load(str(self._folder / "words"), show_progress=False)
         rows = np.fromfile(self._folder / "vectors.f32", dtype=np.float32)
         self._vectors = rows.reshape(-1, self._dimension)
 
     def search_words(self, text: str, depth: int) -> list[int]:
-        """Ask bm25s; notes without any of the words, which it adds where it has room, are left out."""
+        """Search bm25s; it pads its results with notes that do not match, which are dropped."""
         words = self._tokens([text], ids=False)
-        found, scores = self._words.retrieve(words, k=min(depth, len(self._vectors)), show_progress=False)
-        return [int(number) for number, score in zip(found[0], scores[0], strict=True) if score > 0]
+        ids, scores = self._words.retrieve(words, k=min(depth, len(self._vectors)), show_progress=False)
+        return [int(number) for number, score in zip(ids[0], scores[0], strict=True) if score > 0]
 
     def search_vectors(self, vector: Floats, depth: int) -> list[int]:
-        """Multiply, and sort what is best."""
+        """Compare every vector."""
         scores = self._vectors @ vector
         best = np.argpartition(-scores, min(depth, len(scores) - 1))[:depth]
         return [int(number) for number in best[np.argsort(-scores[best])]]
 
-    def hybrid(self, way: Hybrid, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one way)
-        """Ask both, and fuse."""
-        return fused([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
+    def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one method)
+        """Search both legs and fuse."""
+        return fuse([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
 
     def add(self, number: int, text: str, vector: Floats) -> NoReturn:  # noqa: ARG002 (nothing can be added)
-        """Refuse: what a word counts was worked out for the notes that there were."""
-        raise RecollectError("bm25s cannot add a note to an index; build it anew")
+        """Fail: the scores are precomputed."""
+        raise RecollectError("bm25s cannot add a note to an index")
 
     def close(self) -> None:
-        """Do nothing: arrays hold nothing open."""
+        """Do nothing: there is nothing to close."""
 
     def _tokens(self, texts: list[str], *, ids: bool = True) -> Any:
-        import bm25s  # noqa: PLC0415 (of an extra)
+        import bm25s  # noqa: PLC0415 (an extra)
 
         return bm25s.tokenize(texts, token_pattern=_WORD, stopwords=None, return_ids=ids, show_progress=False)

@@ -1,4 +1,4 @@
-"""SQLite by hand: FTS5 for words, sqlite-vec for vectors, and reciprocal rank fusion in Python."""
+"""SQLite: FTS5, sqlite-vec and reciprocal rank fusion in Python."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import apsw
 
-from benchmarks.peers.corpus import Batch
-from benchmarks.peers.engines.base import Floats, Hybrid, Leg, fused
+from benchmarks.peers.corpus import TextBatch
+from benchmarks.peers.engines.base import Floats, HybridMethod, Leg, fuse
 from benchmarks.peers.exact import Idf
 
 __all__ = ["Fts5SqliteVec"]
@@ -27,25 +27,24 @@ class Fts5SqliteVec:
 
     about: ClassVar[str] = "FTS5 + sqlite-vec, by hand"
     legs: ClassVar[tuple[Leg, ...]] = ("words", "vectors")
-    hybrids: ClassVar[tuple[Hybrid, ...]] = ("rrf",)
+    hybrids: ClassVar[tuple[HybridMethod, ...]] = ("rrf",)
     writes: ClassVar[bool] = True
     durable: ClassVar[bool] = True
     exact: ClassVar[bool] = True
     idf: ClassVar[Idf] = "fts5"
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        """Keep where the file is."""
         self._file = folder / "notes.db"
         self._dimension = dimension
 
-    def build(self, batches: Iterable[Batch]) -> None:
-        """Insert all notes, a batch a transaction."""
+    def build(self, batches: Iterable[TextBatch]) -> None:
+        """Insert all notes, one transaction for each batch."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self.open()
         connection = self._connection()
         connection.execute(
             _SCHEMA.format(dimension=self._dimension)
-        ).fetchall()  # the pragma answers; then comes the rest
+        ).fetchall()  # the pragma returns a row; fetching it runs the rest
         for batch in batches:
             with connection:
                 rows = zip(batch.ids, batch.texts, strict=True)
@@ -56,32 +55,32 @@ class Fts5SqliteVec:
         self.close()
 
     def open(self) -> None:
-        """Begin without a connection: each thread makes its own."""
+        """Open a connection; every thread opens its own."""
         self._connections: list[apsw.Connection] = []
         self._of_thread = threading.local()
         self._connection()
 
     def search_words(self, text: str, depth: int) -> list[int]:
-        """Ask FTS5 for any of the words; ``rank`` is its bm25, and sorting by it the documented way."""
+        """Search FTS5 for any term; ``ORDER BY rank`` is its documented BM25 order."""
         query = " OR ".join(f'"{word}"' for word in text.split())
-        found = self._connection().execute(
+        rows = self._connection().execute(
             "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (query, depth)
         )
-        return [number for (number,) in found]
+        return [number for (number,) in rows]
 
     def search_vectors(self, vector: Floats, depth: int) -> list[int]:
-        """Ask sqlite-vec, which compares every vector."""
-        found = self._connection().execute(
+        """Search sqlite-vec, which compares every vector."""
+        rows = self._connection().execute(
             "SELECT id FROM vectors WHERE vector MATCH ? AND k = ? ORDER BY distance", (vector.tobytes(), depth)
         )
-        return [number for (number,) in found]
+        return [number for (number,) in rows]
 
-    def hybrid(self, way: Hybrid, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one way)
-        """Ask both, and fuse."""
-        return fused([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
+    def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one method)
+        """Search both legs and fuse."""
+        return fuse([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
 
     def add(self, number: int, text: str, vector: Floats) -> None:
-        """Insert a note in one transaction, which waits for the disk."""
+        """Insert a note in one durable transaction."""
         connection = self._connection()
         with connection:
             connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, text))
@@ -93,16 +92,16 @@ class Fts5SqliteVec:
             connection.close()
 
     def _connection(self) -> apsw.Connection:
-        """Return this thread's own connection, so that threads do not wait for each other."""
-        found: apsw.Connection | None = getattr(self._of_thread, "connection", None)
-        if found is None:
-            import sqlite_vec  # noqa: PLC0415 (of an extra)
+        """Return the connection of this thread."""
+        connection: apsw.Connection | None = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            import sqlite_vec  # noqa: PLC0415 (an extra)
 
-            found = apsw.Connection(str(self._file))
-            found.enable_load_extension(enable=True)
-            found.load_extension(sqlite_vec.loadable_path())
-            found.enable_load_extension(enable=False)
-            found.pragma("synchronous", "FULL")
-            self._of_thread.connection = found
-            self._connections.append(found)
-        return found
+            connection = apsw.Connection(str(self._file))
+            connection.enable_load_extension(enable=True)
+            connection.load_extension(sqlite_vec.loadable_path())
+            connection.enable_load_extension(enable=False)
+            connection.pragma("synchronous", "FULL")
+            self._of_thread.connection = connection
+            self._connections.append(connection)
+        return connection

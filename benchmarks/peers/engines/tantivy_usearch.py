@@ -1,4 +1,4 @@
-"""Two fast libraries by hand: tantivy for words, usearch for vectors, and reciprocal rank fusion in Python."""
+"""tantivy, usearch and reciprocal rank fusion in Python."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmarks.peers.corpus import Batch
-from benchmarks.peers.engines.base import Floats, Hybrid, Leg, fused
+from benchmarks.peers.corpus import TextBatch
+from benchmarks.peers.engines.base import Floats, HybridMethod, Leg, fuse
 from benchmarks.peers.exact import Idf
 
 __all__ = ["TantivyUsearch"]
 
 HEAP = 200_000_000
-"""How many bytes tantivy's writer may use before it writes a segment."""
+"""Bytes of tantivy's write buffer."""
 
 
 class TantivyUsearch:
-    """A folder of tantivy and a file of usearch: an HNSW graph in half precision, with usearch's own settings."""
+    """A tantivy index, and usearch's HNSW graph in half precision with its default settings."""
 
     about: ClassVar[str] = "tantivy + usearch, by hand"
     legs: ClassVar[tuple[Leg, ...]] = ("words", "vectors")
-    hybrids: ClassVar[tuple[Hybrid, ...]] = ("rrf",)
+    hybrids: ClassVar[tuple[HybridMethod, ...]] = ("rrf",)
     writes: ClassVar[bool] = True
     durable: ClassVar[bool] = True
     exact: ClassVar[bool] = False
     idf: ClassVar[Idf] = "lucene"
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        """Keep where both are."""
         self._words = folder / "words"
         self._vectors = folder / "vectors.usearch"
         self._dimension = dimension
         self._writer: Any = None
 
-    def build(self, batches: Iterable[Batch]) -> None:
-        """Index words and vectors, and save both."""
+    def build(self, batches: Iterable[TextBatch]) -> None:
+        """Build and save both indexes."""
         self._words.mkdir(parents=True, exist_ok=True)
         self._index, graph = self._words_index(), self._graph()
         for batch in batches:
@@ -50,28 +49,28 @@ class TantivyUsearch:
         self.close()
 
     def open(self) -> None:
-        """Open the folder, and load the file."""
+        """Open both indexes."""
         self._index = self._words_index()
         self._searcher = self._index.searcher()
         self._vector_index = self._graph()
         self._vector_index.load(str(self._vectors))
 
     def search_words(self, text: str, depth: int) -> list[int]:
-        """Ask tantivy, whose parser joins words by OR."""
+        """Search tantivy, whose parser matches any term."""
         query, _ = self._index.parse_query_lenient(text, ["text"])
         addresses = [address for _, address in self._searcher.search(query, depth, count=False).hits]
         return [int(number) for number in self._searcher.fast_field_values("id", addresses)]
 
     def search_vectors(self, vector: Floats, depth: int) -> list[int]:
-        """Ask usearch for what is near, as far as its graph knows."""
+        """Search the HNSW graph."""
         return [int(number) for number in self._vector_index.search(vector, depth).keys]
 
-    def hybrid(self, way: Hybrid, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one way)
-        """Ask both, and fuse."""
-        return fused([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
+    def hybrid(self, method: HybridMethod, text: str, vector: Floats, top_k: int, depth: int) -> list[int]:  # noqa: ARG002 (there is one method)
+        """Search both legs and fuse."""
+        return fuse([self.search_words(text, depth), self.search_vectors(vector, depth)], top_k)
 
     def add(self, number: int, text: str, vector: Floats) -> None:
-        """Commit the words, and save the whole graph: there is no other way for it to last."""
+        """Commit to tantivy, and save the whole graph: usearch has no other durable write."""
         self._write(number, text)
         self._writer.commit()
         self._index.reload()
@@ -84,30 +83,30 @@ class TantivyUsearch:
         fresh.replace(self._vectors)
 
     def close(self) -> None:
-        """Let tantivy finish its merging."""
+        """Wait for tantivy's merges."""
         if self._writer is not None:
             self._writer.wait_merging_threads()
             self._writer = None
 
     def _words_index(self) -> Any:
-        import tantivy  # noqa: PLC0415 (of an extra)
+        import tantivy  # noqa: PLC0415 (an extra)
 
         builder = tantivy.SchemaBuilder()
         builder.add_integer_field("id", fast=True)
         builder.add_text_field("text", tokenizer_name="words", index_option="freq")
         index = tantivy.Index(builder.build(), path=str(self._words))
         plain = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
-        index.register_tokenizer("words", plain)  # neither stemmed nor cut
+        index.register_tokenizer("words", plain)  # no stemming
         return index
 
     def _write(self, number: int, text: str) -> None:
-        import tantivy  # noqa: PLC0415 (of an extra)
+        import tantivy  # noqa: PLC0415 (an extra)
 
         if self._writer is None:
             self._writer = self._index.writer(heap_size=HEAP)
         self._writer.add_document(tantivy.Document(id=number, text=text))
 
     def _graph(self) -> Any:
-        from usearch.index import Index  # noqa: PLC0415 (of an extra)
+        from usearch.index import Index  # noqa: PLC0415 (an extra)
 
         return Index(ndim=self._dimension, metric="cos", dtype="f16")
