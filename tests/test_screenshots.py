@@ -42,4 +42,4 @@ def test_script_takes_a_screenshot(tmp_path: Path) -> None:
 def test_script_rejects_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["mona-lisa"])
-    assert "there is no picture mona-lisa; there are search," in capsys.readouterr().err
+    assert "unknown screenshot mona-lisa; choose from search," in capsys.readouterr().err
