@@ -76,17 +76,18 @@ class TestPresets:
     def test_stages_of_presets(self) -> None:
         (temporal, duplicates) = presets()["memini"].stages
         (importance,) = presets()["weighted-graph"].stages
-        settings = dict(temporal.settings)
-        assert (temporal.stage, duplicates.stage) == ("temporal", "duplicates")
+        settings = temporal.to_dict()
+        assert (temporal.name, duplicates.name) == ("temporal", "duplicates")
         assert self.ROWS["memini"][2] == (
-            f"{settings['relevance']:.2f} relevance + {settings['recency']:.2f} recency + {settings['importance']:.2f} importance, "
+            f"{settings['relevance']:.2f} relevance + {settings['recency']:.2f} recency + "
+            f"{settings['importance']:.2f} importance, "
             f"+ {settings['boost']:.2f} for a time; duplicates"
         )
         assert self.ROWS["weighted-graph"][2] == (
-            f"× ({importance.settings['base']:g} + {importance.settings['slope']:g} · importance)"
+            f"× ({importance.to_dict()['base']:g} + {importance.to_dict()['slope']:g} · importance)"
         )
         assert presets()["trovella"].stages == ()
-        assert [stage.stage for stage in presets()["jeffs-brain"].stages] == ["intent"]
+        assert [stage.name for stage in presets()["jeffs-brain"].stages] == ["intent"]
 
     def test_fusion_of_the_default(self) -> None:
         fusion = presets()["default"].fusion
@@ -94,7 +95,7 @@ class TestPresets:
         assert fusion.method == "convex"
         assert self.ROWS["default`, ours"][0] == f"convex, {lexical:g} and {vector:g}"
         assert f"convex, lexical {lexical:g} and vector {vector:g}; BM25 counts from 0" in TEXT
-        assert (dict(fusion.least), fusion.score_union) == ({"lexical": 0}, True)
+        assert (dict(fusion.min_scores), fusion.score_union) == ({"lexical": 0}, True)
 
 
 def test_numbers_are_those_of_the_study() -> None:

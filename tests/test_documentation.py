@@ -16,11 +16,11 @@ import pytest
 from recollect.errors import ArgumentError
 from recollect.model import Candidate, Step
 from recollect.query import find_time_expressions
-from recollect.ranking import ConfidenceEvidence, Loan
-from recollect.retrieval import Attempt, Context, FusionRules, Preset, StageRules, StageRun, Trace, presets
-from recollect.retrieval.rules import Section
-from recollect.retrieval.stages import STAGES
-from recollect.retrieval.trace import StemOnly
+from recollect.ranking import STAGES, ScoreTransfer, Stage
+from recollect.retrieval import Attempt, Context, FusionRules, Preset, StageRun, Trace, presets
+from recollect.retrieval.confidence import ConfidenceEvidence
+from recollect.retrieval.word_forms import StemOnly
+from recollect.settings import Settings
 from tests.test_public_surface import SURFACE
 
 ROOT = Path(__file__).parent.parent
@@ -86,7 +86,7 @@ def test_index_lists_every_page_once() -> None:
     assert sorted([*listed, "index.md"]) == [page.name for page in PAGES if page.parent.name == "docs"]
 
 
-@pytest.mark.parametrize("page", ["index", "memory", "command-line", "mcp", "server", "pipeline", "presets", "study"])
+@pytest.mark.parametrize("page", ["index", "memory", "command-line", "mcp", "server", "pipeline", "presets"])
 def test_readme_links_to_main_pages(page: str) -> None:
     assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -133,7 +133,7 @@ def test_trace_fields_are_documented() -> None:
         graph_elapsed=1.0,
         graph_count=1,
         graph_skipped_reason="none",
-        loans={"n1": [Loan("n2", "next", 0.1)]},
+        transfers={"n1": [ScoreTransfer("n2", "next", 0.1)]},
         stages=[StageRun("importance", 1, 0.1)],
         below_min_confidence=1,
         answer_threshold=0.5,
@@ -144,15 +144,11 @@ def test_trace_fields_are_documented() -> None:
     assert [name for name in _names(data) if f"`{name}`" not in page] == []
 
 
-SECTIONS = [field for field in fields(Preset) if isinstance(getattr(Preset(name="plain"), field.name), Section)]
+SECTIONS = [field for field in fields(Preset) if isinstance(getattr(Preset(name="plain"), field.name), Settings)]
 SETTINGS = [
     (section.name, field.name) for section in SECTIONS for field in fields(getattr(Preset(name="plain"), section.name))
 ]
-CONSTANTS = [
-    (stage, name, parameter.default)
-    for stage, function in STAGES.items()
-    for name, parameter in list(inspect.signature(function).parameters.items())[2:]
-]
+CONSTANTS = [(name, setting.name, setting.default) for name, stage in STAGES.items() for setting in fields(stage)]
 
 
 class TestPresetsPage:
@@ -227,9 +223,9 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
-def _stage(rules: StageRules) -> str:
-    constants = ", ".join(f"{name} {_format(value)}" for name, value in rules.settings.items())
-    return f"{rules.stage}: {constants}" if constants else rules.stage
+def _stage(stage: Stage) -> str:
+    constants = ", ".join(f"{name} {_format(getattr(stage, name))}" for name in stage.names())
+    return f"{stage.name}: {constants}" if constants else stage.name
 
 
 def _format(value: Any, *, empty: str = "–") -> str:

@@ -246,7 +246,7 @@ class TestSearching:
         assert paths(result) == ["tea.md"]
         assert result.trace.fell_back_to_bm25
         assert not result.trace.embedder_used
-        assert result.warnings == ["the search was by words alone: the model is asleep"]
+        assert result.warnings == ["only lexical search ran: the model is asleep"]
         assert "errorStage" not in result.trace.to_dict()
 
     @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ class TestSearching:
     def test_invalid_vectors_are_refused(self, memory: Memory, embedder: Topics) -> None:
         embedder.embed_query = lambda _: [float("nan")] * 4  # type: ignore[method-assign,assignment]
         assert memory.search("sencha").warnings == [
-            "the search was by words alone: topics returned numbers that are not finite"
+            "only lexical search ran: topics returned numbers that are not finite"
         ]
         embedder.embed_documents = lambda _: [[1, 2, 3, 4]] * 7  # type: ignore[method-assign,assignment]
         with pytest.raises(EmbedderError, match=r"topics returned an array of shape \(7, 4\) instead of 1 vector"):
@@ -374,7 +374,9 @@ class TestModelChange:
         with recollect.open(path, embedder=Topics()) as memory:
             result = memory.search("sencha")
             assert paths(result) == ["tea.md"]
-            assert result.warnings == ["no note has a vector yet, so the search was by words alone; reindex makes them"]
+            assert result.warnings == [
+                "no note has a vector yet, so only lexical search ran; run reindex to embed them"
+            ]
             assert memory.reindex() == 1
             assert paths(memory.search("oolong")) == ["tea.md"]
 

@@ -37,17 +37,19 @@ SURFACE = {
         query_tokens render sanitise slug_text strongest_term
         trigram_search trigrams with_dates
     """,
-    "recollect.fusion": "DEFAULT_K convex_combination deduplicate reciprocal_rank_fusion",
+    "recollect.fusion": """
+        DEFAULT_K FUSION_METHODS FusionRules convex_combination deduplicate reciprocal_rank_fusion
+    """,
     "recollect.ranking": """
-        AnchorExtractor Calibration CompositeWeights ConfidenceEvidence DEFAULT_TEMPORAL_BOOST DEFAULT_TIME_BOOST
-        Intent Loan RegexAnchorExtractor TimeAnchor Unanimity add_loans boost_time_matches calibration_of composite
-        confidence detect_intent exact_match importance_prior
-        intent_multiplier lift_exact_term lift_sessions merge_reranked multiply_by_loans one_hop random_walk rerank_text
-        reweight_by_intent step_back temporal temporal_boost time_match unanimity weigh_turns
+        Adjustment AnchorExtractor Composite CompositeWeights DEFAULT_TEMPORAL_BOOST DEFAULT_TIME_BOOST Duplicates
+        ExactMatch ExactTerm ImportancePrior Intent IntentWeights RegexAnchorExtractor STAGES ScoreTransfer SessionLift
+        SpeakerTurns Stage StageContext StageResult Superseded Temporal TemporalBoost TimeAnchor TimeMatch Unanimity
+        composite detect_intent intent_multiplier merge_reranked one_hop random_walk rerank_text reweight_by_intent
+        run_stage temporal time_match unanimity
     """,
     "recollect.retrieval": """
         Attempt Context ContextRules FusionRules GraphRules LadderRules Preset PresetSpec QueryRules RerankRules
-        Retrieval SearchOptions SearchResult StageRules StageRun Trace explain preset_from presets recomputed_score
+        Retrieval SearchOptions SearchResult StageRun Trace explain preset_from presets recomputed_score
     """,
     "recollect.evaluation": """
         CachingEmbedder Collection Comparison ComparisonResult DATASETS Dataset Difference Interval MEASURES Outcome

@@ -147,7 +147,7 @@ class TestSearching:
             assert memory.add(id="a", supersedes="c").links == (Link("supersedes", "c"),)
         result = memory.search("wifi called Amsel or Drossel or Fink", mode=mode)
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "b": (), "c": (), "z": ()}
-        assert not any(step.stage == "replaced" for hit in result for step in hit.candidate.steps)
+        assert not any(step.stage == "superseded" for hit in result for step in hit.candidate.steps)
         assert all(hit.candidate.inherited_confidence is None for hit in result)
 
     def test_filtered_out_successor_still_demotes(self, memory: Memory, mode: Mode) -> None:
@@ -218,7 +218,7 @@ class TestCycles:
             memory.add(id="a", supersedes="p")
         result = memory.search("wifi called Amsel")
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "p": (), "z": ()}
-        assert not any(step.stage == "replaced" for hit in result for step in hit.candidate.steps)
+        assert not any(step.stage == "superseded" for hit in result for step in hit.candidate.steps)
         memory.add("The wifi is called Fink.", id="f", supersedes="a")  # a note outside the circle still counts
         results = {hit.id: hit.superseded_by for hit in memory.search("wifi called Amsel")}
         assert results == {"a": ("f",), "p": (), "z": (), "f": ()}

@@ -1,4 +1,4 @@
-"""Fits the constants of ``recollect.ranking.certainty`` on judged collections, leaving one out at a time.
+"""Fits the constants of ``recollect.retrieval.confidence`` on judged collections, leaving one out at a time.
 
     python -m benchmarks.studies.calibration --embedder minilm [--level turn] [--pool] COLLECTION COLLECTION ...
 
@@ -29,8 +29,8 @@ from recollect.evaluation.calibration import calibration_error_interval, expecte
 from recollect.evaluation.memories import latest_date
 from recollect.progress import shown_progress
 from recollect.query import parse_question_date
-from recollect.ranking.certainty import ConfidenceEvidence, bounded_margin
 from recollect.retrieval import SearchResult
+from recollect.retrieval.confidence import ConfidenceEvidence, bounded_margin
 
 MAX_QUESTIONS = 400
 FOREIGN = 60

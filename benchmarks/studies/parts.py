@@ -47,7 +47,7 @@ def default_with(name: str, *, without: Sequence[str] = (), **sections: Any) -> 
     """Return the default preset with changed settings, and without some stages, as a system."""
     default = presets()["default"]
     if without:
-        sections["stages"] = tuple(rules for rules in default.stages if rules.stage not in without)
+        sections["stages"] = tuple(stage for stage in default.stages if stage.name not in without)
     return System(changed_preset(default, sections), name=name)
 
 
@@ -55,10 +55,10 @@ def parts() -> list[System]:
     """Return the default, and the default without each of its parts."""
     default = presets()["default"]
     edges = dict.fromkeys(default.graph.edges, 0.0)
-    stages = [stage.stage for stage in default.stages]
+    stages = [stage.name for stage in default.stages]
     return [
         System(default),
-        default_with("query.common 1", query={"common": 1.0}),
+        default_with("query.max_document_frequency 1", query={"common": 1.0}),
         default_with("query.stem_only_weight 1", query={"stem_only_weight": 1.0}),
         default_with("fusion.score_union off", fusion={"score_union": False}),
         default_with("fusion.chunk_penalty 0", fusion={"chunk_penalty": 0.0}),

@@ -60,7 +60,7 @@ def test_tune_writes_a_significant_gain(run: Run) -> None:
     tuned = preset_from("mine.toml")
     assert tuned.name == "mine"
     assert tuned.about == "narrow tuned on 30 questions of asked: mrr +0.500 (+0.500 to +0.500) held out"
-    assert tuned.stages[0].settings["slope"] == 0.1
+    assert tuned.stages[0].to_dict()["slope"] == 0.1
     found = json.loads(run("search", "code7", "--preset", "mine.toml", "--json").stdout)
     assert found["hits"][0]["id"] == "right7"
 

@@ -20,10 +20,10 @@ from recollect.evaluation.tuning import (
 from recollect.evaluation.tuning_space import Parameter, search_space, with_setting
 from recollect.retrieval import Preset, presets
 
-DEFAULT = with_setting(with_setting(presets()["default"], "graph.seeds", 20), "graph.hubs", 0.5)
+DEFAULT = with_setting(with_setting(presets()["default"], "graph.seeds", 20), "graph.degree_penalty", 0.5)
 SPACE = (
     Parameter(("graph.seeds",), ((5,), (10,), (20,), (40,))),
-    Parameter(("graph.hubs",), ((0.0,), (0.5,), (1.0,))),
+    Parameter(("graph.degree_penalty",), ((0.0,), (0.5,), (1.0,))),
 )
 
 
@@ -34,7 +34,7 @@ def few_seeds(preset: Preset) -> NDArray[np.float64]:
 
 def by_luck(preset: Preset) -> NDArray[np.float64]:
     """PresetScorer 50 questions by a die that falls the same way for the same preset."""
-    return np.random.default_rng([preset.graph.seeds, int(preset.graph.hubs * 10)]).random(50)
+    return np.random.default_rng([preset.graph.seeds, int(preset.graph.degree_penalty * 10)]).random(50)
 
 
 def test_tune_finds_a_real_gain() -> None:
@@ -42,7 +42,7 @@ def test_tune_finds_a_real_gain() -> None:
     (change,) = found.changes
     assert change == ("graph.seeds", 20, 5, 5)
     assert found.chosen.graph.seeds == 5
-    assert found.chosen.graph.hubs == DEFAULT.graph.hubs
+    assert found.chosen.graph.degree_penalty == DEFAULT.graph.degree_penalty
     assert found.gain.mean == pytest.approx(0.9 * (1 / 5 - 1 / 20))
     assert 0 < found.gain.low < found.gain.mean < found.gain.high
     assert found.before == pytest.approx(0.1 * 0.5 + 0.9 / 20)
@@ -76,7 +76,7 @@ def test_tune_scores_each_setting_once() -> None:
     seen: list[tuple[int, float]] = []
 
     def scorer(preset: Preset) -> NDArray[np.float64]:
-        seen.append((preset.graph.seeds, preset.graph.hubs))
+        seen.append((preset.graph.seeds, preset.graph.degree_penalty))
         return few_seeds(preset)
 
     found = tune(scorer, DEFAULT, space=SPACE, passes=4)
@@ -123,7 +123,7 @@ def test_held_out_questions_do_not_affect_their_fold(seed: int, fold: int) -> No
     outside = assign_folds([""] * 50, 5, seed=0) == fold
 
     def random(preset: Preset) -> NDArray[np.float64]:
-        return np.random.default_rng([seed, preset.graph.seeds, int(preset.graph.hubs * 10)]).random(50)
+        return np.random.default_rng([seed, preset.graph.seeds, int(preset.graph.degree_penalty * 10)]).random(50)
 
     def turned(preset: Preset) -> NDArray[np.float64]:
         return np.where(outside, 1 - random(preset), random(preset))

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from inspect import signature
+from dataclasses import fields, replace
 
 import pytest
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.tuning_space import STAGE_VALUES, UNTUNED, Parameter, get_setting, search_space, with_setting
-from recollect.retrieval import FusionRules, GraphRules, Preset, StageRules, presets
-from recollect.retrieval.stages import STAGES
+from recollect.ranking import STAGES, ExactMatch
+from recollect.retrieval import FusionRules, GraphRules, Preset, presets
 
 
 def paths(preset: Preset) -> list[str]:
@@ -38,16 +37,16 @@ def test_search_space_has_only_what_the_preset_has() -> None:
         "graph.edges.link",
         "graph.edges.entity",
         "graph.seeds",
-        "graph.hubs",
+        "graph.degree_penalty",
         "stages.importance.slope",
     ]
     assert "fusion.weights.graph" in paths(presets()["weighted-graph"])
     assert {"stages.temporal.recency", "stages.temporal.boost"} <= set(paths(presets()["memini"]))
     assert not {"graph.edges.supersedes", "fusion.weights.graph"} & set(paths(presets()["default"]))
-    closely = ["query.common", "context.previous", "context.next", "context.passage"]
+    closely = ["query.max_document_frequency", "context.previous", "context.next", "context.passage"]
     assert [path for path in paths(presets()["default"]) if path.startswith(("query.", "context."))] == closely
-    assert "graph.lift" in paths(presets()["default"])
-    assert not {*closely, "graph.lift"} & set(paths(presets()["weighted-graph"]))
+    assert "graph.max_lift" in paths(presets()["default"])
+    assert not {*closely, "graph.max_lift"} & set(paths(presets()["weighted-graph"]))
 
 
 def test_leg_weights_keep_their_sum() -> None:
@@ -74,19 +73,19 @@ def test_one_adjacent_edge_is_one_parameter() -> None:
 
 def test_every_stage_constant_is_tuned_or_listed() -> None:
     numbers = {
-        f"{stage}.{name}"
-        for stage, function in STAGES.items()
-        for name, parameter in list(signature(function).parameters.items())[2:]
-        if isinstance(parameter.default, (int, float))
+        f"{name}.{setting.name}"
+        for name, stage in STAGES.items()
+        for setting in fields(stage)
+        if isinstance(setting.default, (int, float))
     }
     assert set(STAGE_VALUES) | UNTUNED == numbers
     assert not set(STAGE_VALUES) & UNTUNED
 
 
 def test_custom_parameter() -> None:
-    both = Parameter(("graph.seeds", "graph.hubs"), ((3, 1.0),))
+    both = Parameter(("graph.seeds", "graph.degree_penalty"), ((3, 1.0),))
     made = both.apply(presets()["default"], (3, 1.0))
-    assert (made.graph.seeds, made.graph.hubs) == (3, 1.0)
+    assert (made.graph.seeds, made.graph.degree_penalty) == (3, 1.0)
 
 
 DEFAULT = presets()["default"]
@@ -109,7 +108,7 @@ def test_get_setting_returns_defaults(preset: str, path: str, value: object) -> 
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("fusion.method", "rrf"), ("graph.edges.custom.kind", 0.7), ("stages.replaced.factor", 0.25)],
+    [("fusion.method", "rrf"), ("graph.edges.custom.kind", 0.7), ("stages.superseded.factor", 0.25)],
 )
 def test_with_setting_round_trip(path: str, value: object) -> None:
     changed = with_setting(DEFAULT, path, value)
@@ -121,16 +120,16 @@ def test_with_setting_changes_nothing_else() -> None:
     changed = with_setting(DEFAULT, "graph.edges.next", 0.1)
     assert changed == replace(DEFAULT, graph=changed.graph)
     assert dict(changed.graph.edges) == {**DEFAULT.graph.edges, "next": 0.1}
-    assert [stage.stage for stage in with_setting(DEFAULT, "stages.replaced.factor", 1.0).stages] == [
-        stage.stage for stage in DEFAULT.stages
+    assert [stage.name for stage in with_setting(DEFAULT, "stages.superseded.factor", 1.0).stages] == [
+        stage.name for stage in DEFAULT.stages
     ]
 
 
 def test_with_setting_changes_repeated_stages() -> None:
-    twice = replace(DEFAULT, stages=(StageRules("exact_match"), StageRules("exact_match", {"bonus": 0.5})))
+    twice = replace(DEFAULT, stages=(ExactMatch(), ExactMatch(bonus=0.5)))
     assert get_setting(twice, "stages.exact_match.bonus") == 0.2
     changed = with_setting(twice, "stages.exact_match.bonus", 1.0)
-    assert [stage.settings["bonus"] for stage in changed.stages] == [1.0, 1.0]
+    assert [stage.to_dict()["bonus"] for stage in changed.stages] == [1.0, 1.0]
 
 
 def test_get_setting_of_a_missing_stage() -> None:

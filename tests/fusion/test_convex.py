@@ -92,14 +92,14 @@ def test_a_score_that_is_no_number_is_named() -> None:
         convex_combination([notes])
 
 
-class TestHighest:
+class TestMaxScores:
     LISTS = (
         [{"id": "a", "score": 8.0}, {"id": "b", "score": 6.0}],
         [{"id": "b", "score": 0.9}, {"id": "c", "score": 0.5}],
     )
 
-    def scores(self, highest: Any, least: Any = (0.0, 0.1)) -> dict[str, float]:
-        found = convex_combination(self.LISTS, least=least, highest=highest)
+    def scores(self, max_scores: Any, min_scores: Any = (0.0, 0.1)) -> dict[str, float]:
+        found = convex_combination(self.LISTS, min_scores=min_scores, max_scores=max_scores)
         return {each.id: round(each.score, 6) for each in found}
 
     def test_the_score_that_counts_as_1_can_be_given(self) -> None:
@@ -111,36 +111,36 @@ class TestHighest:
         assert self.scores([4.0, None]) == self.scores(None)
 
     def test_without_a_score_that_counts_as_nothing_the_worst_does(self) -> None:
-        assert self.scores([10.0, None], least=None) == {"b": 1.0, "a": 0.5, "c": 0.0}
+        assert self.scores([10.0, None], min_scores=None) == {"b": 1.0, "a": 0.5, "c": 0.0}
 
     def test_equal_scores_below_it_count_for_nothing_and_at_it_in_full(self) -> None:
-        for highest, expected in ((4.0, 0.0), (2.0, 1.0)):
-            found = convex_combination([scored(a=2, b=2)], highest=[highest])
+        for max_score, expected in ((4.0, 0.0), (2.0, 1.0)):
+            found = convex_combination([scored(a=2, b=2)], max_scores=[max_score])
             assert {each.id: each.score for each in found} == {"a": expected, "b": expected}
 
     def test_an_empty_list(self) -> None:
-        assert convex_combination([[]], highest=[3.0]) == []
+        assert convex_combination([[]], max_scores=[3.0]) == []
 
     @pytest.mark.parametrize(
-        ("highest", "problem"),
+        ("max_scores", "problem"),
         [
-            ([0.0], "highest: must hold a score or None for each list: 1 for 2 lists"),
-            ([None, "high"], "highest.1.: must be a number"),
+            ([0.0], "max_scores: must have a score or None for each list: 1 for 2 lists"),
+            ([None, "high"], "max_scores.1.: must be a number"),
         ],
     )
-    def test_wrong_ones(self, highest: Any, problem: str) -> None:
+    def test_wrong_ones(self, max_scores: Any, problem: str) -> None:
         with pytest.raises(ArgumentError, match=problem):
-            self.scores(highest)
+            self.scores(max_scores)
 
 
-class TestLeast:
+class TestMinScores:
     LISTS = (
         [{"id": "a", "score": 8.0}, {"id": "b", "score": 6.0}],
         [{"id": "b", "score": 0.9}, {"id": "c", "score": 0.5}],
     )
 
-    def scores(self, least: Any) -> dict[str, float]:
-        return {found.id: round(found.score, 6) for found in convex_combination(self.LISTS, least=least)}
+    def scores(self, min_scores: Any) -> dict[str, float]:
+        return {found.id: round(found.score, 6) for found in convex_combination(self.LISTS, min_scores=min_scores)}
 
     def test_the_score_that_counts_as_nothing_can_be_given(self) -> None:
         assert self.scores(None) == {"a": 1.0, "b": 1.0, "c": 0.0}
@@ -152,12 +152,12 @@ class TestLeast:
         assert self.scores([9.0, None]) == {"a": 1.0, "b": 1.0, "c": 0.0}
 
     @pytest.mark.parametrize(
-        ("least", "problem"),
+        ("min_scores", "problem"),
         [
-            ([0.0], "least: must hold a score or None for each list: 1 for 2 lists"),
-            (["low", 0], "least.0.: must be a number"),
+            ([0.0], "min_scores: must have a score or None for each list: 1 for 2 lists"),
+            (["low", 0], "min_scores.0.: must be a number"),
         ],
     )
-    def test_wrong_ones(self, least: Any, problem: str) -> None:
+    def test_wrong_ones(self, min_scores: Any, problem: str) -> None:
         with pytest.raises(ArgumentError, match=problem):
-            self.scores(least)
+            self.scores(min_scores)

@@ -33,9 +33,9 @@ def test_what_went_is_recorded() -> None:
     kept = deduplicate([Candidate(str(number), content=content) for number, content in enumerate(contents)])
     assert [each.id for each in kept] == ["0", "1", "6"]
     assert [[(step.reason, step.rank_before, step.rank_after) for step in each.steps] for each in kept] == [
-        [("said again by 2, 3, 4 and 1 more", 1, 1)],
+        [("repeated by 2, 3, 4 and 1 more", 1, 1)],
         [],
-        [("moved up as duplicates above it went", 7, 3)],
+        [("moved up as duplicates above it were dropped", 7, 3)],
     ]
 
 

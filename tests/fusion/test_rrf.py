@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError, Candidate, Contribution
 from recollect.fusion import reciprocal_rank_fusion
-from recollect.ranking import importance_prior
+from tests.ranking.stages import importance_prior
 from tests.strategies import distinct_list, ranked_list
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from recollect import ArgumentTypeError, Candidate
 from recollect.fusion import reciprocal_rank_fusion
-from recollect.ranking import importance_prior
+from tests.ranking.stages import importance_prior
 
 
 @pytest.mark.parametrize(("importance", "factor"), [(0.0, 0.7), (1.0, 1.0), (0.5, 0.85), (2.0, 1.0), (-1.0, 0.7)])
@@ -25,4 +25,4 @@ def test_source_e_rank_27_with_importance_1_beats_rank_1_with_importance_0() -> 
 def test_another_prior() -> None:
     assert importance_prior([Candidate("n", score=1.0, importance=0.5)], base=0.5, slope=1)[0].score == 1.0
     with pytest.raises(ArgumentTypeError, match="^slope: must be a number"):
-        importance_prior([], slope=None)  # type: ignore[arg-type]
+        importance_prior([], slope=None)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import ArgumentError, ArgumentTypeError, Candidate
-from recollect.ranking import merge_reranked, rerank_text
+from recollect.ranking import Unanimity, merge_reranked, rerank_text, unanimity
 from tests.strategies import ranked_list
 
 
@@ -113,9 +113,9 @@ def test_what_was_replaced_follows_and_what_replaced_it_counts_as_much() -> None
     ]
     found = merge_reranked(notes, [(0, 0.1), (1, 0.5), (2, 0.8)], top_n=4)
     assert [(note.id, note.rerank_score, note.steps[-1].reason) for note in found] == [
-        ("new", 0.1, "reranker score 0.1, in the place of one with 0.8"),
+        ("new", 0.1, "reranker score 0.1, but supersedes a note with 0.8"),
         ("other", 0.5, "reranker score 0.5"),
-        ("old", 0.8, "reranker score 0.8, but replaced"),
+        ("old", 0.8, "reranker score 0.8, but superseded"),
         ("unread", None, "not returned by the reranker"),
     ]
 
@@ -126,3 +126,31 @@ def test_what_was_replaced_and_not_returned() -> None:
         ("new", "reranker score 0.5"),
         ("old", "not returned by the reranker"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("lexical", "vector", "agree_min", "agreements"),
+    [
+        ("abcd", "abxy", 2, 2),
+        ("abc", "abc", 2, 3),
+        ("ab", "abc", 2, None),  # fewer than three
+        ("", "", 2, None),
+        ("abc", "bac", 2, None),  # the same notes in other places
+        ("abc", "axy", 2, None),
+        ("abc", "axy", 1, 1),
+        ("abc", "xyz", 0, 0),
+        ("xyza", "uvwa", 1, None),  # only the first three places count
+    ],
+)
+def test_unanimity(lexical: str, vector: str, agree_min: int, agreements: int | None) -> None:
+    expected = None if agreements is None else Unanimity(tuple(lexical[:3]), agreements)
+    assert unanimity(list(lexical), list(vector), agree_min) == expected
+
+
+def test_wrong_arguments_are_named_agreement() -> None:
+    with pytest.raises(ArgumentError, match="^agree_min: must not be negative, got -1"):
+        unanimity([], [], -1)
+    with pytest.raises(ArgumentTypeError, match=r"^lexical_ids\[0\]: must be a string, got None"):
+        unanimity([None] * 3, [None] * 3)  # type: ignore[list-item]
+    with pytest.raises(ArgumentTypeError, match="^vector_ids: must be a list, got 'abc'"):
+        unanimity([], "abc")

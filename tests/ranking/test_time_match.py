@@ -11,8 +11,9 @@ import recollect
 from recollect import ArgumentError, Candidate
 from recollect.evaluation import evaluate, load_dataset, paired_difference
 from recollect.query import find_time_expressions
-from recollect.ranking import boost_time_matches, time_match
+from recollect.ranking import time_match
 from recollect.retrieval import Retrieval, presets
+from tests.ranking.stages import boost_time_matches
 from tests.retrieval.test_accounting import Letters
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
@@ -172,7 +173,7 @@ def test_a_query_for_a_time_alone_finds_its_notes_beyond_the_pool(tmp_path: Path
         told = result.trace.to_dict()
         assert told["timeOnly"] is True
         assert [time["label"] for time in told["times"]] == ["2026-11-11"]
-        assert "2026-11-11, and nothing else was asked for" in result.explain(width=200)
+        assert "2026-11-11, and nothing else" in result.explain(width=200)
         only = memory.search(query, question_date="2026-11-17", candidate_k=20, filters={"tags": ["x"]})
         assert [hit.content for hit in only] == ["Quiz."]
 
@@ -208,23 +209,22 @@ def test_an_index_that_cannot_list_its_notes_is_searched_as_it_is() -> None:
         def page(self, *_: Any, **__: Any) -> Any:
             raise RuntimeError("gone")
 
-    assert [hit.id for hit in Retrieval(Index()).search("in August")] == ["n1"]  # type: ignore[arg-type]
-    result = Retrieval(Failing()).search("in August")  # type: ignore[arg-type]
+        def candidates(self, *_: Any, **__: Any) -> list[Candidate]:
+            return []
+
+    assert [hit.id for hit in Retrieval(Index()).search("in August")] == ["n1"]
+    result = Retrieval(Failing()).search("in August")
     assert [hit.id for hit in result] == ["n1"]
-    assert any("notes of the time that was asked for are missing: " in warning for warning in result.warnings)
+    assert any("notes of the query's time are missing: " in warning for warning in result.warnings)
 
 
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ArgumentError, match="^boost: must be at least 0, got -1"):
         boost_time_matches([], query="yesterday", now=NOW, boost=-1)
     with pytest.raises(ArgumentError, match="^events: must be true or false, got 'no'"):
-        boost_time_matches([], query="yesterday", now=NOW, events="no")  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="^time_only: must be true or false, got 1"):
-        boost_time_matches([], query="yesterday", now=NOW, time_only=1)  # type: ignore[arg-type]
+        boost_time_matches([], query="yesterday", now=NOW, events="no")
     with pytest.raises(ArgumentError, match="^combine: "):
-        boost_time_matches([], query="yesterday", now=NOW, combine="max")  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="^query: must be a string"):
-        boost_time_matches([], query=None, now=NOW)  # type: ignore[arg-type]
+        boost_time_matches([], query="yesterday", now=NOW, combine="max")
 
 
 MOVE = note("2026-05-23", "move", 0.5, title="The move", content="Moved in, the piano needed six people.")
@@ -296,8 +296,8 @@ def test_a_search_in_the_default_preset_uses_the_question_date(tmp_path: Any) ->
         ):
             (hit, *_) = memory.search(query, question_date=asked)
             assert hit.path == first
-            assert any(step.stage == "time match" and step.addend > 0 for step in hit.candidate.steps)
-        assert memory.search("dentist", now=NOW).hits[0].candidate.steps[-1].stage != "time match"
+            assert any(step.stage == "time_match" and step.addend > 0 for step in hit.candidate.steps)
+        assert memory.search("dentist", now=NOW).hits[0].candidate.steps[-1].stage != "time_match"
 
 
 def test_near_misses_fall_with_the_distance() -> None:
@@ -313,7 +313,7 @@ def test_the_stage_helps_on_the_temporal_set_and_leaves_queries_without_a_time_a
     dataset = load_dataset(Path(__file__).parents[2] / "benchmarks" / "datasets" / "temporal")
     assert len(dataset.questions) == 129
     default = presets()["default"]
-    stages = tuple(rules for rules in default.stages if rules.stage != "time_match")
+    stages = tuple(stage for stage in default.stages if stage.name != "time_match")
     without, with_stage = evaluate(
         dataset, [replace(default, name="without", stages=stages), default], embedder=None, cache=tmp_path
     )

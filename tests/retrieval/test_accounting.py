@@ -90,8 +90,8 @@ _stages = st.sampled_from(
         {"stage": "importance", "slope": 0.5},
         {"stage": "exact_match", "bonus": 0.3},
         {"stage": "session", "weight": 0.7},
-        {"stage": "turns", "asks": 0.5, "length": 0.9},
-        {"stage": "replaced", "factor": 0.3},
+        {"stage": "speaker_turns", "asks": 0.5, "length": 0.9},
+        {"stage": "superseded", "factor": 0.3},
         {"stage": "duplicates"},
     ]
 )
@@ -102,17 +102,17 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
         name=st.just("drawn"),
         query=st.builds(
             QueryRules,
-            reading=st.sampled_from(["strict", "literal"]),
+            semantics=st.sampled_from(["strict", "literal"]),
             match=st.sampled_from(["any", "all_then_any"]),
-            most_words=st.sampled_from([0, 2, 128]),
-            common=st.sampled_from([0.0, 0.45, 1.0]),
+            max_words=st.sampled_from([0, 2, 128]),
+            max_document_frequency=st.sampled_from([0.0, 0.45, 1.0]),
         ),
         ladder=st.builds(
             LadderRules,
             on=st.booleans(),
             titles=st.booleans(),
             vocabulary=st.booleans(),
-            trust=st.sampled_from([0.3, 1.0]),
+            guess_weight=st.sampled_from([0.3, 1.0]),
         ),
         fusion=st.builds(
             FusionRules,
@@ -121,7 +121,7 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             rank_base=st.integers(0, 1),
             ties=st.sampled_from(["path", "id", "first_seen"]),
             weights=st.dictionaries(st.sampled_from(["lexical", "vector", "graph"]), st.floats(0, 3)),
-            by_strength=st.booleans(),
+            weight_by_model_quality=st.booleans(),
             score_union=st.booleans(),
             chunk_penalty=st.sampled_from([0.0, 0.2]),
             deviations=st.sampled_from([0.0, 6.0]),
@@ -144,8 +144,8 @@ _presets: st.SearchStrategy[Preset] = st.one_of(
             weight=st.floats(0, 3),
             seeds=st.integers(1, 5),
             reach=st.integers(1, 3),
-            hubs=st.sampled_from([0.0, 0.5]),
-            lift=st.sampled_from([0.0, 0.5, 1.0]),
+            degree_penalty=st.sampled_from([0.0, 0.5]),
+            max_lift=st.sampled_from([0.0, 0.5, 1.0]),
             edges=st.dictionaries(st.sampled_from(EDGES), st.floats(0, 2)),
         ),
         stages=st.lists(_stages, max_size=4),
@@ -199,8 +199,8 @@ def check_fusion(contributions: list[dict[str, Any]], fusion: dict[str, Any]) ->
         weight = fusion["weights"].get(part["leg"], 1.0)
         if fusion["method"] == "rrf":
             assert part["points"] == pytest.approx(weight / (fusion["k"] + fusion["rank_base"] + part["rank"] - 1))
-        elif part["leg"] in fusion["least"] and part["leg"] in fusion["highest"]:
-            zero, one = fusion["least"][part["leg"]], fusion["highest"][part["leg"]]
+        elif part["leg"] in fusion["min_scores"] and part["leg"] in fusion["max_scores"]:
+            zero, one = fusion["min_scores"][part["leg"]], fusion["max_scores"][part["leg"]]
             share = (part["score"] - zero) / (one - zero) if one > zero else float(part["score"] >= one)
             assert part["points"] == pytest.approx(weight * max(0.0, share), abs=1e-9)
 
@@ -291,7 +291,7 @@ def test_a_crowd_of_connected_notes_comes_once_each(folder: Path) -> None:
                 assert not result.warnings
         trace = memory.search("green tea", candidate_k=8, top_k=8, rerank=False).trace
         assert trace.contexts
-        assert trace.loans
+        assert trace.transfers
 
 
 _SEARCHES = """

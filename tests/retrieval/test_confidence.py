@@ -6,30 +6,40 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import recollect
 from recollect import Candidate
-from recollect.model import Step
 from recollect.query import find_time_expressions, parse
-from recollect.ranking import ConfidenceEvidence, calibration_of, confidence
-from recollect.retrieval.confidence import AVERAGE_MARGIN, ConfidenceScorer
-from recollect.retrieval.lexical import Worded
-from recollect.retrieval.rarity import Rarity
+from recollect.retrieval.confidence import (
+    AVERAGE_MARGIN,
+    LEXICAL_ONLY,
+    Calibration,
+    ConfidenceEvidence,
+    ConfidenceScorer,
+    calibration_of,
+    confidence,
+)
+from recollect.retrieval.lexical import LexicalResult
+from recollect.retrieval.terms import TermFrequencies
 
 MINILM = calibration_of("all-MiniLM-L6-v2")
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 
 
 def scorer(query: str, *ranked: Candidate, **options: object) -> ConfidenceScorer:
-    known = {"rarity": None, "background": None} | options
-    return ConfidenceScorer(Worded([], parse(query)), ranked, MINILM, **known)  # type: ignore[arg-type]
+    known = {"frequencies": None, "background": None} | options
+    return ConfidenceScorer(LexicalResult([], parse(query)), ranked, MINILM, **known)  # type: ignore[arg-type]
 
 
 def test_coverage_weighs_terms_by_how_rare_they_are() -> None:
     # ln(1 + 90.5/10.5) = 2.264 and ln(1 + 99.5/1.5) = 4.210
-    rarity = Rarity(100, {"tea": 10, "sencha": 1})
+    frequencies = TermFrequencies(100, {"tea": 10, "sencha": 1})
     note = Candidate("a", content="Sencha.", title="", score=0.5)
-    assert scorer("tea sencha", note, rarity=rarity).evidence(note).coverage == pytest.approx(4.2098 / 6.4737, abs=1e-4)
+    assert scorer("tea sencha", note, frequencies=frequencies).evidence(note).coverage == pytest.approx(
+        4.2098 / 6.4737, abs=1e-4
+    )
     assert scorer("tea sencha", note).evidence(note).coverage == 0.5
     assert scorer("tea sencha", note).evidence(Candidate("b", title="tea", summary="sencha")).coverage == 1.0
     assert scorer("?", note).evidence(note).coverage == 0.0
@@ -70,13 +80,12 @@ def test_a_term_of_the_time_counts_as_held_by_the_time_match() -> None:
 
 
 def test_a_superseded_note_is_judged_as_if_nothing_superseded_it() -> None:
-    step = Step("replaced", "replaced by 'b'", 0.5, 0.0, 0.8, 0.4, 1, 2)
-    old = Candidate("a", score=0.4, ceiling=1.0, vector_similarity=0.5, steps=(step,))
+    old = Candidate("a", score=0.4, ceiling=1.0, vector_similarity=0.5)
     new = Candidate("b", score=0.8, ceiling=1.0)
     known = scorer("tea", new, old)
     # margin (0.8 − 0.4) / 1
-    assert known.confidence_before_demotion(old) == confidence(ConfidenceEvidence(0.5, 0.0, 0.4), MINILM)
-    assert known.confidence_before_demotion(old) > confidence(known.evidence(old), MINILM)
+    assert known.confidence_at(old, 0.8) == confidence(ConfidenceEvidence(0.5, 0.0, 0.4), MINILM)
+    assert known.confidence_at(old, 0.8) > confidence(known.evidence(old), MINILM)
 
 
 def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:
@@ -93,11 +102,11 @@ def test_confidence_can_be_recomputed_from_the_trace(tmp_path: Path) -> None:
 
 def test_what_only_a_fallback_query_found_holds_half_as_much() -> None:
     note = Candidate("a", content="Bread dough 500.", score=0.5)
-    options = {"rarity": None, "background": None}
-    fallback = Worded([], parse("500"))
-    assert ConfidenceScorer(fallback, [note], MINILM, words=parse("48,500"), **options).evidence(note).coverage == 0.5  # type: ignore[arg-type]
-    assert ConfidenceScorer(fallback, [note], MINILM, words=parse("500"), **options).evidence(note).coverage == 1.0  # type: ignore[arg-type]
-    both = ConfidenceScorer(fallback, [note], MINILM, words=parse("bread dough"), **options)  # type: ignore[arg-type]
+    options = {"frequencies": None, "background": None}
+    fallback = LexicalResult([], parse("500"))
+    assert ConfidenceScorer(fallback, [note], MINILM, terms=parse("48,500"), **options).evidence(note).coverage == 0.5  # type: ignore[arg-type]
+    assert ConfidenceScorer(fallback, [note], MINILM, terms=parse("500"), **options).evidence(note).coverage == 1.0  # type: ignore[arg-type]
+    both = ConfidenceScorer(fallback, [note], MINILM, terms=parse("bread dough"), **options)  # type: ignore[arg-type]
     assert both.evidence(note).coverage == 1.0
 
 
@@ -114,5 +123,58 @@ def test_the_coverage_of_a_query_that_names_only_a_time_is_the_time_match() -> N
 def test_a_query_of_stopwords_covers_nothing() -> None:
     note = Candidate("a", content="The tea is there.", score=0.5)
     words = parse("is the tea")
-    assert scorer("is the tea", note, words=words).evidence(note).coverage == 1.0
-    assert scorer("is the tea", note, words=words, only_stopwords=True).evidence(note).coverage == 0.0
+    assert scorer("is the tea", note, terms=words).evidence(note).coverage == 1.0
+    assert scorer("is the tea", note, terms=words, only_stopwords=True).evidence(note).coverage == 0.0
+
+
+MEASURED = Calibration(-6.0, 9.0, 2.0, -1.0, 4.0, 3.0)
+CERTAINTY_MINILM = calibration_of("all-MiniLM-L6-v2/int8")
+
+
+def test_it_is_the_logistic_function_of_the_weighted_evidence() -> None:
+    # −6 + 9·0.5 + 2·1 − 1·0.5·1 + 4·0.25 + 3·1 = 4
+    assert confidence(ConfidenceEvidence(0.5, 1.0, 0.25, 1.0), MEASURED) == pytest.approx(0.982013790)
+    # −6 + 9·2/3 = 0
+    assert confidence(ConfidenceEvidence(2 / 3, 0.0, 0.0), MEASURED) == pytest.approx(0.5)
+
+
+def test_a_margin_counts_up_to_a_half_on_either_side() -> None:
+    far, farther = (confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (0.5, 0.9))
+    assert far == farther
+    behind, further = (confidence(ConfidenceEvidence(0.5, 0.5, margin), MEASURED) for margin in (-0.5, -3.0))
+    assert behind == further < far
+
+
+def test_without_a_similarity_the_lexical_weights_count() -> None:
+    evidence = ConfidenceEvidence(None, 1.0, 0.5)
+    assert confidence(evidence, MEASURED) == confidence(evidence, LEXICAL_ONLY) > 0.5
+    assert confidence(ConfidenceEvidence(None, 0.2, 0.0), MEASURED) < 0.25
+    assert LEXICAL_ONLY.similarity == 0.0
+
+
+@given(st.floats(-1, 1) | st.none(), st.floats(0, 1), st.floats(-1, 1), st.floats(0, 1))
+def test_it_lies_between_0_and_1_and_rises_with_margin_and_time(
+    similarity: float | None, coverage: float, margin: float, time: float
+) -> None:
+    evidence = ConfidenceEvidence(similarity, coverage, margin, time)
+    value = confidence(evidence, CERTAINTY_MINILM)
+    assert 0 <= value <= confidence(evidence._replace(margin=1.0, time_match=1.0), CERTAINTY_MINILM) <= 1
+
+
+def test_a_single_exact_term_is_an_answer_and_an_unrelated_note_is_none() -> None:
+    assert confidence(ConfidenceEvidence(0.1, 1.0, 0.5), CERTAINTY_MINILM) > 0.8
+    assert confidence(ConfidenceEvidence(0.15, 0.0, 0.02), CERTAINTY_MINILM) < 0.05
+
+
+def test_numbers_beyond_measure() -> None:
+    assert confidence(ConfidenceEvidence(1e9, 1.0, 0.0), MEASURED) == pytest.approx(1.0)
+    assert confidence(ConfidenceEvidence(-1e9, 1.0, 0.0), MEASURED) == pytest.approx(0.0)
+
+
+def test_a_weak_model_is_known_to_be_weak() -> None:
+    assert calibration_of("wordllama").model_quality == 0.45
+    assert CERTAINTY_MINILM.model_quality == calibration_of("my own").model_quality == 1.0
+
+
+def test_the_similarity_of_a_model_that_was_never_measured_does_not_count() -> None:
+    assert calibration_of("") == calibration_of("my own") == LEXICAL_ONLY

@@ -15,18 +15,20 @@ from hypothesis import strategies as st
 from recollect import Candidate, Filters
 from recollect.model import Edge
 from recollect.model.chunks import CHUNK_CHARS, MAX_UNSPLIT_CHARS
-from recollect.query import parse
+from recollect.query import expand_aliases, parse
 from recollect.retrieval import ContextRules
-from recollect.retrieval.connections import IndexConnections
-from recollect.retrieval.context import Reading, read_closely
-from recollect.retrieval.rarity import Rarity
-from recollect.retrieval.request import Place, Request
+from recollect.retrieval.context import SNIPPET_WIDTH, RescoredLists, rescore_with_context, snippet
+from recollect.retrieval.graph import IndexGraph
+from recollect.retrieval.request import SearchRequest, SearchScope
+from recollect.retrieval.terms import TermFrequencies
 from recollect.retrieval.trace import Context
+from recollect.stores.search_index import IndexAbilities
 from tests.retrieval.stubs import Index
+from tests.strategies import any_text, query_text
 
 FLAT = ContextRules(on=True, b=0.0, k1=1.0)
 """Length counts for nothing, and a word that stands c times counts 2c / (c + 1) times its weight."""
-RARITY = Rarity(100, {"tea": 4, "kettle": 1, "green": 9})
+RARITY = TermFrequencies(100, {"tea": 4, "kettle": 1, "green": 9})
 TEA, KETTLE = log(96.5 / 4.5), log(99.5 / 1.5)
 
 
@@ -50,11 +52,11 @@ def in_a_row(*contents: str) -> tuple[dict[str, Candidate], list[Edge]]:
     return turns, edges
 
 
-def connected(notes: Mapping[str, Candidate], edges: Iterable[Any] | Exception, reach: int = 2) -> IndexConnections:
+def connected(notes: Mapping[str, Candidate], edges: Iterable[Any] | Exception, reach: int = 2) -> IndexGraph:
     tree = parse("tea")
-    request = Request("tea", tree, tree, "tea", "tea", None, (), datetime(2026, 4, 18, tzinfo=UTC), (), ())
+    request = SearchRequest("tea", tree, tree, "tea", "tea", None, (), datetime(2026, 4, 18, tzinfo=UTC), (), ())
     index: Any = Index(notes=notes, links=edges if isinstance(edges, Exception) else list(edges))
-    return IndexConnections(index, request, Place("default", Filters(), 60), reach)
+    return IndexGraph(IndexAbilities.of(index), request, SearchScope("default", Filters(), 60), reach)
 
 
 def read(
@@ -65,13 +67,13 @@ def read(
     lexical: Mapping[str, float] | None = None,
     vector: Sequence[str] = (),
     rules: ContextRules = FLAT,
-) -> Reading:
+) -> RescoredLists:
     """Return the reading of lists: ids and scores of the lexical one, ids of the other."""
     lists = {
         "lexical": [scored(notes[note], score) for note, score in (lexical or {}).items()],
         "vector": [scored(notes[note], 1.0) for note in vector],
     }
-    return read_closely(lists, parse(query), RARITY, connected(notes, edges, rules.reach), rules)
+    return rescore_with_context(lists, parse(query), RARITY, connected(notes, edges, rules.reach), rules)
 
 
 def scored(note: Candidate, score: float) -> Candidate:
@@ -80,7 +82,7 @@ def scored(note: Candidate, score: float) -> Candidate:
     return copied
 
 
-def scores(reading: Reading) -> dict[str, float]:
+def scores(reading: RescoredLists) -> dict[str, float]:
     assert [note.lexical_rank for note in reading.lexical] == list(range(1, len(reading.lexical) + 1))
     assert [note.score for note in reading.lexical] == sorted((n.score for n in reading.lexical), reverse=True)
     return {note.id: note.score for note in reading.lexical}
@@ -93,7 +95,7 @@ class TestTurns:
         # t0 holds tea, and 0.3 of the kettle behind it; t1 the kettle, and 0.5 of the tea before it.
         assert scores(found) == pytest.approx({"t1": KETTLE + worth(0.5) * TEA, "t0": TEA + worth(0.3) * KETTLE})
         assert found.contexts == {"t0": Context(3.0, ("t1",)), "t1": Context(2.0, ("t0",))}
-        assert found.newcomers == []
+        assert found.added == []
         assert [note.lexical_score for note in found.lexical] == [note.score for note in found.lexical]
 
     def test_what_both_hold_counts_hardly_more_than_once(self) -> None:
@@ -106,7 +108,7 @@ class TestTurns:
         notes, edges = in_a_row("Tea.", "Well.", "Yes.", "No.")
         found = read("tea", notes, edges, lexical={"t0": 1.0})
         assert scores(found) == pytest.approx({"t0": TEA, "t1": worth(0.5) * TEA, "t2": worth(0.25) * TEA})
-        assert [note.id for note in found.newcomers] == ["t1", "t2"]
+        assert [note.id for note in found.added] == ["t1", "t2"]
         assert found.contexts["t2"] == Context(None, ("t0", "t1"))
 
     def test_a_turn_that_no_leg_found_comes_in_only_with_words(self) -> None:
@@ -114,7 +116,7 @@ class TestTurns:
         nothing_before = FLAT.changed({"previous": 0.0})
         found = read("tea", notes, edges, lexical={"t1": 1.0}, rules=nothing_before)
         assert scores(found) == pytest.approx({"t1": TEA, "t0": worth(0.3) * TEA})
-        assert [note.id for note in found.newcomers] == ["t0", "t2"]  # near enough to be asked about their meaning
+        assert [note.id for note in found.added] == ["t0", "t2"]  # near enough to be asked about their meaning
         assert "t2" not in found.contexts
 
     def test_turns_that_only_meaning_found_are_read_too(self) -> None:
@@ -160,7 +162,7 @@ class TestTurns:
     def test_what_is_no_turn_stays_as_it_was(self, fields: dict[str, Any]) -> None:
         notes = {"a": turn("a", "Tea.", **fields)}
         found = read("tea", notes, [Edge("a", "b", "next", "out")], lexical={"a": 1.5})
-        assert (scores(found), found.contexts, found.newcomers) == ({"a": 1.5}, {}, [])
+        assert (scores(found), found.contexts, found.added) == ({"a": 1.5}, {}, [])
 
     def test_a_session_of_one_turn_stays_as_it_was(self) -> None:
         found = read("tea", {"a": turn("a", "Tea.")}, lexical={"a": 1.5})
@@ -178,16 +180,17 @@ class TestTurns:
                 return [Edge("x", "y", "next", "out"), Edge("a", "a", "next", "out"), Edge("a", "b", "next", "out")]
 
         connections = connected({}, ())
-        connections._index = Talkative(notes={"b": turn("b", "Tea.")})  # type: ignore[assignment]
+        index: Any = Talkative(notes={"b": turn("b", "Tea.")})
+        connections._index = IndexAbilities.of(index)
         lists = {"lexical": [scored(turn("a", "Tea."), 1.0)], "vector": []}
-        reading = read_closely(lists, parse("tea"), RARITY, connections, FLAT)
+        reading = rescore_with_context(lists, parse("tea"), RARITY, connections, FLAT)
         assert scores(reading) == pytest.approx({"a": TEA})
 
     def test_candidates_of_the_lists_are_not_changed(self) -> None:
         notes, edges = in_a_row("Tea.", "Yes.")
         given = scored(notes["t0"], 1.0)
         lists = {"lexical": [given], "vector": []}
-        read_closely(lists, parse("tea"), RARITY, connected(notes, edges), FLAT)
+        rescore_with_context(lists, parse("tea"), RARITY, connected(notes, edges), FLAT)
         assert (given.score, given.lexical_rank, given.lexical_score) == (1.0, None, None)
 
     def test_ties_are_settled_by_path_and_id(self) -> None:
@@ -290,9 +293,9 @@ class TestCoverage:
 
     def test_the_best_score_before_coverage_is_kept(self) -> None:
         notes = {"one": Candidate("one", content="Tea."), "other": Candidate("other", content="The tea.")}
-        assert read("tea kettle", notes, lexical={"one": 3.0, "other": 2.0}, rules=self.RULES).highest == 3.0
-        assert read("tea kettle", notes, lexical={"one": 3.0, "other": 2.0}).highest == 3.0
-        assert read("tea kettle", {}, rules=self.RULES).highest == 0.0
+        assert read("tea kettle", notes, lexical={"one": 3.0, "other": 2.0}, rules=self.RULES).max_score == 3.0
+        assert read("tea kettle", notes, lexical={"one": 3.0, "other": 2.0}).max_score == 3.0
+        assert read("tea kettle", {}, rules=self.RULES).max_score == 0.0
 
     def test_every_field_that_names_a_note_counts(self) -> None:
         for field in ("path", "title", "summary"):
@@ -309,7 +312,7 @@ class TestCoverage:
                 "t1": second * (INFORMATION["kettle"] + 0.5 * INFORMATION["tea"]) / ALL,
             }
         )
-        assert found.highest == pytest.approx(max(first, second))
+        assert found.max_score == pytest.approx(max(first, second))
 
     def test_a_term_of_its_own_counts_in_full_whatever_the_turns_beside_hold(self) -> None:
         notes, edges = in_a_row("Tea.", "Tea kettle.")
@@ -322,9 +325,10 @@ class TestCoverage:
                 return []
 
         connections = connected({}, ())
-        connections._index = Hiding(links=[Edge("a", "b", "next", "out")])  # type: ignore[assignment]
+        index: Any = Hiding(links=[Edge("a", "b", "next", "out")])
+        connections._index = IndexAbilities.of(index)
         lists = {"lexical": [scored(turn("a", "Tea."), 1.0)], "vector": []}
-        found = read_closely(lists, parse("tea kettle"), RARITY, connections, self.RULES)
+        found = rescore_with_context(lists, parse("tea kettle"), RARITY, connections, self.RULES)
         assert scores(found) == pytest.approx({"a": TEA * INFORMATION["tea"] / ALL})
 
     def test_a_note_found_only_by_a_tag_counts_the_term_of_the_lowest_weight(self) -> None:
@@ -375,4 +379,74 @@ def test_nothing_is_lost_and_all_that_is_read_has_a_record(
         note: score for note, score in lexical.items() if note not in found.contexts
     }
     assert {note for note in told if note not in lexical} <= found.contexts.keys()
-    assert not {note.id for note in found.newcomers} & (lexical.keys() | set(vector))
+    assert not {note.id for note in found.added} & (lexical.keys() | set(vector))
+
+
+def marked(content: str, query: str, width: int = SNIPPET_WIDTH) -> str:
+    """Return the snippet with its highlights in brackets."""
+    found = snippet(content, parse(query), width)
+    text = found.text
+    for start, end in reversed(found.highlights):
+        text = f"{text[:start]}[{text[start:end]}]{text[end:]}"
+    return text
+
+
+def test_a_short_text_is_shown_whole() -> None:
+    assert marked("Prefers green\ntea.", "GREEN teas") == "Prefers [green] [tea]."
+    assert marked("Prefers green tea.", "coffee") == "Prefers green tea."
+    assert marked("", "tea") == ""
+
+
+def test_words_match_up_to_their_endings() -> None:
+    assert marked("deploying, deployed, deploys", "deployment") == "[deploying], [deployed], [deploys]"
+    assert marked("teapot and steam", "tea") == "teapot and steam"
+    assert marked("teapot and steam", "tea*") == "[teapot] and steam"
+    assert marked("a café au lait", "cafés") == "a [café] au lait"
+
+
+def test_names_match_as_they_are_written() -> None:
+    assert marked("on B-17 and B-22, b17", "B-17") == "on [B-17] and B-22, b17"
+    assert marked("calls `parse_config()` twice", "parse_config()") == "calls `[parse_config]()` twice"
+    assert marked("node.js or nodejs", "node.js") == "[node.js] or nodejs"
+
+
+def test_a_phrase_is_one_piece() -> None:
+    assert marked("the tea, the green teas and green", '"the green tea"') == "the tea, [the green teas] and green"
+
+
+def test_aliases_match_by_their_own_words() -> None:
+    found = snippet("a bike and a cycle", expand_aliases(parse("bicycle"), {"bicycle": ["bike"]}))
+    assert [found.text[start:end] for start, end in found.highlights] == ["bike"]
+
+
+def test_what_is_excluded_is_not_highlighted() -> None:
+    assert marked("deploy on friday", "deploy NOT friday") == "[deploy] on friday"
+
+
+def test_the_best_stretch_of_a_long_text() -> None:
+    text = "filler words here " * 40 + "the tea is here, green tea from Uji " + "more words there " * 40
+    shown = marked(text, "green tea uji", width=80)
+    assert shown.startswith("…")
+    assert shown.endswith("…")
+    assert "[green] [tea] from [Uji]" in shown
+
+
+def test_the_end_of_a_long_text() -> None:
+    assert marked("x " * 200 + "tea", "tea", width=40).endswith("x [tea]")
+
+
+def test_a_text_without_spaces_is_cut_anyway() -> None:
+    found = snippet("x" * 1000, parse("tea"), 50)
+    assert found.text == "x" * 50 + "…"
+    assert len(snippet("y" * 500 + " tea " + "z" * 500, parse("tea"), 50).text) <= 52
+
+
+@given(any_text, query_text, st.integers(10, 300))
+def test_highlights_lie_inside(content: str, query: str, width: int) -> None:
+    found = snippet(content, parse(query), width)
+    assert len(found.text) <= width + 2
+    assert "\n" not in found.text
+    last = 0
+    for start, end in found.highlights:
+        assert last <= start < end <= len(found.text)
+        last = end

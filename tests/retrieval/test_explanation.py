@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import ArgumentError, Candidate, Step
 from recollect.fusion import reciprocal_rank_fusion
-from recollect.ranking import exact_match, importance_prior, merge_reranked, reweight_by_intent, step_back
-from recollect.retrieval import Attempt, SearchResult, Trace, explain
-from recollect.retrieval.explanation import explain_search
+from recollect.ranking import merge_reranked, reweight_by_intent
+from recollect.retrieval import Attempt, SearchResult, StageRun, Trace, explain
+from recollect.retrieval.explanation import _bar, _change_bar, _draw_head, _query_summary, _wrap, explain_search
+from recollect.retrieval.messages import one_line, truncated
 from recollect.retrieval.trace import Context
+from tests.ranking.stages import exact_match, importance_prior
 from tests.strategies import any_text, ranked_list
 
 
@@ -24,7 +28,7 @@ def test_the_drawing_shows_legs_stages_and_moves_on_one_scale() -> None:
     assert drawing.splitlines() == [
         " 1  memory/global/user-preference-tea.md  (pref)",
         "    vector   +0.016393            █████████▍              rank 1 · raw 0.83",
-        "    fused               0.016393  █████████▍              0.50 of the most possible",
+        "    fused               0.016393  █████████▍              0.50 of the highest possible",
         "    intent      × 2.35  0.038525  █████████▓▓▓▓▓▓▓▓▓▓▓▓▓  rank 2 → 1 · asks for advice; a stated preference of",  # noqa: E501 (as wide as it is drawn)
         "                                                          the user",
         "    score               0.038525  ██████████████████████",
@@ -32,7 +36,7 @@ def test_the_drawing_shows_legs_stages_and_moves_on_one_scale() -> None:
         " 2  Tea guide  (wiki/tea-guide.md)",
         "    lexical  +0.016393            █████████▍              rank 1 · raw 7.5",
         "    vector   +0.016129                     █████████▋     rank 2 · raw 0.5",
-        "    fused               0.032522  ██████████████████▋     0.99 of the most possible",
+        "    fused               0.032522  ██████████████████▋     0.99 of the highest possible",
         "    intent      × 0.82  0.026668  ███████████████░░░░     rank 1 → 2 · asks for advice; generic advice, not",
         "                                                          the user's own",
         "    score               0.026668  ███████████████▎",
@@ -48,7 +52,7 @@ def test_without_stages_the_fused_score_is_the_last_line() -> None:
     fused = reciprocal_rank_fusion([[Candidate("a")]])
     assert explain(fused).splitlines()[-1].split()[0] == "fused"
     fused[0].confidence = 0.875
-    assert explain(fused).endswith("1.00 of the most possible · confidence 0.88")
+    assert explain(fused).endswith("1.00 of the highest possible · confidence 0.88")
     fused[0].ceiling = None
     assert explain(fused).endswith("██  confidence 0.88")
 
@@ -88,16 +92,14 @@ def test_a_reranker_shows_its_score_even_where_it_moved_nothing() -> None:
     assert "  rank 2 → 3 · not returned by the reranker\n" in drawing
 
 
-def test_a_replaced_note_points_at_what_replaced_it() -> None:
+def test_a_superseded_note_points_at_the_notes_that_supersede_it() -> None:
     old = Candidate("old", score=0.6, superseded_by=("new", "untitled", "elsewhere"))
-    notes = [old, Candidate("new", path="tea.md", score=0.2), Candidate("untitled", title="Oolong")]
-    drawing = explain(step_back(notes, {"old": ["new"]}))
-    assert drawing.splitlines()[4:9] == [
+    notes = [Candidate("new", path="tea.md", score=0.7), old, Candidate("untitled", title="Oolong")]
+    assert explain(notes).splitlines()[3:7] == [
         " 2  old",
-        "    ↳ replaced by tea.md, number 1 here",
-        "    ↳ replaced by Oolong, number 3 here",
-        "    ↳ replaced by elsewhere",
-        "    replaced  × 0.5  0.300000  ███████████░░░░░░░░░░░  rank 1 → 2 · replaced by 'tea.md'",
+        "    ↳ superseded by tea.md, rank 1",
+        "    ↳ superseded by Oolong, rank 3",
+        "    ↳ superseded by elsewhere",
     ]
 
 
@@ -140,8 +142,8 @@ def test_the_line_of_the_lexical_leg_says_what_a_note_was_read_with() -> None:
     trace = Trace(mode="hybrid", original_query="tea", contexts={"b": Context(2.5, ("a", "c"))})
     trace.results = reciprocal_rank_fusion([[Candidate("a"), turn], [turn]])
     drawn = explain_search(trace, width=140)
-    assert drawn.count("rank 2 · raw 0 · with 2 notes beside it, at first 2.50\n") == 1
-    assert drawn.count("beside it") == 1
+    assert drawn.count("rank 2 · raw 0 · with 2 neighbours, 2.50 before\n") == 1
+    assert drawn.count("neighbours") == 1
 
 
 @given(st.lists(ranked_list, max_size=3), st.floats(0, 3), st.integers(0, 200))
@@ -166,29 +168,28 @@ class TestTheAccountAsData:
         steps = (
             Step("intent", "a preference", 2.0, 0.0, 0.75, 1.5, 2, 1),
             Step("session", "no rule applies", 1.0, 0.0, 1.5, 1.5, 1, 1),
-            Step("replaced", "by another", 1.0, -0.5, 1.5, 1.0, 1, 1),
+            Step("superseded", "by another", 1.0, -0.5, 1.5, 1.0, 1, 1),
         )
         fused = Candidate("a", score=1.0, steps=steps, confidence=0.5, superseded_by=("b",))
         fused.evidence = ("lexical", 1, 7.0, 0.5, "vector", 3, 0.25, 0.25)
         trace = Trace(mode="hybrid", original_query="tea", results=[fused, Candidate("b", path="tea.md", score=0.5)])
-        told = SearchResult("tea", (), trace).account()
-        assert told["scale"] == 1.5
+        told = SearchResult("tea", (), trace).explanation_data()
+        assert told["max_score"] == 1.5
         first, second = told["waterfalls"]
-        assert (
-            first["sentence"] == "1st by words and 3rd by meaning; lifted by intent, lowered by replaced: a preference."
-        )
-        assert (first["id"], first["notes"]) == ("a", ["replaced by tea.md, number 2 here"])
+        ranks = "1st by lexical search and 3rd by vector search"
+        assert first["sentence"] == f"{ranks}; lifted by intent, lowered by superseded: a preference."
+        assert (first["id"], first["pointers"]) == ("a", ["superseded by tea.md, rank 2"])
         figures = [(row["kind"], row["name"], row["start"], row["end"], row["change"]) for row in first["rows"]]
         assert figures == [
             ("leg", "lexical", 0.0, 0.5, "+0.500000"),
             ("leg", "vector", 0.5, 0.75, "+0.250000"),
             ("fused", "fused", 0.0, 0.75, ""),
             ("stage", "intent", 0.75, 1.5, "× 2"),
-            ("stage", "replaced", 1.5, 1.0, "− 0.5"),
+            ("stage", "superseded", 1.5, 1.0, "− 0.5"),
             ("score", "score", 0.0, 1.0, ""),
         ]
         assert first["rows"][3]["reason"] == "rank 2 → 1 · a preference"
-        assert second["sentence"] == "neither by words nor by meaning."
+        assert second["sentence"] == "retrieved by neither leg."
         assert second["rows"] == [
             {"kind": "score", "name": "score", "start": 0.0, "end": 0.5, "change": "", "reason": ""}
         ]
@@ -196,13 +197,193 @@ class TestTheAccountAsData:
     def test_it_tells_the_walk_and_what_was_tried(self) -> None:
         tries = [Attempt("initial", "kubernets", 0), Attempt("did_you_mean", "kubernetes", 2)]
         trace = Trace(mode="bm25", original_query="kubernets", attempts=tries, bm25_elapsed=1.5, total_elapsed=2.0)
-        told = SearchResult("kubernets", (), trace).account()
+        told = SearchResult("kubernets", (), trace).explanation_data()
         assert told["notice"] == "nothing matched “kubernets”; did you mean “kubernetes”?"
-        assert told["story"][0] == {"label": "query", "text": "kubernets"}
-        assert told["timeline"][0] == {"name": "words", "start": 0.0, "elapsed": 1.5, "told": "0 found"}
+        assert told["query_summary"][0] == {"label": "query", "text": "kubernets"}
+        assert told["timeline"][0] == {"name": "lexical", "start": 0.0, "elapsed": 1.5, "message": "0 results"}
         assert told["timeline"][-1]["elapsed"] == 2.0
 
     def test_as_many_results_as_one_likes(self) -> None:
         trace = Trace(mode="bm25", original_query="tea", results=[Candidate(str(each)) for each in range(12)])
         result = SearchResult("tea", (), trace)
-        assert [len(result.account(limit=limit)["waterfalls"]) for limit in (10, 3, None)] == [10, 3, 12]
+        assert [len(result.explanation_data(limit=limit)["waterfalls"]) for limit in (10, 3, None)] == [10, 3, 12]
+
+
+def test_a_search_without_an_answer_says_so() -> None:
+    weak = Candidate("n1", confidence=0.25)
+    trace = Trace(mode="bm25", original_query="tea", answer_threshold=0.5, results=[weak])
+    line = "the best confidence is 0.25, below the answer threshold of 0.5"
+    assert ("no answer", line) in list(_query_summary(trace))
+    sure = replace(trace, results=[weak, Candidate("n2", confidence=0.5)])
+    assert "no answer" not in dict(_query_summary(sure))
+    assert "no answer" not in dict(_query_summary(replace(trace, results=[])))
+
+
+def test_a_whole_search() -> None:
+    trace = Trace(
+        mode="hybrid",
+        original_query="what did I drnik two weeks ago?",
+        compiled_query="drnik OR weeks",
+        date_hints=("2026/07/18", "2026-07-18"),
+        preset="default",
+        fusion={"method": "rrf", "k": 20.0},
+        attempts=[Attempt("initial", "drnik OR weeks", 0), Attempt("did_you_mean", "drink", 31)],
+        embedder="topics",
+        embedder_used=True,
+        embedded_query="what did drnik two weeks ago?",
+        bm25_elapsed=2.0,
+        vector_elapsed=8.0,
+        context_elapsed=2.0,
+        contexts={"a": Context(2.5, ("b",)), "b": Context(None, ("a",))},
+        graph_elapsed=2.0,
+        fusion_elapsed=1.0,
+        rerank_elapsed=5.0,
+        total_elapsed=20.0,
+        bm25_count=31,
+        vector_count=60,
+        graph_count=12,
+        fused_count=74,
+        stages=[StageRun("intent", 74, 0.1), StageRun("superseded", 75, 0.1), StageRun("duplicates", 70, 0.1)],
+        reranked=True,
+        rerank_provider="tei:localhost",
+        below_min_confidence=60,
+        results=[Candidate("a"), Candidate("b")],
+    )
+    assert _draw_head(trace, 80).splitlines() == [
+        "query        what did I drnik two weeks ago?",
+        "searched     drnik OR weeks",
+        "embedded as  what did drnik two weeks ago?",
+        "dates        2026/07/18, 2026-07-18",
+        "preset       default · rrf, k 20",
+        "mode         hybrid",
+        "tried        initial       drnik OR weeks: no results",
+        "             did_you_mean  drink: 31 results",
+        "",
+        "lexical      ██                     2.0 ms  31 results",
+        "vector       ████████               8.0 ms  60 results · topics",
+        "context              ██             2.0 ms  2 rescored",
+        "graph                  ██           2.0 ms  12 results",
+        "fusion                   █          1.0 ms  74 notes · intent, superseded +1,",
+        "                                            duplicates −5",
+        "rerank                    █████     5.0 ms  by tei:localhost",
+        "total        ████████████████████  20.0 ms  2 shown, 60 below min_confidence",
+    ]
+
+
+def test_what_was_done_without() -> None:
+    trace = Trace(
+        mode="bm25",
+        original_query="tea",
+        compiled_query="",
+        preset="mine",
+        fell_back_to_bm25=True,
+        vector_elapsed=3.0,
+        fused_count=1,
+        fusion_elapsed=1.0,
+        total_elapsed=4.0,
+        graph_skipped_reason="the index knows no edges",
+        rerank_skipped_reason="no_reranker",
+        warnings=["only lexical search ran: no model", "lexical search failed: torn"],
+        error_stage="bm25",
+        error_detail="torn",
+    )
+    told = _draw_head(trace, 60).splitlines()
+    assert told[1:4] == [
+        "searched     no terms",
+        "preset       mine",
+        "mode         bm25, since vector search failed",
+    ]
+    assert told[4:7] == [
+        "warning      only lexical search ran: no model",
+        "warning      lexical search failed: torn",
+        "",
+    ]
+    assert told[7:] == [
+        "vector       ███████████▎     3.0 ms  0 results",
+        "graph                              –  skipped: the index",
+        "                                      knows no edges",
+        "fusion                  ████  1.0 ms  1 note",
+        "rerank                             –  skipped: no reranker",
+        "                                      is configured",
+        "total        ███████████████  4.0 ms  0 shown",
+    ]
+    trace.warnings = []
+    assert "failed       bm25: torn" in _draw_head(trace, 60).splitlines()
+
+
+def test_what_stood_for_the_meaning_is_told_where_it_was_embedded() -> None:
+    trace = Trace(mode="bm25", original_query="tea NOT coffee", compiled_query="tea NOT coffee", embedded_query="tea")
+    assert "embedded as" not in _draw_head(trace, 80)
+    trace.embedder_used = True
+    assert _draw_head(trace, 80).splitlines()[2] == "embedded as  tea"
+
+
+def test_where_there_was_nothing_to_read_more_closely() -> None:
+    trace = Trace(mode="bm25", original_query="tea", context_elapsed=1.0, total_elapsed=1.0)
+    assert _draw_head(trace, 80).splitlines()[4].endswith("1.0 ms  none rescored")
+
+
+def test_where_nothing_was_found_there_is_nothing_to_rerank() -> None:
+    trace = Trace(mode="hybrid", original_query="tea", rerank_skipped_reason="empty_candidates")
+    assert [line.split() for line in _draw_head(trace, 80).splitlines()[4:]] == [
+        ["vector", "–", "0", "results"],
+        ["total", "–", "0", "shown"],
+    ]
+
+
+@given(any_text)
+def test_no_query_breaks_a_line(text: str) -> None:
+    trace = Trace(
+        mode="bm25",
+        original_query=text,
+        compiled_query=text,
+        date_hints=(text,),
+        preset=text,
+        attempts=[Attempt(text, text, 0)] * 2,
+        warnings=[text],
+        embedder=text,
+        embedder_used=True,
+        embedded_query=text,
+        graph_skipped_reason=text,
+        stages=[StageRun(text, 1, 0.0)],
+    )
+    assert all(character == "\n" or character.isprintable() for character in _draw_head(trace, 80))
+
+
+@given(any_text, st.integers(1, 50))
+def test_one_line_is_one_line(text: str, longest: int) -> None:
+    shown = one_line(text, longest)
+    assert shown.isprintable()
+    assert len(shown) <= longest + 1
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "drawn"),
+    [
+        (0.0, 1.0, "██████████"),
+        (0.0, 0.0, ""),
+        (0.5, 0.4, ""),
+        (0.0, 1e-9, "▏"),
+        (1.0, 1.1, "         █"),  # what lies beyond the scale is drawn at its end
+        (-1.0, 0.25, "██▌"),
+        (0.37, 0.5, "    █"),  # from the nearest whole cell
+    ],
+)
+def test_bars(start: float, end: float, drawn: str) -> None:
+    assert _bar(start, end, 10) == drawn
+
+
+@given(st.floats(-1, 2), st.floats(-1, 2), st.integers(1, 40))
+def test_no_bar_is_longer_than_its_scale(one: float, other: float, cells: int) -> None:
+    assert len(_bar(one, other, cells)) <= cells
+    assert len(_change_bar(one, other, cells)) <= cells
+
+
+def test_a_text_hangs_below_its_beginning() -> None:
+    assert _wrap("tea  ", "", 20) == ["tea"]
+    assert _wrap("tea  ", "cool", 2) == ["tea  c", "     o", "     o", "     l"]
+
+
+def test_shortened() -> None:
+    assert truncated("tea", 3) == "tea"
+    assert truncated("a tea", 3) == "a…"

@@ -13,6 +13,7 @@ import pytest
 from recollect import Candidate
 from recollect.errors import ArgumentError, EmbedderError, StoreError
 from recollect.model import Edge
+from recollect.ranking import STAGES, Superseded
 from recollect.retrieval import (
     ContextRules,
     FusionRules,
@@ -22,18 +23,16 @@ from recollect.retrieval import (
     QueryRules,
     Retrieval,
     SearchResult,
-    StageRules,
     presets,
     recomputed_score,
 )
-from recollect.retrieval.exact_forms import ONE_WORD_DEPTH
 from recollect.retrieval.options import Mode
-from recollect.retrieval.stages import STAGES
+from recollect.retrieval.word_forms import ONE_WORD_DEPTH
 from recollect.stores.base import Model
 from tests.retrieval.stubs import BareIndex, Embedder, Index, KnowingIndex, Reranker, ScoringIndex
 
 PLAIN = Preset(name="plain", ladder=LadderRules(on=False))
-LITERAL = replace(PLAIN, query=QueryRules(reading="literal", stopwords_alone=False, most_words=0))
+LITERAL = replace(PLAIN, query=QueryRules(semantics="literal", stopwords_alone=False, max_words=0))
 
 
 def ids(result: SearchResult) -> list[str]:
@@ -133,18 +132,18 @@ class TestFusion:
     def test_a_weak_model_counts_less(self) -> None:
         embedder = Embedder()
         embedder.name = "wordllama"  # whose ranking is worth 0.45 of a good one's
-        rules = FusionRules(weights={"vector": 2.0}, by_strength=True)
+        rules = FusionRules(weights={"vector": 2.0}, weight_by_model_quality=True)
         walk = retrieval(self.INDEX, embedder=embedder, preset=replace(PLAIN, fusion=rules))
         result = walk.search("tea")
         assert {hit.id: hit.score for hit in result} == pytest.approx(
             {"a": 1 / 61 + 0.9 / 63, "b": 1 / 62 + 0.9 / 61, "c": 0.9 / 62}
         )
         assert result.trace.to_dict()["fusion"]["weights"] == {"vector": 0.9}
-        careless = replace(PLAIN, fusion=replace(rules, by_strength=False))
+        careless = replace(PLAIN, fusion=replace(rules, weight_by_model_quality=False))
         assert walk.search("tea", preset=careless).trace.to_dict()["fusion"]["weights"] == {"vector": 2.0}
 
     def test_a_model_of_unknown_strength_counts_in_full(self) -> None:
-        rules = FusionRules(weights={"vector": 2.0}, by_strength=True)
+        rules = FusionRules(weights={"vector": 2.0}, weight_by_model_quality=True)
         result = retrieval(self.INDEX, embedder=Embedder(), preset=replace(PLAIN, fusion=rules)).search("tea")
         assert result.trace.to_dict()["fusion"]["weights"] == {"vector": 2.0}
 
@@ -152,7 +151,7 @@ class TestFusion:
 class TestUnion:
     """Every candidate is scored by both legs, also by the one that did not find it."""
 
-    RULES = FusionRules(method="convex", least={"lexical": 0.0}, score_union=True)
+    RULES = FusionRules(method="convex", min_scores={"lexical": 0.0}, score_union=True)
     PRESET = replace(PLAIN, fusion=RULES)
 
     def index(self, **answers: Any) -> ScoringIndex:
@@ -185,14 +184,15 @@ class TestUnion:
         assert {hit.id: hit.score for hit in self.search(self.index(similar={"a": 0.2}))}["a"] == pytest.approx(1.0)
 
     def test_a_score_that_counts_as_nothing_and_is_given_is_kept(self) -> None:
-        rules = replace(self.RULES, least={"lexical": 0.0, "vector": 0.0})
+        rules = replace(self.RULES, min_scores={"lexical": 0.0, "vector": 0.0})
         found = {hit.id: hit.score for hit in self.search(self.index(), preset=replace(PLAIN, fusion=rules))}
         assert found["d"] == pytest.approx(0.98)
 
     def test_an_index_without_the_lexical_scores_of_given_notes(self) -> None:
-        index = self.index()
-        index.text_scores = None  # type: ignore[method-assign, assignment]
-        result = self.search(index)
+        class Limited(ScoringIndex):
+            text_scores = None  # type: ignore[assignment]
+
+        result = self.search(Limited(**vars(self.index())))
         assert ids(result) == ["b", "a", "c", "d"]
         assert (result[2].candidate.lexical_score, result.warnings) == (None, [])
 
@@ -247,7 +247,7 @@ class TestUnion:
 @pytest.mark.parametrize("stage", sorted(STAGES))
 def test_every_stage_can_be_a_stage_of_a_preset(stage: str) -> None:
     settings = {"bonus": 0.2} if stage == "exact_match" else {}
-    preset = replace(PLAIN, stages=(StageRules(stage, settings),))
+    preset = replace(PLAIN, stages=(STAGES[stage](**settings),))
     result = retrieval(Index(words={"tea": ["a", "b"]}), preset=preset).search("tea")
     assert sorted(ids(result)) == ["a", "b"]
     assert [run.stage for run in result.trace.stages] == [stage]
@@ -271,7 +271,7 @@ class TestDepthOfOneWord:
 class TestFocus:
     """What more than a share of the notes hold is left out of the query's vector."""
 
-    PRESET = replace(PLAIN, query=QueryRules(common=0.45))
+    PRESET = replace(PLAIN, query=QueryRules(max_document_frequency=0.45))
 
     def embedded(self, index: Any, query: str, **options: Any) -> tuple[list[str], str | None]:
         embedder = Embedder()
@@ -337,8 +337,8 @@ class TestContext:
         result = retrieval(self.index(), preset=self.PRESET).search("tea")
         assert set(ids(result)) == {"q", "r", "z"}
         told = {each["id"]: each for each in result.trace.to_dict()["results"]}
-        assert told["q"]["context"] == {"own": 2.0, "beside": ["r"]}
-        assert told["r"]["context"] == {"own": None, "beside": ["q"]}
+        assert told["q"]["context"] == {"own": 2.0, "neighbours": ["r"]}
+        assert told["r"]["context"] == {"own": None, "neighbours": ["q"]}
         assert "context" not in told["z"]
         assert told["q"]["lexicalScore"] == pytest.approx(2 * told["r"]["lexicalScore"] * 0.75)  # 1 and 2·0.5/1.5
         assert [recomputed_score(each) for each in told.values()] == [hit.score for hit in result]
@@ -353,8 +353,10 @@ class TestContext:
         assert index.asked_about == [["r"]]
 
     def test_an_index_without_similarities(self) -> None:
-        index = self.index(nearest=["z"])
-        index.similarities = None  # type: ignore[method-assign, assignment]
+        class Limited(KnowingIndex):
+            similarities = None  # type: ignore[assignment]
+
+        index = Limited(**vars(self.index(nearest=["z"])))
         result = retrieval(index, embedder=Embedder(), preset=self.PRESET).search("tea")
         assert (set(ids(result)), result.warnings) == ({"q", "r", "z"}, [])
 
@@ -402,7 +404,7 @@ class TestContext:
         index = KnowingIndex(words={"tea": ["q", "z"]}, notes=self.NOTES, links=OSError("disk gone"))
         result = retrieval(index, preset=self.PRESET).search("tea")
         assert ids(result) == ["q", "z"]
-        assert result.warnings == ["turns were not read with those beside them: disk gone"]
+        assert result.warnings == ["turns were not rescored with their neighbours: disk gone"]
 
     def test_names_that_are_spelt_alike_hold_no_words_to_read(self) -> None:
         index = KnowingIndex(names=["q"], notes=self.NOTES, links=self.EDGES)
@@ -424,7 +426,7 @@ class TestExclusion:
         assert (strict.texts, literal.texts) == (["deploy"], ["deploy NOT friday"])
 
     def test_a_query_that_wants_nothing_is_told_so(self) -> None:
-        told = "the query says only what is not wanted; add what is"
+        told = "the query has only excluded terms; add a term to search for"
         assert retrieval(self.INDEX).search("NOT friday").warnings == [told]
         assert retrieval(self.INDEX).search("deploy NOT friday").warnings == []
         assert retrieval(self.INDEX, preset=LITERAL).search("NOT friday").warnings == []
@@ -483,11 +485,11 @@ class TestReading:
         assert retrieval(index, preset=LITERAL).search("who are we").trace.compiled_query == ""
 
     def test_a_long_text_is_cut_but_its_exclusions_stay(self) -> None:
-        preset = replace(PLAIN, query=QueryRules(most_words=3))
+        preset = replace(PLAIN, query=QueryRules(max_words=3))
         result = retrieval(Index(), preset=preset).search("one OR two OR three OR four OR five NOT six NOT seven")
         assert result.trace.compiled_query == "one OR two OR three AND NOT six AND NOT seven"
         assert result.warnings == [
-            "the query has 7 words; the first 3 were looked for, and all by meaning",
+            "the query has 7 words; lexical search uses the first 3, vector search all of them",
         ]
         short = retrieval(Index(), preset=preset).search("one OR two OR three NOT four")
         assert short.warnings == []
@@ -557,14 +559,14 @@ class TestGraph:
         assert {hit.id: hit.score for hit in result} == pytest.approx(expected)
         assert (result.trace.graph_count, result.trace.fused_count) == (3, 4)
         assert result[3].candidate.contributions == ()
-        assert result.trace.to_dict()["results"][3]["loans"] == [
+        assert result.trace.to_dict()["results"][3]["transfers"] == [
             {"from": "a", "kind": "next", "direction": "out", "share": 0.5 / 61}
         ]
 
     @pytest.mark.parametrize("method", ["rrf", "convex"])
     def test_a_note_that_comes_in_has_its_own_similarity_and_comes_once(self, method: Any) -> None:
         index = KnowingIndex(words={"tea": ["a"]}, nearest=["a", "b"], links=self.EDGES, similar={"x": 0.5})
-        fusion = FusionRules(method=method, least={"vector": 0.0})
+        fusion = FusionRules(method=method, min_scores={"vector": 0.0})
         preset = replace(PLAIN, fusion=fusion, graph=GraphRules(use="addition", edges={"next": 0.25}))
         result = retrieval(index, embedder=Embedder(), preset=preset).search("tea")
         assert ids(result) == ["a", "x", "b"]
@@ -577,7 +579,7 @@ class TestGraph:
         assert index.asked_about == [["x"]]
 
     def test_loans_lift_no_note_above_its_lender(self) -> None:
-        free, bounded = (self.search(use="addition", edges={"mention": 5.0}, lift=lift) for lift in (0.0, 0.9))
+        free, bounded = (self.search(use="addition", edges={"mention": 5.0}, max_lift=lift) for lift in (0.0, 0.9))
         assert ids(free) == ["b", "a", "c"]
         assert ids(bounded) == ["a", "b", "c"]
         assert {hit.id: hit.score for hit in bounded} == pytest.approx({"a": 1 / 61, "b": 1 / 62, "c": 1 / 63})
@@ -617,7 +619,7 @@ class TestGraph:
         edges = (Edge("a", "b", "next", "out"), Edge("b", "c", "next", "out"), Edge("c", "z", "next", "out"))
         result = self.search(Index(words={"tea": ["a", "b", "c"]}, links=edges), use="addition", spread="random_walk")
         assert set(ids(result)) == {"a", "b", "c", "z"}
-        assert "reached on a walk from the best" in [step.reason for step in result[0].candidate.steps]
+        assert "reached by a random walk from the best" in [step.reason for step in result[0].candidate.steps]
 
     def test_what_is_excluded_does_not_come_in_by_the_back_door(self) -> None:
         index = Index(words={"tea AND NOT x": ["a", "b"]}, links=self.EDGES)
@@ -652,7 +654,7 @@ class TestGraph:
         index = Failing(words={"tea": ["a"]}, links=self.EDGES)
         result = retrieval(index, preset="default").search("tea")
         assert ids(result) == ["a"]
-        assert result.warnings == ["connections were not followed: disk gone"]
+        assert result.warnings == ["the graph was not followed: disk gone"]
 
     def test_edges_that_cannot_be_read_for_many(self) -> None:
         index = Index(words={"tea": [f"{n}" for n in range(40)]}, links=OSError("disk gone"))
@@ -661,7 +663,7 @@ class TestGraph:
     def test_edges_that_cannot_be_read(self) -> None:
         result = self.search(Index(words={"tea": ["a"]}, links=OSError("disk gone")), use="source")
         assert ids(result) == ["a"]
-        assert result.warnings == ["connections were not followed: disk gone"]
+        assert result.warnings == ["the graph was not followed: disk gone"]
 
 
 class TestOperatorsInQuestions:
@@ -709,7 +711,7 @@ class TestReplaced:
             Edge("new", "newest", "superseded-by", "out"),
         )
         index = Index(words={"phone": ["old", "other"]}, links=edges)
-        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         result = retrieval(index, preset=preset).search("phone")
         assert ids(result) == ["newest", "other", "old"]
         assert [hit.superseded_by for hit in result] == [(), (), ("newest",)]
@@ -722,9 +724,7 @@ class TestReplaced:
                 return [] if filters else super().candidates(ids, filters=filters, **options)
 
         links = [Edge("a", "b", "supersedes", "in"), Edge("b", "c", "supersedes", "in")]
-        walk = retrieval(
-            Walled(words={"tea": ["a"]}, links=links), preset=replace(PLAIN, stages=(StageRules("replaced", {}),))
-        )
+        walk = retrieval(Walled(words={"tea": ["a"]}, links=links), preset=replace(PLAIN, stages=(Superseded(),)))
         (hit,) = walk.search("tea", filters={"tags": ["x"]})
         assert (hit.id, hit.score, hit.superseded_by) == ("a", 0.5 / 61, ("c",))
         (hit,) = walk.search("tea", filters={"created_before": "2020-01-01"})  # when nothing had replaced it yet
@@ -732,7 +732,7 @@ class TestReplaced:
 
     def test_notes_of_a_circle_do_not_supersede_each_other(self) -> None:
         edges = (Edge("a", "b", "supersedes", "in"), Edge("b", "a", "supersedes", "in"))
-        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         result = retrieval(Index(words={"phone": ["a", "b"]}, links=edges), preset=preset).search("phone")
         assert {hit.id: hit.superseded_by for hit in result} == {"a": (), "b": ()}
         assert [hit.score for hit in result] == [1 / 61, 1 / 62]
@@ -746,7 +746,7 @@ class TestReplaced:
 
     def test_a_long_chain_of_an_index_with_edges_alone_is_followed_to_its_end(self) -> None:
         edges = tuple(Edge(f"n{place}", f"n{place + 1}", "superseded-by", "out") for place in range(50))
-        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         result = retrieval(Index(words={"phone": ["n0", "n7"]}, links=edges), preset=preset).search("phone", top_k=50)
         assert {hit.id: hit.superseded_by for hit in result} == {"n50": (), "n0": ("n50",), "n7": ("n50",)}
 
@@ -756,14 +756,14 @@ class TestReplaced:
                 return [Edge(each, f"n{int(each[1:]) + 1}", "superseded-by", "out") for each in ids]
 
         monkeypatch.setattr("recollect.stores.supersession.MAX_SUPERSESSIONS", 40)
-        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         result = retrieval(Endless(words={"phone": ["n0"]}), preset=preset).search("phone")
         assert {hit.id: hit.superseded_by for hit in result} == {"n40": (), "n0": ("n40",)}
 
     def test_several_current_notes_and_a_branch_that_ends_in_a_cycle(self) -> None:
         ends = [("a", "b"), ("b", "d"), ("a", "d"), ("a", "c"), ("c", "e"), ("e", "c"), ("b", "f")]
         edges = tuple(Edge(old, new, "superseded-by", "out") for old, new in ends)
-        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         result = retrieval(Index(words={"phone": ["a", "c"]}, links=edges), preset=preset).search("phone")
         assert {hit.id: hit.superseded_by for hit in result} == {
             "a": ("c", "d", "f"),
@@ -777,14 +777,14 @@ class TestReplaced:
             def successors(self, *_: Any, **__: Any) -> Any:
                 raise OSError("disk gone")
 
-        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         result = retrieval(Failing(words={"phone": ["a"]}), preset=preset).search("phone")
         assert ids(result) == ["a"]
-        assert result.warnings == ["connections were not followed: disk gone"]
+        assert result.warnings == ["the graph was not followed: disk gone"]
 
     def test_an_index_without_edges(self) -> None:
         index = BareIndex(Index(words={"phone": ["old"]}))
-        preset = replace(PLAIN, stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         assert ids(retrieval(index, preset=preset).search("phone")) == ["old"]
 
 
@@ -884,7 +884,7 @@ class TestMinConfidence:
         edges.append(Edge("new", "newest", "supersedes", "in"))
         notes = self.NOTES | {"e": Candidate("e", content="green teas")}
         index = Index(words={"green OR tea": ["a", "c", "e"]}, links=edges, notes=notes)
-        preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}), stages=[{"stage": "replaced"}])  # type: ignore[arg-type]
+        preset = replace(PLAIN, graph=GraphRules(use="addition", edges={"next": 0.5}), stages=[{"stage": "superseded"}])  # type: ignore[arg-type]
         assert set(ids(retrieval(index, preset=preset).search("green tea"))) == set("abcde") | {"newest"}
         assert set(ids(retrieval(index, preset=preset).search("green tea", min_confidence=0.5))) == {
             "a",
@@ -945,7 +945,7 @@ class TestFaults:
         assert ids(result) == ["a"]
         assert (result.trace.error_stage, result.trace.error_detail) == ("bm25", "no such table")
         assert (result.trace.attempts, result.trace.mode) == ([], "hybrid")
-        assert result.warnings == ["the search by words failed: no such table"]
+        assert result.warnings == ["lexical search failed: no such table"]
 
     def test_a_rung(self) -> None:
         class Failing(Index):
@@ -971,7 +971,7 @@ class TestFaults:
         walk = retrieval(index, embedder=Embedder(answer))
         result = walk.search("tea")
         assert (ids(result), result.trace.embedder_used, result.trace.mode) == (["a"], False, "hybrid")
-        assert result.warnings == [f"the search was by words alone: {reason}"]
+        assert result.warnings == [f"only lexical search ran: {reason}"]
         assert "errorStage" not in result.trace.to_dict()
         alone = walk.search("tea", mode="semantic")
         assert (ids(alone), alone.trace.mode, alone.trace.fell_back_to_bm25) == (["a"], "bm25", True)
@@ -998,7 +998,7 @@ class TestFaults:
         index = Index(words={"tea": ["a"]}, nearest=["b"])
         result = retrieval(index, embedder=Embedder(delay=0.5), embedder_timeout=0.01).search("tea")
         assert (ids(result), result.trace.embedder_used) == (["a"], False)
-        assert result.warnings == ["the search was by words alone: no answer within 0.01 seconds"]
+        assert result.warnings == ["only lexical search ran: no answer within 0.01 seconds"]
 
     def test_too_many_slow_embedders(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("recollect.retrieval.deadlines.MOST_ABANDONED", 0)
@@ -1010,7 +1010,7 @@ class TestFaults:
         index = Index(words={"tea": ["a"]}, nearest=RuntimeError("vectors gone"))
         result = retrieval(index, embedder=Embedder()).search("tea")
         assert (ids(result), result.trace.embedder_used) == (["a"], True)
-        assert result.warnings == ["the search was by words alone: vectors gone"]
+        assert result.warnings == ["only lexical search ran: vectors gone"]
 
     def test_both_legs(self) -> None:
         walk = retrieval(Index(words=RuntimeError("down")), embedder=Embedder(RuntimeError("down, too")))
@@ -1081,7 +1081,7 @@ class TestOddIndexes:
         index.edges = lambda *_, **__: [("a",)]  # type: ignore[method-assign]
         result = retrieval(index, preset="default").search("tea")
         assert len(result) == 3
-        assert "connections were not followed" in result.warnings[0]
+        assert "the graph was not followed" in result.warnings[0]
 
     def test_a_model_that_cannot_be_told(self) -> None:
         class Broken(Index):
@@ -1091,12 +1091,12 @@ class TestOddIndexes:
 
         result = retrieval(Broken(words={"tea": ["a"]}), embedder=Embedder()).search("tea", mode="hybrid")
         assert (ids(result), result.trace.fell_back_to_bm25) == (["a"], True)
-        assert result.warnings == ["the search was by words alone: disk gone"]
+        assert result.warnings == ["only lexical search ran: disk gone"]
 
     def test_an_embedder_that_refuses_the_text(self) -> None:
         embedder = Embedder(ArgumentError("text", "is too long"))
         result = retrieval(Index(words={"tea": ["a"]}), embedder=embedder).search("tea")
-        assert (ids(result), result.warnings) == (["a"], ["the search was by words alone: text: is too long"])
+        assert (ids(result), result.warnings) == (["a"], ["only lexical search ran: text: is too long"])
 
     def test_aliases_are_checked_at_the_door(self) -> None:
         with pytest.raises(ArgumentError, match="aliases"):
@@ -1125,7 +1125,7 @@ class TestModels:
     def test_none_yet(self) -> None:
         result = self.search(None)
         assert (ids(result), result.trace.fell_back_to_bm25) == (["a"], True)
-        assert result.warnings == ["no note has a vector yet, so the search was by words alone; reindex makes them"]
+        assert result.warnings == ["no note has a vector yet, so only lexical search ran; run reindex to embed them"]
 
     def test_another(self) -> None:
         assert "vectors are of other, not of stub" in self.search(Model("other", 2)).warnings[0]
@@ -1175,7 +1175,7 @@ class TestRecord:
     def test_the_parts_are_timed(self) -> None:
         trace = retrieval(Index(words={"tea": ["a"]}, delay=0.01), preset="default").search("tea").trace
         assert trace.total_elapsed >= trace.bm25_elapsed >= 10
-        assert [run.stage for run in trace.stages] == [stage.stage for stage in presets()["default"].stages]
+        assert [run.stage for run in trace.stages] == [stage.name for stage in presets()["default"].stages]
 
 
 class TestTrigramChunks:
@@ -1238,7 +1238,7 @@ class TestTrigramChunks:
 
     def test_a_guess_counts_less_beside_meaning(self) -> None:
         index = Index(words={"kubernetes": ["a"]}, nearest=["b"], spellings={"kubernets": ["kubernetes"]})
-        preset = replace(PLAIN, ladder=LadderRules(trust=0.25))
+        preset = replace(PLAIN, ladder=LadderRules(guess_weight=0.25))
         result = retrieval(index, preset=preset, embedder=Embedder()).search("kubernets")
         assert [(hit.id, hit.score) for hit in result] == [("b", 1 / 61), ("a", 0.25 / 61)]
         assert result.trace.to_dict()["fusion"]["weights"] == {"lexical": 0.25}

@@ -19,9 +19,8 @@ from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
 from recollect.model.chunks import text_digest
 from recollect.query import parse
 from recollect.query.expressions import Semantics
-from recollect.retrieval.matching import sought
-from recollect.retrieval.rarity import Rarity
-from recollect.retrieval.substitution import substitute
+from recollect.retrieval.terms import TermFrequencies, positive_terms
+from recollect.retrieval.word_forms import substitute
 from recollect.stores.base import DocumentRecord, Edge, Model, ModelChangedError, Store
 
 HOME = "default"
@@ -612,17 +611,17 @@ class TestTextScores:
             ),
         )
 
-    @pytest.mark.parametrize("reading", ["strict", "literal"])
-    def test_text_scores_are_those_of_search_text_to_the_last_bit(self, store: Store, reading: Semantics) -> None:
+    @pytest.mark.parametrize("semantics", ["strict", "literal"])
+    def test_text_scores_are_those_of_search_text_to_the_last_bit(self, store: Store, semantics: Semantics) -> None:
         self.fill(store)
         ids = [f"n{number}" for number in range(60)]
         for text in self.QUERIES:
             query = parse(text)
-            found = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING, reading=reading)
+            found = store.search_text(query, 100, namespace=HOME, filters=EVERYTHING, semantics=semantics)
             expected = {each.id: each.lexical_score for each in found}
-            assert store.text_scores(query, ids, namespace=HOME, reading=reading) == expected
+            assert store.text_scores(query, ids, namespace=HOME, semantics=semantics) == expected
             last = [each.id for each in found[-3:]]
-            assert store.text_scores(query, last, namespace=HOME, reading=reading) == {
+            assert store.text_scores(query, last, namespace=HOME, semantics=semantics) == {
                 note: expected[note] for note in last
             }
 
@@ -678,8 +677,8 @@ class TestCounting:
             ("W119", None),
         ):
             words = parse(text, keep_short=True)
-            notes, holding = store.note_counts(list(sought(words).values()), namespace=HOME)
-            rarity = Rarity(notes, dict(zip(sought(words), holding, strict=True)))
+            notes, holding = store.note_counts(list(positive_terms(words).values()), namespace=HOME)
+            rarity = TermFrequencies(notes, dict(zip(positive_terms(words), holding, strict=True)))
             query, done = substitute(words, rarity, lambda asked: store.note_counts(asked, namespace=HOME)[1])
             assert [each.forms for each in done] == ([(form,)] if form else [])
             assert len(store.search_text(query, 9, namespace=HOME, filters=Filters())) == len(done)

@@ -71,11 +71,11 @@ def ids(found: Sequence[Candidate]) -> set[str]:
 @given(query_text, st.sampled_from(READINGS))
 @example("foo' | bar\\", "strict")
 @example("'; DROP TABLE notes; --", "literal")
-def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, reading: Semantics) -> None:
+def test_whatever_is_typed_is_searched(stores: dict[str, Store], text: str, semantics: Semantics) -> None:
     query = parse(text)
     all_the_same(
         {
-            name: ids(store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, reading=reading))
+            name: ids(store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, semantics=semantics))
             for name, store in stores.items()
         }
     )
@@ -139,6 +139,6 @@ def filters_of(kind: str, text: str) -> Filters:
 def test_a_query_as_long_as_they_come_is_searched(stores: dict[str, Store], joint: str) -> None:
     query = parse(joint.join(f"w{number}" for number in range(12_000))[:100_000])
     for store in stores.values():
-        for reading in READINGS:
-            assert store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, reading=reading) == []
+        for semantics in READINGS:
+            assert store.search_text(query, 20, namespace=HOME, filters=EVERYTHING, semantics=semantics) == []
         assert store.candidates(["$1"], namespace=HOME, filters=EVERYTHING, without=query)

@@ -15,8 +15,7 @@ from recollect.errors import EmbedderError
 from recollect.memory import Memory
 from recollect.model import DEFAULT_NAMESPACE, Filters
 from recollect.query import parse
-from recollect.retrieval import Preset
-from recollect.retrieval.rules import FusionRules, LadderRules, RerankRules
+from recollect.retrieval import FusionRules, LadderRules, Preset, RerankRules
 from recollect.stores import open_store
 
 __all__ = ["PLAIN", "RecollectMemory"]

@@ -91,11 +91,11 @@ def print_if_no_answer(result: SearchResult, *, weak_shown: bool) -> None:
     """Say in one line that there is no answer, and how to see the weak candidates unless they are shown."""
     if result.has_answer:
         return
-    from recollect.retrieval.wording import no_answer_in_words, nothing_found_in_words  # noqa: PLC0415 (imports numpy)
+    from recollect.retrieval.messages import no_answer_message, no_results_message  # noqa: PLC0415 (imports numpy)
 
     if not result:
-        terminal.print_note(nothing_found_in_words(result.trace))
+        terminal.print_note(no_results_message(result.trace))
         return
-    reason = no_answer_in_words(result.best_confidence, result.answer_threshold)
+    reason = no_answer_message(result.best_confidence, result.answer_threshold)
     hint = "the hits above are weak candidates" if weak_shown else "--show-weak shows the weak candidates"
     terminal.print_note(f"no answer to {result.query!r} in this memory: {reason}; {hint}")

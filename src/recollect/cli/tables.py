@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.cli import terminal
-from recollect.retrieval.wording import (
-    exclusion_in_words,
-    fusion_in_words,
-    no_answer_in_words,
-    retry_in_words,
+from recollect.retrieval.messages import (
+    exclusion_message,
+    fusion_summary,
+    no_answer_message,
+    retry_message,
 )
 
 if TYPE_CHECKING:
@@ -135,13 +135,13 @@ def print_explanation(console: Console, result: SearchResult, *, limit: int | No
 
 def print_exclusion(result: SearchResult) -> None:
     """Print what the query excludes."""
-    if message := exclusion_in_words(result.trace):
+    if message := exclusion_message(result.trace):
         terminal.print_note(message)
 
 
 def print_fallback(result: SearchResult) -> None:
     """Print which fallback query was used."""
-    message = retry_in_words(result.trace)
+    message = retry_message(result.trace)
     if message and message not in result.warnings:  # warnings are printed already
         terminal.print_note(message)
 
@@ -178,12 +178,12 @@ def print_comparison(console: Console, results: Mapping[str, SearchResult], *, s
     width = max(len(terminal.sanitise_line(name)) for name in results)
     for name, result in results.items() if summaries else ():
         trace = result.trace
-        parts = [terminal.sanitise_line(fusion_in_words(trace.fusion)), terminal.count(trace.fused_count, "candidate")]
+        parts = [terminal.sanitise_line(fusion_summary(trace.fusion)), terminal.count(trace.fused_count, "candidate")]
         if trace.reranked:
             parts.append(f"reranked by {terminal.sanitise_line(trace.rerank_provider)}")
         parts.append(f"{trace.total_elapsed:.0f} ms")
         if result and not result.has_answer:
-            parts.append(f"no answer: {no_answer_in_words(result.best_confidence, result.answer_threshold)}")
+            parts.append(f"no answer: {no_answer_message(result.best_confidence, result.answer_threshold)}")
         console.print(Text.assemble(f"{terminal.sanitise_line(name):<{width}}  ", (" · ".join(parts), "dim")))
 
 
@@ -246,6 +246,7 @@ def print_preset(console: Console, preset: Preset, default: Preset) -> None:
     console.print()
     default_settings = dict(_settings(default))
     table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(min_width=max(map(len, default_settings)))
     for name, value in _settings(preset):
         same = value == default_settings[name]
         other = "" if same else f"default: {default_settings[name]}"
@@ -258,11 +259,11 @@ def _preset_summary(preset: Preset) -> dict[str, str]:
     names = "names and titles" if ladder.titles else "names"
     agree = preset.rerank.agree_min
     return {
-        "query": f"{query.reading}, {'any term' if query.match == 'any' else 'all terms, then any'}",
-        "fusion": fusion_in_words(preset.fusion.to_dict()),
+        "query": f"{query.semantics}, {'any term' if query.match == 'any' else 'all terms, then any'}",
+        "fusion": fusion_summary(preset.fusion.to_dict()),
         "depth": f"{preset.candidate_k} per leg",
         "graph": "off" if graph.use == "off" else f"{graph.use}, {graph.spread.replace('_', ' ')}",
-        "stages": "\n".join(stage.stage for stage in preset.stages) or "none",
+        "stages": "\n".join(stage.name for stage in preset.stages) or "none",
         "ladder": f"{names}, spelling" if ladder.on and ladder.vocabulary else names if ladder.on else "off",
         "rerank": "off" if not preset.rerank.on else f"unless {agree} of 3 agree" if agree else "always",
         "shown": f"confidence ≥ {preset.min_confidence:g}" if preset.min_confidence else "all",

@@ -88,11 +88,9 @@ class AsyncClient:
         return f"AsyncClient({self._connection.server!r}, namespace={self.namespace!r})"
 
     async def __aenter__(self) -> Self:
-        """Return the client itself."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close it."""
         await self.close()
 
     def copy(self) -> AsyncClient:

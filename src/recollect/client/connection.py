@@ -6,19 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from recollect import arguments
-from recollect.errors import (
-    ArgumentError,
-    EmbedderError,
-    ForbiddenError,
-    NoteNotFoundError,
-    RecollectError,
-    ServerError,
-    StoreBusyError,
-    StoreFullError,
-    StoreReadOnlyError,
-    StoreUnavailableError,
-)
+from recollect import arguments, errors
 from recollect.inference.http_api import check_url, retry_delay, without_password
 from recollect.inference.runtime import require_module
 
@@ -28,18 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ERROR_TYPES", "Connection", "response_error"]
 
-ERROR_TYPES: dict[str, type[RecollectError]] = {
-    "forbidden": ForbiddenError,
-    "invalid": ArgumentError,
-    "malformed": ArgumentError,
-    "model-unavailable": EmbedderError,
-    "note-not-found": NoteNotFoundError,
-    "read-only": StoreReadOnlyError,
-    "store-busy": StoreBusyError,
-    "store-full": StoreFullError,
-    "store-unavailable": StoreUnavailableError,
-    "too-large": ArgumentError,
-    "unauthorised": ForbiddenError,
+ERROR_TYPES: dict[str, type[errors.RecollectError]] = {
+    "forbidden": errors.ForbiddenError,
+    "invalid": errors.ArgumentError,
+    "malformed": errors.ArgumentError,
+    "model-unavailable": errors.EmbedderError,
+    "note-not-found": errors.NoteNotFoundError,
+    "read-only": errors.StoreReadOnlyError,
+    "store-busy": errors.StoreBusyError,
+    "store-full": errors.StoreFullError,
+    "store-unavailable": errors.StoreUnavailableError,
+    "too-large": errors.ArgumentError,
+    "unauthorised": errors.ForbiddenError,
 }
 """The error of each problem type; every other is a ``ServerError``."""
 
@@ -56,8 +44,8 @@ class Connection:
         """Validate the arguments; nothing is sent yet."""
         try:
             self.url = check_url(url)
-        except ArgumentError as error:
-            raise ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
+        except errors.ArgumentError as error:
+            raise errors.ArgumentError("url", error.problem.replace("11434/v1", "7700")) from None
         self.server = without_password(self.url)
         self.key = None if key is None else arguments.name("key", key)
         self.timeout = arguments.number("timeout", timeout, at_least=0.001)
@@ -87,7 +75,9 @@ class Connection:
             data = response.json() if response.content else None
         except ValueError:
             if response.is_success:
-                raise ServerError(f"{self.server} is not a Recollect server: it sent no JSON; check the URL") from None
+                raise errors.ServerError(
+                    f"{self.server} is not a Recollect server: it sent no JSON; check the URL"
+                ) from None
             data = None
         if response.is_success:
             return data
@@ -102,7 +92,7 @@ class Connection:
     async def _send(
         self, method: str, path: str, content: Mapping[str, Any], *, retries: int, idempotent: bool
     ) -> Response:
-        httpx = require_module("httpx", ServerError)
+        httpx = require_module("httpx", errors.ServerError)
         if self._client is None:
             headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
             self._client = httpx.AsyncClient(headers=headers, timeout=self.timeout)
@@ -112,7 +102,7 @@ class Connection:
             try:
                 response: Response = await self._client.request(method, self.url + path, **content)
             except httpx.TimeoutException:
-                raise ServerError(
+                raise errors.ServerError(
                     f"{self.server} did not answer within {self.timeout:g} seconds; request less, or raise timeout"
                 ) from None
             except (httpx.TransportError, httpx.InvalidURL) as error:
@@ -120,7 +110,7 @@ class Connection:
                 safe = not_sent or (idempotent and isinstance(error, httpx.TransportError))
                 if not safe or attempt == retries:
                     reason = str(error) or type(error).__name__
-                    raise ServerError(
+                    raise errors.ServerError(
                         f"{self.server} cannot be reached ({reason}); is recollect serve running?"
                     ) from None
             else:
@@ -131,7 +121,7 @@ class Connection:
             attempt += 1
 
 
-def response_error(status: int, problem: Mapping[str, Any], server: str) -> RecollectError:
+def response_error(status: int, problem: Mapping[str, Any], server: str) -> errors.RecollectError:
     """Return the error of an error response; ``problem`` is its JSON, empty if it has none.
 
     >>> problem = {"type": "urn:recollect:note-not-found", "detail": "there is no note 'n1'"}
@@ -143,15 +133,15 @@ def response_error(status: int, problem: Mapping[str, Any], server: str) -> Reco
     >>> print(response_error(502, {}, "http://localhost:7700"))
     http://localhost:7700 responded with status 502
     """
-    error_type = ERROR_TYPES.get(str(problem.get("type")).removeprefix("urn:recollect:"), ServerError)
+    error_type = ERROR_TYPES.get(str(problem.get("type")).removeprefix("urn:recollect:"), errors.ServerError)
     detail = str(problem.get("detail") or f"responded with status {status}")
-    if error_type is ServerError:
-        return ServerError(f"{server}: {detail}" if problem.get("detail") else f"{server} {detail}")
-    if error_type is not ArgumentError:
+    if error_type is errors.ServerError:
+        return errors.ServerError(f"{server}: {detail}" if problem.get("detail") else f"{server} {detail}")
+    if error_type is not errors.ArgumentError:
         return error_type(detail)
     for error in problem.get("errors") or ():
         location, dot, field = error["field"].partition(".")
-        return ArgumentError(
+        return errors.ArgumentError(
             field if dot and location in ("body", "query", "path") else error["field"], error["detail"]
         )
-    return ArgumentError("request", detail)
+    return errors.ArgumentError("request", detail)

@@ -22,8 +22,8 @@ from recollect.opening import open as open_memory
 from recollect.progress import Progress
 from recollect.query import parse_question_date
 from recollect.retrieval import Preset
+from recollect.retrieval.messages import index_warnings
 from recollect.retrieval.options import Mode
-from recollect.retrieval.wording import index_warnings
 from recollect.stores import open_store
 
 UNDATED = datetime(2000, 1, 1, tzinfo=UTC)

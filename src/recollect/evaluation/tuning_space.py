@@ -7,12 +7,10 @@ and stages that a preset lacks are not tried.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from inspect import signature
 from typing import Any, NamedTuple
 
 from recollect.errors import ArgumentError
 from recollect.retrieval.preset import Preset, changed_preset
-from recollect.retrieval.stages import STAGES
 
 _TABLE_DEFAULTS = {"weights": 1.0, "edges": 0.0}
 """The values of keys that a table of a preset lacks."""
@@ -54,10 +52,10 @@ _CONTEXT = {
     "context.passage": (0.0, 0.25, 0.5, 0.75),
 }
 _MAX_DOCUMENT_FREQUENCIES = (0.3, 0.45, 0.6, 1.0)
-_GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.hubs": (0.0, 0.25, 0.5, 1.0)}
+_GRAPH = {"graph.seeds": (5, 10, 20, 40), "graph.degree_penalty": (0.0, 0.25, 0.5, 1.0)}
 _BY_USE: dict[str, dict[str, tuple[Any, ...]]] = {
     "source": {"fusion.weights.graph": (0.0, 0.1, 0.2, 0.35, 0.5, 1.0)},
-    "addition": {"graph.lift": (0.8, 0.9, 0.95, 1.0)},
+    "addition": {"graph.max_lift": (0.8, 0.9, 0.95, 1.0)},
 }
 
 STAGE_VALUES = {
@@ -71,10 +69,10 @@ STAGE_VALUES = {
     "importance.slope": (0.0, 0.1, 0.3, 0.6),
     "exact_match.bonus": (0.0, 0.1, 0.2, 0.5, 1.0),
     "session.weight": (0.0, 0.25, 0.5, 0.75),
-    "turns.speaker": (0.0, 0.05, 0.1, 0.2),
-    "turns.asks": (0.0, 0.1, 0.2, 0.3),
-    "turns.length": (0.0, 0.05, 0.1, 0.2),
-    "replaced.factor": (0.25, 0.5, 0.75, 1.0),
+    "speaker_turns.speaker": (0.0, 0.05, 0.1, 0.2),
+    "speaker_turns.asks": (0.0, 0.1, 0.2, 0.3),
+    "speaker_turns.length": (0.0, 0.05, 0.1, 0.2),
+    "superseded.factor": (0.25, 0.5, 0.75, 1.0),
 }
 """The values to try for constants of stages, by ``stage.constant``."""
 
@@ -85,7 +83,7 @@ UNTUNED = frozenset(
         "temporal.relevance",
         "time_match.events",
         "importance.base",
-        "exact_term.most",
+        "exact_term.max_notes",
         "exact_term.lead",
     )
 )
@@ -109,14 +107,14 @@ def _parameters(preset: Preset) -> Iterator[Parameter]:
         vector_weights = [total * share for share in _VECTOR_SHARES]
         yield Parameter(legs, tuple((round(total - weight, 6), round(weight, 6)) for weight in vector_weights))
     yield Parameter(("fusion.method", "fusion.k"), _METHODS, ordered=False)
-    if preset.query.common < 1:
-        yield _single("query.common", _MAX_DOCUMENT_FREQUENCIES)
+    if preset.query.max_document_frequency < 1:
+        yield _single("query.max_document_frequency", _MAX_DOCUMENT_FREQUENCIES)
     if preset.context.on:
         for path, shares in _CONTEXT.items():
             yield _single(path, shares)
     if preset.graph.use != "off":
         yield from _graph_parameters(preset)
-    for stage in dict.fromkeys(stage.stage for stage in preset.stages):
+    for stage in dict.fromkeys(stage.name for stage in preset.stages):
         for name, values in STAGE_VALUES.items():
             if name.startswith(f"{stage}."):
                 yield _single(f"stages.{name}", values)
@@ -144,8 +142,8 @@ def get_setting(preset: Preset, path: str) -> Any:
     section, name, key = _split_path(path)
     if section == "stages":
         for stage in preset.stages:
-            if stage.stage == name:
-                return stage.settings.get(key, signature(STAGES[name]).parameters[key].default)
+            if stage.name == name:
+                return getattr(stage, key)
         raise ArgumentError("path", f"the preset {preset.name} has no stage {name!r}, got {path!r}")
     value = getattr(getattr(preset, section), name)
     return value.get(key, _TABLE_DEFAULTS[name]) if key else value
@@ -155,9 +153,7 @@ def with_setting(preset: Preset, path: str, value: Any) -> Preset:
     """Return the preset with another value of a setting; if it has a stage twice, both change."""
     section, name, key = _split_path(path)
     if section == "stages":
-        stages = [
-            {**stage.to_dict(), key: value} if stage.stage == name else stage.to_dict() for stage in preset.stages
-        ]
+        stages = [{**stage.to_dict(), key: value} if stage.name == name else stage.to_dict() for stage in preset.stages]
         return changed_preset(preset, {"stages": stages})
     if key:
         value = {**getattr(getattr(preset, section), name), key: value}

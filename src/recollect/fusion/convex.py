@@ -1,19 +1,19 @@
 """Convex combination: a weighted sum of scores, each list scaled so that its best is 1 and its worst 0.
 
-Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023. Unlike a fusion of
-ranks it keeps how far a list's best hit stands above its second.
+Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023. Unlike a fusion of ranks
+it keeps the distances between scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from recollect import arguments
 from recollect.errors import ArgumentError
-from recollect.fusion.pool import RankedLists, finite_ceiling, fuse, read_legs, read_lists, read_weights
+from recollect.fusion.base import FusionRules, RankedLists, finite_ceiling, fuse, read_legs, read_lists, read_weights
 from recollect.model import Candidate
 
-__all__ = ["convex_combination"]
+__all__ = ["convex_combination", "fuse_by_score"]
 
 
 def convex_combination(
@@ -22,19 +22,18 @@ def convex_combination(
     weights: Sequence[float] | None = None,
     limit: int | None = None,
     legs: Sequence[str] | None = None,
-    least: Sequence[float | None] | None = None,
-    highest: Sequence[float | None] | None = None,
+    min_scores: Sequence[float | None] | None = None,
+    max_scores: Sequence[float | None] | None = None,
 ) -> list[Candidate]:
     """Return the candidates of all lists by the weighted sum of their scores, each list's scaled to 0–1.
 
-    A list's best score becomes 1 and its worst 0; with ``least``, the score that becomes 0 is given for each list
-    instead (``None``: the worst), so that the last of a list that is good throughout does not count for nothing. With
-    ``highest``, the score that becomes 1 is given (``None``: the best), so that a list that has nothing good does not
-    count in full.
+    A list's best score becomes 1 and its worst 0. ``min_scores`` sets the score that becomes 0 for each list (``None``:
+    the worst), so that the last candidate of a good list still counts. ``max_scores`` sets the score that becomes 1
+    (``None``: the best), so that the best candidate of a poor list does not count in full.
 
-    A list whose scores are all equal gives 1 to each of its candidates; a list that lacks a candidate gives it
-    nothing; a list of weight 0 still brings its candidates in. A missing weight is 1. Equal scores stay in the order
-    first seen. A ``limit`` of ``None`` or 0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
+    A list of equal scores gives 1 to each of its candidates; a list that lacks a candidate gives it 0; a list of weight
+    0 still brings its candidates in. A missing weight is 1. Equal scores stay in the order first seen. A ``limit`` of
+    ``None`` or 0 keeps all. ``legs`` names the lists as for reciprocal rank fusion.
 
     >>> keyword = [{"id": "a", "score": 9.0}, {"id": "b", "score": 3.0}]
     >>> semantic = [{"id": "b", "score": 0.8}, {"id": "c", "score": 0.4}]
@@ -42,40 +41,54 @@ def convex_combination(
     [('a', 0.5), ('b', 0.5), ('c', 0.0)]
     """
     read = read_lists(lists)
-    shares = read_weights(weights, len(read))
-    zeros, ones = _read_scores("least", least, len(read)), _read_scores("highest", highest, len(read))
+    factors = read_weights(weights, len(read))
+    zeros = _read_scores("min_scores", min_scores, len(read))
+    ones = _read_scores("max_scores", max_scores, len(read))
     return fuse(
         read,
         [
-            _scaled(number, each, share, zero, one)
-            for number, (each, share, zero, one) in enumerate(zip(read, shares, zeros, ones, strict=True))
+            _scaled(index, candidates, factor, zero, one)
+            for index, (candidates, factor, zero, one) in enumerate(zip(read, factors, zeros, ones, strict=True))
         ],
         legs=read_legs(legs, len(read)),
-        ceiling=finite_ceiling([share for share, each in zip(shares, read, strict=True) if each]),
+        ceiling=finite_ceiling([factor for factor, candidates in zip(factors, read, strict=True) if candidates]),
         ties="first_seen",
         limit=arguments.limit("limit", limit),
     )
 
 
-def _read_scores(argument: str, scores: Sequence[float | None] | None, count: int) -> list[float | None]:
+def fuse_by_score(
+    lists: Mapping[str, Sequence[Candidate]], rules: FusionRules, max_scores: Mapping[str, float]
+) -> list[Candidate]:
+    """Fuse the lists of the legs by the rules of a preset; ``max_scores`` has the scores that become 1, by leg."""
+    return convex_combination(
+        list(lists.values()),
+        weights=[rules.weights.get(leg, 1.0) for leg in lists],
+        legs=list(lists),
+        min_scores=[rules.min_scores.get(leg) for leg in lists],
+        max_scores=[max_scores.get(leg) for leg in lists],
+    )
+
+
+def _read_scores(argument: str, scores: Sequence[float | None] | None, size: int) -> list[float | None]:
     if scores is None:
-        return [None] * count
-    given = [
-        None if score is None else arguments.number(f"{argument}[{number}]", score)
-        for number, score in enumerate(arguments.sequence(argument, scores))
+        return [None] * size
+    checked = [
+        None if score is None else arguments.number(f"{argument}[{index}]", score)
+        for index, score in enumerate(arguments.sequence(argument, scores))
     ]
-    if len(given) != count:
-        raise ArgumentError(argument, f"must hold a score or None for each list: {len(given)} for {count} lists")
-    return given
+    if len(checked) != size:
+        raise ArgumentError(argument, f"must have a score or None for each list: {len(checked)} for {size} lists")
+    return checked
 
 
 def _scaled(
-    number: int, candidates: Sequence[Candidate], share: float, zero: float | None, one: float | None
+    number: int, candidates: Sequence[Candidate], weight: float, zero: float | None, one: float | None
 ) -> list[float]:
-    """Return each candidate's score scaled between the list's zero and its one, times the list's share."""
+    """Return each candidate's score scaled between the list's zero and its one, times the list's weight."""
     scores = [
-        arguments.number(f"lists[{number}][{place}].score", candidate.score)
-        for place, candidate in enumerate(candidates)
+        arguments.number(f"lists[{number}][{index}].score", candidate.score)
+        for index, candidate in enumerate(candidates)
     ]
     halves = [score / 2 for score in scores]  # the span of two very large scores would overflow
     best = max(halves, default=0.0)
@@ -83,5 +96,5 @@ def _scaled(
     worst = min(halves, default=0.0) if zero is None else zero / 2
     span = best - worst
     if span <= 0:
-        return [share if half >= best else 0.0 for half in halves]
-    return [share * max(0.0, (half - worst) / span) for half in halves]
+        return [weight if half >= best else 0.0 for half in halves]
+    return [weight * max(0.0, (half - worst) / span) for half in halves]

@@ -1,4 +1,4 @@
-"""One note said twice is one result."""
+"""Drop candidates that repeat the content of a better one."""
 
 from __future__ import annotations
 
@@ -10,57 +10,63 @@ from recollect import arguments
 from recollect.model import Candidate, Step, as_candidates
 from recollect.text import collapse_whitespace
 
-__all__ = ["deduplicate"]
+__all__ = ["MOVED_UP", "copies_message", "deduplicate", "find_copies"]
+
+MOVED_UP = "moved up as duplicates above it were dropped"
 
 
-def deduplicate(
-    candidates: Iterable[Candidate | Mapping[str, Any]],
-    limit: int | None = None,
-) -> list[Candidate]:
-    """Return ``candidates`` without those whose content an earlier one has, whatever the case and white space.
+def deduplicate(candidates: Iterable[Candidate | Mapping[str, Any]], limit: int | None = None) -> list[Candidate]:
+    """Return ``candidates`` without those whose content, apart from case and white space, an earlier one has.
 
-    The first, higher-ranked one stays. A candidate without content is no duplicate of anything. A ``limit`` of
-    ``None`` or 0 keeps all.
+    A candidate without content is no duplicate. A ``limit`` of ``None`` or 0 keeps all.
 
     >>> notes = [{"id": "a", "content": "Green tea."}, {"id": "b", "content": "green   TEA."}]
     >>> [note.id for note in deduplicate(notes)]
     ['a']
     """
-    most = arguments.limit("limit", limit)
-    found = as_candidates("candidates", candidates)
-    beginnings = [_beginning(candidate.content) for candidate in found]
-    shared = Counter(beginnings)
-    kept: list[tuple[int, Candidate, list[str]]] = []
-    copies_of: dict[str, list[str]] = {}
-    for rank, (candidate, beginning) in enumerate(zip(found, beginnings, strict=True), 1):
-        # Most notes begin like no other: the whole text is compared only where two begin alike.
-        key = collapse_whitespace(candidate.content).lower() if shared[beginning] > 1 else beginning
-        if key in copies_of:
-            copies_of[key].append(candidate.id)
-            continue
-        copies: list[str] = []
-        if key:
-            copies_of[key] = copies
-        kept.append((rank, candidate, copies))
-    if most:
-        del kept[most:]
-    return [_recorded(candidate, before, after, copies) for after, (before, candidate, copies) in enumerate(kept, 1)]
+    max_results = arguments.limit("limit", limit)
+    notes = as_candidates("candidates", candidates)
+    copies = find_copies(notes)
+    dropped = {index for indexes in copies.values() for index in indexes}
+    unique = [index for index in range(len(notes)) if index not in dropped]
+    return [
+        _with_record(notes[index], index + 1, rank, [notes[copy].id for copy in copies.get(index, ())])
+        for rank, index in enumerate(unique[:max_results] if max_results else unique, 1)
+    ]
 
 
-def _beginning(content: str) -> str:
-    """Return the first words of a text; texts that are the same begin with the same."""
+def find_copies(candidates: Sequence[Candidate]) -> dict[int, list[int]]:
+    """Return the indexes of the copies of each candidate that has any, by its index."""
+    prefixes = [_prefix(candidate.content) for candidate in candidates]
+    counts = Counter(prefixes)
+    first: dict[str, int] = {}
+    copies: dict[int, list[int]] = {}
+    for index, (candidate, prefix) in enumerate(zip(candidates, prefixes, strict=True)):
+        # Most notes begin like no other: the whole text is compared only if two begin alike.
+        key = collapse_whitespace(candidate.content).lower() if counts[prefix] > 1 else ""
+        if key and first.setdefault(key, index) != index:
+            copies.setdefault(first[key], []).append(index)
+    return copies
+
+
+def copies_message(ids: Sequence[str]) -> str:
+    """Return the reason for the record of a candidate with copies.
+
+    >>> copies_message(["b", "c"])
+    'repeated by b, c'
+    """
+    return f"repeated by {', '.join(ids[:3])}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+
+
+def _prefix(content: str) -> str:
+    """Return the first words of a text; equal texts have the same."""
     return "" if not content else " ".join(content.replace("\ufeff", " ").split(None, 12)[:12]).lower()
 
 
-def _recorded(candidate: Candidate, before: int, after: int, copies: Sequence[str]) -> Candidate:
-    """Return the candidate with what happened to it: nothing, or its copies went, or others' that stood above it."""
+def _with_record(candidate: Candidate, before: int, after: int, copies: Sequence[str]) -> Candidate:
+    """Return the candidate with a step on its record, if copies of it were dropped or it moved up."""
     if before == after and not copies:
         return candidate
-    reason = f"said again by {_named(copies)}" if copies else "moved up as duplicates above it went"
+    reason = copies_message(copies) if copies else MOVED_UP
     step = Step("duplicates", reason, 1.0, 0.0, candidate.score, candidate.score, before, after)
     return candidate.rescored(candidate.score, (step,))
-
-
-def _named(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
-    return ", ".join(ids[:3]) + more

@@ -6,17 +6,24 @@ SIGIR 2009.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from recollect import arguments
-from recollect.fusion.pool import RankedLists, Ties, finite_ceiling, fuse, read_legs, read_lists, read_weights
+from recollect.fusion.base import (
+    DEFAULT_K,
+    FusionRules,
+    RankedLists,
+    Ties,
+    finite_ceiling,
+    fuse,
+    read_legs,
+    read_lists,
+    read_weights,
+)
 from recollect.model import Candidate
 
-__all__ = ["DEFAULT_K", "reciprocal_rank_fusion"]
-
-DEFAULT_K = 60
-"""The constant of the paper."""
+__all__ = ["fuse_by_rank", "reciprocal_rank_fusion"]
 
 
 def reciprocal_rank_fusion(
@@ -29,12 +36,12 @@ def reciprocal_rank_fusion(
     limit: int | None = None,
     legs: Sequence[str] | None = None,
 ) -> list[Candidate]:
-    """Return the candidates of all lists by the sum of ``weight / (k + rank)`` over the lists that hold them.
+    """Return the candidates of all lists by the sum of ``weight / (k + rank)`` over the lists that contain them.
 
     The first rank is ``rank_base``. A ``k`` of 0 or less means 60. A missing weight is 1. ``ties`` orders equal
     scores by ``path``, by ``id``, or as ``first_seen``. ``legs`` names the lists; by default they are lexical,
-    vector and graph, in this order. What the lists named lexical and vector hold is known to have been found by
-    words and by meaning (``in_keyword``, ``in_semantic``). A ``limit`` of ``None`` or 0 keeps all.
+    vector and graph, in this order. Candidates of the lists named lexical and vector are marked ``in_keyword`` and
+    ``in_semantic``. A ``limit`` of ``None`` or 0 keeps all.
 
     >>> keyword = [{"id": "a", "path": "a.md"}, {"id": "b", "path": "b.md"}]
     >>> semantic = [{"id": "b", "path": "b.md"}]
@@ -43,16 +50,16 @@ def reciprocal_rank_fusion(
     [('b', 0.03252, True, True), ('a', 0.01639, True, False)]
     """
     read = read_lists(lists)
-    shares = read_weights(weights, len(read))
-    damping = arguments.number("k", k)
+    factors = read_weights(weights, len(read))
+    constant = arguments.number("k", k)
     base = arguments.number("rank_base", arguments.count("rank_base", rank_base))
-    first = (damping if damping > 0 else DEFAULT_K) + base
+    first = (constant if constant > 0 else DEFAULT_K) + base
     arguments.choice("ties", ties, ("path", "id", "first_seen"))
     return fuse(
         read,
-        [_points(share, first, len(each)) for share, each in zip(shares, read, strict=True)],
+        [_points(factor, first, len(entries)) for factor, entries in zip(factors, read, strict=True)],
         legs=read_legs(legs, len(read)),
-        ceiling=finite_ceiling([share / first for share, each in zip(shares, read, strict=True) if each]),
+        ceiling=finite_ceiling([factor / first for factor, entries in zip(factors, read, strict=True) if entries]),
         ties=ties,
         limit=arguments.limit("limit", limit),
     )
@@ -60,5 +67,21 @@ def reciprocal_rank_fusion(
 
 @lru_cache(maxsize=16)
 def _points(weight: float, first: float, length: int) -> tuple[float, ...]:
-    """Return what each place of a list is worth; every search with the same settings asks for the same."""
-    return tuple(weight / (first + place) for place in range(length))
+    """Return the points of each rank of a list; searches with the same settings need the same."""
+    return tuple(weight / (first + index) for index in range(length))
+
+
+def fuse_by_rank(
+    lists: Mapping[str, Sequence[Candidate]],
+    rules: FusionRules,
+    max_scores: Mapping[str, float],  # noqa: ARG001 (ranks need no scale)
+) -> list[Candidate]:
+    """Fuse the lists of the legs by the rules of a preset."""
+    return reciprocal_rank_fusion(
+        list(lists.values()),
+        k=rules.k,
+        weights=[rules.weights.get(leg, 1.0) for leg in lists],
+        rank_base=rules.rank_base,
+        ties=rules.ties,
+        legs=list(lists),
+    )

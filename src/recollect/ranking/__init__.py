@@ -1,57 +1,93 @@
-"""What changes an order after fusion, one stage a file. See ``docs/ranking.md``.
+"""Ranking after fusion, one stage a file. See ``docs/ranking.md``.
 
-A stage takes candidates and returns new ones, the best first; each carries a :class:`~recollect.Step` that says what
-the stage did to it and why.
+A stage returns adjustments of scores; the pipeline applies them. :data:`STAGES` has every stage by its name in presets.
+:func:`run_stage` applies one stage to a list and returns it, the best first; each candidate's ``steps`` say what the
+stage did and why.
 """
 
-from recollect.ranking.agreement import Unanimity, unanimity
-from recollect.ranking.anchors import AnchorExtractor, RegexAnchorExtractor, TimeAnchor
-from recollect.ranking.blend import CompositeWeights, composite
-from recollect.ranking.certainty import Calibration, ConfidenceEvidence, calibration_of, confidence
-from recollect.ranking.exactness import exact_match, lift_exact_term
-from recollect.ranking.importance import importance_prior
-from recollect.ranking.intent import Intent, detect_intent, intent_multiplier, reweight_by_intent
-from recollect.ranking.proximity import DEFAULT_TEMPORAL_BOOST, temporal, temporal_boost
-from recollect.ranking.replacement import step_back
-from recollect.ranking.reranking import merge_reranked, rerank_text
-from recollect.ranking.sessions import lift_sessions
-from recollect.ranking.spreading import Loan, add_loans, multiply_by_loans, one_hop, random_walk
-from recollect.ranking.time_match import DEFAULT_TIME_BOOST, boost_time_matches, time_match
-from recollect.ranking.turns import weigh_turns
+from recollect.ranking.composite import Composite, CompositeWeights, composite
+from recollect.ranking.duplicates import Duplicates
+from recollect.ranking.exact_match import ExactMatch
+from recollect.ranking.exact_term import ExactTerm
+from recollect.ranking.importance import ImportancePrior
+from recollect.ranking.intent import Intent, IntentWeights, detect_intent, intent_multiplier, reweight_by_intent
+from recollect.ranking.propagation import (
+    ScoreTransfer,
+    one_hop,
+    random_walk,
+)
+from recollect.ranking.reranking import Unanimity, merge_reranked, rerank_text, unanimity
+from recollect.ranking.session import SessionLift
+from recollect.ranking.speaker_turns import SpeakerTurns
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, run_stage
+from recollect.ranking.superseded import Superseded
+from recollect.ranking.temporal import (
+    DEFAULT_TEMPORAL_BOOST,
+    AnchorExtractor,
+    RegexAnchorExtractor,
+    Temporal,
+    TemporalBoost,
+    TimeAnchor,
+    temporal,
+)
+from recollect.ranking.time_match import DEFAULT_TIME_BOOST, TimeMatch, time_match
 
 __all__ = [
     "DEFAULT_TEMPORAL_BOOST",
     "DEFAULT_TIME_BOOST",
+    "STAGES",
+    "Adjustment",
     "AnchorExtractor",
-    "Calibration",
+    "Composite",
     "CompositeWeights",
-    "ConfidenceEvidence",
+    "Duplicates",
+    "ExactMatch",
+    "ExactTerm",
+    "ImportancePrior",
     "Intent",
-    "Loan",
+    "IntentWeights",
     "RegexAnchorExtractor",
+    "ScoreTransfer",
+    "SessionLift",
+    "SpeakerTurns",
+    "Stage",
+    "StageContext",
+    "StageResult",
+    "Superseded",
+    "Temporal",
+    "TemporalBoost",
     "TimeAnchor",
+    "TimeMatch",
     "Unanimity",
-    "add_loans",
-    "boost_time_matches",
-    "calibration_of",
     "composite",
-    "confidence",
     "detect_intent",
-    "exact_match",
-    "importance_prior",
     "intent_multiplier",
-    "lift_exact_term",
-    "lift_sessions",
     "merge_reranked",
-    "multiply_by_loans",
     "one_hop",
     "random_walk",
     "rerank_text",
     "reweight_by_intent",
-    "step_back",
+    "run_stage",
     "temporal",
-    "temporal_boost",
     "time_match",
     "unanimity",
-    "weigh_turns",
 ]
+
+STAGES: dict[str, type[Stage]] = {
+    stage.name: stage
+    for stage in (
+        IntentWeights,
+        Composite,
+        Temporal,
+        TemporalBoost,
+        TimeMatch,
+        ImportancePrior,
+        ExactMatch,
+        ExactTerm,
+        SessionLift,
+        SpeakerTurns,
+        Superseded,
+        Duplicates,
+    )
+}
+"""Every stage by its name in presets; a new stage is a new file and an entry here."""

@@ -1,35 +1,37 @@
-"""The importance prior: what matters more counts a little more, whatever the query."""
+"""Importance prior: multiply each score by a factor that grows with the note's importance, whatever the query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from recollect import arguments
-from recollect.model import Candidate, as_candidates
-from recollect.ranking.stage import Effect, clamp, rescore
+from recollect.model import Candidate
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
+from recollect.settings import number, setting
 
-__all__ = ["importance_prior"]
+__all__ = ["ImportancePrior"]
 
 
-def importance_prior(
-    candidates: Iterable[Candidate | Mapping[str, Any]],
-    *,
-    base: float = 0.7,
-    slope: float = 0.3,
-) -> list[Candidate]:
-    """Return ``candidates`` with each score multiplied by ``base + slope·importance``, the best first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportancePrior(Stage):
+    """Multiply each score by ``base + slope * importance``, with the importance limited to 0–1.
 
-    Importance is kept within 0 and 1. It is a prior, not one more fused list.
-
+    >>> from recollect.ranking import run_stage
     >>> notes = [{"id": "a", "score": 1.0, "importance": 0.0}, {"id": "b", "score": 0.9, "importance": 1.0}]
-    >>> [(note.id, note.score) for note in importance_prior(notes)]
+    >>> [(note.id, note.score) for note in run_stage(ImportancePrior(), notes)]
     [('b', 0.9), ('a', 0.7)]
     """
-    start, rise = arguments.number("base", base), arguments.number("slope", slope)
 
-    def effects_on(candidate: Candidate) -> list[Effect]:
-        importance = clamp(candidate.importance)
-        return [Effect(f"importance {importance:.2f}", factor=start + rise * importance)]
+    name: ClassVar[str] = "importance"
+    base: float = setting(0.7, number())
+    """The factor of a note without importance."""
+    slope: float = setting(0.3, number())
+    """What an importance of 1 adds to the factor."""
 
-    return rescore("importance", as_candidates("candidates", candidates), effects_on)
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult:  # noqa: ARG002 (not used)
+        """Return the factor of each candidate."""
+        return StageResult([[self._adjustment(clamp(candidate.importance))] for candidate in candidates])
+
+    def _adjustment(self, importance: float) -> Adjustment:
+        return Adjustment(lambda: f"importance {importance:.2f}", factor=self.base + self.slope * importance)

@@ -1,21 +1,22 @@
-"""Intent-aware reweighting: a question for advice, or for a countable fact, favours the notes that answer it.
+"""Intent: a question for advice, or for a countable fact, favours the kinds of notes that answer it.
 
-English only. The patterns are the source document's, letter by letter; white space is JavaScript's.
+English only. The patterns are those of the source document, with JavaScript's white space.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from recollect import arguments
 from recollect.errors import ArgumentTypeError
-from recollect.model import Candidate, as_candidate, as_candidates
-from recollect.ranking.stage import Effect, rescore
+from recollect.model import Candidate, as_candidate
+from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, run_stage
+from recollect.settings import count, setting
 from recollect.text import javascript_pattern
 
-__all__ = ["Intent", "detect_intent", "intent_multiplier", "reweight_by_intent"]
+__all__ = ["Intent", "IntentWeights", "detect_intent", "intent_multiplier", "reweight_by_intent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +62,40 @@ def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) 
             "intent", f"must be an Intent as detect_intent() returns it, got {type(intent).__name__}"
         )
     product = 1.0
-    for effect in _effects(intent, as_candidate("candidate", candidate)):
-        product *= effect.factor
+    for adjustment in _adjustments(intent, as_candidate("candidate", candidate)):
+        product *= adjustment.factor
     return product
 
 
-def reweight_by_intent(
-    query: str, candidates: Iterable[Candidate | Mapping[str, Any]], *, characters: int = 0
-) -> list[Candidate]:
-    """Return ``candidates`` with their scores multiplied as the query's intent asks, the best first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentWeights(Stage):
+    """Multiply each score by the factors of the query's intent."""
 
-    A query with no intent leaves the list as it was, unsorted. Of each content so many ``characters`` are read; 0: all.
+    name: ClassVar[str] = "intent"
+    characters: int = setting(0, count())
+    """How many characters of each content are read; 0: all."""
+
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
+        """Return the factors of each candidate; ``None`` if the query has no intent."""
+        intent = detect_intent(context.query)
+        if not intent:
+            return None
+        return StageResult([_adjustments(intent, candidate, self.characters or None) for candidate in candidates])
+
+
+def reweight_by_intent(query: str, candidates: Candidates, *, characters: int = 0) -> list[Candidate]:
+    """Return ``candidates`` with their scores multiplied by the factors of the query's intent, the best first.
+
+    A query without intent leaves the list as it was, unsorted. ``characters`` limits how much of each content is read;
+    0 reads all.
 
     >>> notes = [{"id": "a", "path": "wiki/tea-guide.md", "content": "A guide.", "score": 1.0},
     ...          {"id": "b", "path": "memory/global/user-preference-tea.md", "score": 0.5}]
     >>> [(note.id, note.score) for note in reweight_by_intent("recommend a tea", notes)]
     [('b', 1.175), ('a', 0.82)]
     """
-    intent = detect_intent(query)
-    found = as_candidates("candidates", candidates)
-    most = arguments.count("characters", characters) or None
-    return rescore("intent", found, lambda candidate: _effects(intent, candidate, most)) if intent else found
+    context = StageContext(arguments.text("query", query))
+    return run_stage(IntentWeights(characters=characters), candidates, context)
 
 
 _ASKS_FOR_ADVICE = javascript_pattern(
@@ -112,40 +126,40 @@ _TELLS_AN_EVENT = javascript_pattern(
 _HAS_DATE_TAG = javascript_pattern(r"\[(?:date|observed on):")
 
 
-def _effects(intent: Intent, candidate: Candidate, most: int | None = None) -> list[Effect]:
+def _adjustments(intent: Intent, candidate: Candidate, characters: int | None = None) -> list[Adjustment]:
     path = candidate.path.lower()
-    text = "\n".join((path, candidate.title, candidate.summary, candidate.content[:most])).lower()
-    effects = []
+    text = "\n".join((path, candidate.title, candidate.summary, candidate.content[:characters])).lower()
+    adjustments = []
     if intent.preference:
-        effects += _preference_effects(path, text)
+        adjustments += _preference_adjustments(path, text)
     if intent.concrete_fact:
-        effects += _concrete_fact_effects(path, text)
-    return effects
+        adjustments += _concrete_fact_adjustments(path, text)
+    return adjustments
 
 
-def _preference_effects(path: str, text: str) -> list[Effect]:
+def _preference_adjustments(path: str, text: str) -> list[Adjustment]:
     is_global = "memory/global/" in path
-    effects = []
+    adjustments = []
     if is_global and "user-preference-" in path:
-        effects.append(Effect("asks for advice; a stated preference of the user", 2.35))
+        adjustments.append(Adjustment("asks for advice; a stated preference of the user", 2.35))
     elif is_global and _STATES_PREFERENCE.search(text):
-        effects.append(Effect("asks for advice; a global note that speaks of likes or needs", 2.1))
+        adjustments.append(Adjustment("asks for advice; a global note that speaks of likes or needs", 2.1))
     if not is_global and _IS_GENERIC.search(text):
-        effects.append(Effect("asks for advice; generic advice, not the user's own", 0.82))
+        adjustments.append(Adjustment("asks for advice; generic advice, not the user's own", 0.82))
     if _IS_ROLL_UP.search(text):
-        effects.append(Effect("asks for advice; a roll-up", 0.9))
-    return effects
+        adjustments.append(Adjustment("asks for advice; a roll-up", 0.9))
+    return adjustments
 
 
-def _concrete_fact_effects(path: str, text: str) -> list[Effect]:
+def _concrete_fact_adjustments(path: str, text: str) -> list[Adjustment]:
     is_roll_up = _IS_ROLL_UP.search(text) is not None
     named_fact = "user-fact-" in path or "milestone-" in path
     is_fact = named_fact or (not is_roll_up and (_HAS_DATE_TAG.search(text) or _TELLS_AN_EVENT.search(text)))
-    effects = []
+    adjustments = []
     if is_fact:
-        effects.append(Effect("asks for a fact; a single dated fact or event", 2.2))
+        adjustments.append(Adjustment("asks for a fact; a single dated fact or event", 2.2))
     if is_roll_up:
-        effects.append(Effect("asks for a fact; a roll-up", 0.45))
+        adjustments.append(Adjustment("asks for a fact; a roll-up", 0.45))
     if not is_fact and "memory/global/" not in path and _IS_GENERIC.search(text):
-        effects.append(Effect("asks for a fact; generic advice", 0.75))
-    return effects
+        adjustments.append(Adjustment("asks for a fact; generic advice", 0.75))
+    return adjustments

@@ -1,12 +1,13 @@
-"""Around a second-stage reranker: the text it reads, and how its verdict is merged without losing anything.
+"""Reranking: the text that a reranker reads, how its scores are merged, and when it need not run.
 
-Only the head of the list is reranked. The tail keeps its place behind it, so that recall further down costs nothing.
+Only the head of the list is reranked; the tail follows in its own order, so that nothing is lost.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import index
 from typing import Any
 
@@ -15,11 +16,11 @@ from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, Step, as_candidate, as_candidates
 from recollect.text import WHITESPACE, collapse_whitespace
 
-__all__ = ["merge_reranked", "rerank_text"]
+__all__ = ["Unanimity", "merge_reranked", "rerank_text", "unanimity"]
 
-_LONGEST_CONTENT = 280
-_MORE_THAN_ENOUGH = 30
-"""How many times as much text is looked at first: nobody writes so much white space between words."""
+_MAX_CONTENT = 280
+_READ_AHEAD = 30
+"""How many times as much text is read first, in case that most of it is white space."""
 
 
 def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0) -> str:
@@ -30,20 +31,20 @@ def rerank_text(candidate: Candidate | Mapping[str, Any], *, characters: int = 0
     >>> rerank_text({"title": "Tea", "summary": "Prefers green tea.", "content": "A long story."})
     'Tea\nPrefers green tea.'
     """
-    found = as_candidate("candidate", candidate)
-    heading = [part for part in (found.title.strip(WHITESPACE), found.summary.strip(WHITESPACE)) if part]
-    most = arguments.count("characters", characters)
-    if heading and not most:
+    note = as_candidate("candidate", candidate)
+    heading = [part for part in (note.title.strip(WHITESPACE), note.summary.strip(WHITESPACE)) if part]
+    length = arguments.count("characters", characters)
+    if heading and not length:
         return "\n".join(heading)
-    return "\n".join(filter(None, (*heading, _beginning(found.content, most or _LONGEST_CONTENT))))
+    return "\n".join(filter(None, (*heading, _beginning(note.content, length or _MAX_CONTENT))))
 
 
-def _beginning(content: str, longest: int) -> str:
-    """Return the beginning of a text with white space collapsed, and dots where it is cut."""
-    begun = collapse_whitespace(content[: longest * _MORE_THAN_ENOUGH])
-    if len(begun) <= longest and longest * _MORE_THAN_ENOUGH < len(content):
-        begun = collapse_whitespace(content)  # it is nearly all white space
-    return begun if len(begun) <= longest else begun[:longest] + "..."
+def _beginning(content: str, length: int) -> str:
+    """Return the beginning of a text with white space collapsed, and dots if it is cut."""
+    start = collapse_whitespace(content[: length * _READ_AHEAD])
+    if len(start) <= length and length * _READ_AHEAD < len(content):
+        start = collapse_whitespace(content)  # it is nearly all white space
+    return start if len(start) <= length else start[:length] + "..."
 
 
 def merge_reranked(
@@ -55,51 +56,51 @@ def merge_reranked(
     """Return ``candidates`` with the first ``top_n`` in the order of a reranker's ``results``, and the rest behind.
 
     ``results`` are pairs of an index into the head and a score, in any order. Equal scores stay in fused order. A
-    candidate that the reranker did not return follows those that it did. An index out of range, an index returned
-    before, and a score that is not a number are passed over. Scores of the fusion stay as they are.
+    candidate that the reranker did not return follows those that it did. An index out of range, a repeated index and a
+    score that is not a number are ignored. The fused scores do not change.
 
-    A reranker does not know which note replaced which. A candidate that was replaced (``superseded_by``) follows all
-    others that were returned, and what replaced it is ranked by the better of both scores.
+    A reranker does not know which note supersedes which. A superseded candidate follows all others that were returned,
+    and the note that supersedes it is ranked by the better of both scores.
 
     >>> notes = [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]
     >>> [note.id for note in merge_reranked(notes, [(1, 0.9), (0, 0.2), (7, 1.0)], top_n=3)]
     ['b', 'a', 'c', 'd']
     """
-    found = as_candidates("candidates", candidates)
-    size = min(arguments.count("top_n", top_n), len(found))
+    notes = as_candidates("candidates", candidates)
+    size = min(arguments.count("top_n", top_n), len(notes))
     scores: dict[int, float] = {}
-    for place, result in enumerate(arguments.sequence("results", results)):
-        position, score = _pair(f"results[{place}]", result)
+    for number, result in enumerate(arguments.sequence("results", results)):
+        position, score = _pair(f"results[{number}]", result)
         if 0 <= position < size and position not in scores and not math.isnan(score):
             scores[position] = score
-    standing = _standing(found[:size], scores)
-    order = sorted(scores, key=lambda position: (bool(found[position].superseded_by), -standing[position], position))
+    effective = _effective_scores(notes[:size], scores)
+    order = sorted(scores, key=lambda position: (bool(notes[position].superseded_by), -effective[position], position))
     order += [position for position in range(size) if position not in scores]
     head = [
-        _moved(found[position], position, rank, scores.get(position), standing.get(position))
+        _moved(notes[position], position, rank, scores.get(position), effective.get(position))
         for rank, position in enumerate(order, 1)
     ]
-    return head + found[size:]
+    return head + notes[size:]
 
 
-def _standing(head: list[Candidate], scores: Mapping[int, float]) -> dict[int, float]:
-    """Return the scores that count: those of replaced candidates count for what replaced them."""
-    standing = dict(scores)
-    places = {candidate.id: position for position, candidate in enumerate(head)}
+def _effective_scores(head: list[Candidate], scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the scores by which the head is ordered: a note has at least the scores of the notes it supersedes."""
+    effective = dict(scores)
+    positions = {candidate.id: position for position, candidate in enumerate(head)}
     for position, score in scores.items():
-        for heir in head[position].superseded_by:
-            place = places.get(heir, -1)
-            if place in scores:
-                standing[place] = max(standing[place], score)
-    return standing
+        for successor in head[position].superseded_by:
+            current = positions.get(successor, -1)
+            if current in scores:
+                effective[current] = max(effective[current], score)
+    return effective
 
 
-def _moved(candidate: Candidate, position: int, rank: int, score: float | None, standing: float | None) -> Candidate:
+def _moved(candidate: Candidate, position: int, rank: int, score: float | None, effective: float | None) -> Candidate:
     reason = "not returned by the reranker" if score is None else f"reranker score {score:.4g}"
     if candidate.superseded_by and score is not None:
-        reason += ", but replaced"
-    elif standing != score:
-        reason += f", in the place of one with {standing:.4g}"
+        reason += ", but superseded"
+    elif effective != score:
+        reason += f", but supersedes a note with {effective:.4g}"
     step = Step("rerank", reason, 1.0, 0.0, candidate.score, candidate.score, position + 1, rank)
     moved = candidate.rescored(candidate.score, (step,))
     moved.rerank_score = score
@@ -108,9 +109,45 @@ def _moved(candidate: Candidate, position: int, rank: int, score: float | None, 
 
 def _pair(argument: str, result: Any) -> tuple[int, float]:
     try:
-        place, score = result
-        if isinstance(place, bool) or isinstance(score, (str, bytes, bool)):
+        position, score = result
+        if isinstance(position, bool) or isinstance(score, (str, bytes, bool)):
             raise TypeError
-        return index(place), float(score)
+        return index(position), float(score)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentTypeError(argument, "must be a pair of an index and a score") from None
+
+
+_WINDOW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Unanimity:
+    """The lexical leg's top three, and at how many ranks the vector leg has the same note.
+
+    >>> Unanimity(("a", "b", "c"), 2).agreements
+    2
+    """
+
+    ids: tuple[str, ...]
+    agreements: int
+
+
+def unanimity(lexical_ids: Sequence[str], vector_ids: Sequence[str], agree_min: int = 2) -> Unanimity | None:
+    """Return how far two legs agree on their top three, or ``None`` if on fewer than ``agree_min`` ranks.
+
+    A reranker would change little if they agree. Legs with fewer than three notes never do.
+
+    >>> unanimity(["a", "b", "c", "d"], ["a", "b", "x", "y"])
+    Unanimity(ids=('a', 'b', 'c'), agreements=2)
+    """
+    needed = arguments.count("agree_min", agree_min)
+    lexical, vector = _window("lexical_ids", lexical_ids), _window("vector_ids", vector_ids)
+    if min(len(lexical), len(vector)) < _WINDOW:
+        return None
+    agreements = sum(one == other for one, other in zip(lexical, vector, strict=True))
+    return Unanimity(tuple(lexical), agreements) if agreements >= needed else None
+
+
+def _window(argument: str, ids: Sequence[str]) -> list[str]:
+    first = arguments.sequence(argument, ids)[:_WINDOW]
+    return [arguments.text(f"{argument}[{rank}]", note) for rank, note in enumerate(first)]

@@ -1,69 +1,193 @@
-"""What every stage shares: it changes scores, sorts, and writes down what it did to each candidate and why."""
+"""The contract of a stage, and the function that applies what a stage returns.
+
+A stage returns adjustments: a factor and an addend for each candidate, each with a reason. Sorting, ranks and records
+are the same for all stages and are made here. A reason is a function, called only for candidates that are shown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import itemgetter
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from recollect.model import Candidate, Step
+from recollect.model import Candidate, Step, as_candidates
+from recollect.settings import Settings
 
-__all__ = ["Effect", "clamp", "rescore", "shown_name"]
+__all__ = [
+    "Adjustment",
+    "Candidates",
+    "Change",
+    "NoSupersessions",
+    "Stage",
+    "StageContext",
+    "StageResult",
+    "Supersessions",
+    "apply_result",
+    "clamp",
+    "display_name",
+    "run_stage",
+]
+
+Candidates = Iterable[Candidate | Mapping[str, Any]]
+"""Candidates, or mappings with a candidate's keys."""
 
 
-class Effect(NamedTuple):
-    """One change to one score, and why: ``score * factor + addend``."""
+class Adjustment(NamedTuple):
+    """One change of one score, ``score * factor + addend``, and its reason."""
 
-    reason: str
+    reason: str | Callable[[], str]
+    """The reason as a text for people, or a function that words it."""
     factor: float = 1.0
     addend: float = 0.0
 
 
-def rescore(
-    stage: str,
-    candidates: Sequence[Candidate],
-    effects_on: Callable[[Candidate], Iterable[Effect]],
-) -> list[Candidate]:
-    """Return copies of ``candidates`` with every effect applied and recorded, the best first, ties as they came."""
-    changed = []
-    for rank_before, candidate in enumerate(candidates, 1):
-        effects = tuple(effects_on(candidate)) or _UNTOUCHED
+class StageResult(NamedTuple):
+    """What a stage returns."""
+
+    adjustments: Sequence[Sequence[Adjustment]]
+    """The adjustments of each candidate, in the order of the candidates, followed by those that are added."""
+    added: Sequence[Candidate] = ()
+    """Candidates that the stage adds."""
+    dropped: frozenset[int] = frozenset()
+    """The indexes of the candidates that the stage drops."""
+    records_all: bool = True
+    """Whether candidates without an adjustment get a record, too."""
+
+
+class Supersessions(Protocol):
+    """The part of the graph that a stage may use."""
+
+    def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
+        """Return current notes that are not among the candidates, and the current notes of each superseded one."""
+        ...
+
+
+class NoSupersessions:
+    """A memory in which no note supersedes another."""
+
+    def current_notes(self, _: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
+        """Return nothing."""
+        return [], {}
+
+
+@dataclass(frozen=True, slots=True)
+class StageContext:
+    """What a stage knows of the search that it is part of."""
+
+    query: str = ""
+    now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
+    supersessions: Supersessions = NoSupersessions()  # noqa: RUF009 (it has no state)
+    term_forms: tuple[str, ...] = ()
+    """The other forms in which the query's only term was searched for."""
+    time_only: bool = False
+    """Whether the query names nothing but a time."""
+
+
+_NO_CONTEXT = StageContext()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage(Settings):
+    """A stage of the ranking after fusion; its fields are its settings."""
+
+    name: ClassVar[str]
+    """The name in presets and in records."""
+
+    def parts(self) -> tuple[Stage, ...]:
+        """Return the stages that this one consists of, in their order; most stages are one."""
+        return (self,)
+
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
+        """Return the adjustments of the candidates, best first; ``None`` if the stage does not apply to this query.
+
+        A stage may set fields of the candidates, which belong to the search, but neither their scores nor their order.
+        """
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the stage as a table of TOML."""
+        return {"stage": self.name, **Settings.to_dict(self)}
+
+
+class Change(NamedTuple):
+    """What an adjustment did to a candidate; :meth:`step` words its reason."""
+
+    stage: str
+    adjustment: Adjustment
+    score_before: float
+    score_after: float
+    rank_before: int
+    rank_after: int
+
+    def step(self) -> Step:
+        """Return the change as the step of a candidate's record."""
+        reason, factor, addend = self.adjustment
+        text = reason if isinstance(reason, str) else reason()
+        return Step(self.stage, text, factor, addend, *self[2:])
+
+
+def apply_result(
+    stage: str, candidates: Sequence[Candidate], result: StageResult
+) -> list[tuple[Candidate, list[Change]]]:
+    """Set the scores of ``candidates`` and return them, best first, ties as they came, each with its changes."""
+    rows: list[tuple[float, int, Candidate, Sequence[Adjustment]]] = []
+    nothing: Sequence[Adjustment] = _UNTOUCHED if result.records_all else ()
+    for index, (candidate, found) in enumerate(zip((*candidates, *result.added), result.adjustments, strict=True)):
+        if index not in result.dropped:
+            adjustments = found or nothing
+            score = candidate.score
+            for _, factor, addend in adjustments:
+                score = score * factor + addend
+            rows.append((score, index + 1, candidate, adjustments))
+    rows.sort(key=_SCORE, reverse=True)  # a reversed sort is stable, too
+    ranked = []
+    for rank, (final, rank_before, candidate, adjustments) in enumerate(rows, 1):
+        changes = []
         score = candidate.score
-        for effect in effects:
-            score = score * effect.factor + effect.addend
-        changed.append((score, rank_before, candidate, effects))
-    changed.sort(key=_by_score, reverse=True)  # a reversed sort is stable too
-    return [
-        candidate.rescored(score, _steps(stage, candidate.score, effects, rank_before, rank_after))
-        for rank_after, (score, rank_before, candidate, effects) in enumerate(changed, 1)
-    ]
+        for adjustment in adjustments:
+            before, score = score, score * adjustment.factor + adjustment.addend
+            changes.append(Change(stage, adjustment, before, score, rank_before, rank))
+        candidate.score = final
+        ranked.append((candidate, changes))
+    return ranked
+
+
+def run_stage(stage: Stage, candidates: Candidates, context: StageContext = _NO_CONTEXT) -> list[Candidate]:
+    """Return copies of ``candidates`` as a stage leaves them, with its steps on their records."""
+    found = as_candidates("candidates", candidates)
+    for part in stage.parts():
+        copies = [candidate.copy() for candidate in found]
+        result = part.adjust(copies, context)
+        found = found if result is None else with_steps(apply_result(part.name, copies, result))
+    return found
+
+
+def with_steps(ranked: Iterable[tuple[Candidate, list[Change]]]) -> list[Candidate]:
+    """Return the candidates with their changes as steps on their records."""
+    candidates = []
+    for candidate, changes in ranked:
+        candidate.steps = (*candidate.steps, *(change.step() for change in changes))
+        candidates.append(candidate)
+    return candidates
 
 
 def clamp(value: float) -> float:
-    """Return ``value`` brought into the range from 0 to 1."""
+    """Return ``value`` limited to the range from 0 to 1."""
     return min(1.0, max(0.0, value))
 
 
-def shown_name(candidate: Candidate) -> str:
-    """Return what a reason calls a candidate, not too long.
+def display_name(candidate: Candidate) -> str:
+    """Return the name of a candidate in a reason, at most 40 characters long.
 
-    >>> shown_name(Candidate("n1", path="tea.md"))
+    >>> display_name(Candidate("n1", path="tea.md"))
     'tea.md'
     """
     name = candidate.title or candidate.path or candidate.content or candidate.id
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
 
 
-_LONGEST_NAME = 40
-_UNTOUCHED = (Effect("no rule of this stage applies"),)
-
-
-def _by_score(row: tuple[float, int, Candidate, tuple[Effect, ...]]) -> float:
-    return row[0]
-
-
-def _steps(stage: str, score: float, effects: Sequence[Effect], rank_before: int, rank_after: int) -> list[Step]:
-    steps = []
-    for reason, factor, addend in effects:
-        before, score = score, score * factor + addend
-        steps.append(Step(stage, reason, factor, addend, before, score, rank_before, rank_after))
-    return steps
+_MAX_NAME = 40
+_UNTOUCHED = (Adjustment("no rule of this stage applies"),)
+_SCORE = itemgetter(0)

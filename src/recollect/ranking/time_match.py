@@ -1,31 +1,33 @@
 """Time match: boost notes of the time that the query names.
 
 A note is of a time if it was created then or if its text names a date within it. The boost is bounded, so that a date
-alone does not put an unrelated note before one that clearly answers the query.
+alone does not put an unrelated note before one that clearly answers the query. A query may also name an event whose
+time the candidates tell: "before the move", "since the offsite".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
-from recollect import arguments
-from recollect.errors import ArgumentTypeError
-from recollect.model import Candidate, as_candidates
+from recollect.model import Candidate
 from recollect.query import TimeInterval, dates_in_text, find_time_expressions
-from recollect.ranking.event_times import EventTimes, event_times
-from recollect.ranking.stage import Effect, clamp, rescore
+from recollect.query.terms import ENGLISH
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
+from recollect.settings import flag, number, one_of, setting
 
-__all__ = ["DEFAULT_TIME_BOOST", "boost_time_matches", "time_match"]
+__all__ = ["DEFAULT_TIME_BOOST", "EventTimes", "TimeMatch", "event_times", "time_match"]
 
 DEFAULT_TIME_BOOST = 0.5
-"""The share of its score, or of the most possible score, that a note of the time that the query names gains."""
+"""The share of its score, or of the highest possible score, that a note of the query's time gains."""
 
 Combination: TypeAlias = Literal["multiply", "add"]
 
-_ALONE = 2.0
-"""The share of the best score that a note of that time gains where the query asks for nothing but a time."""
+_TIME_ONLY_GAIN = 2.0
+"""The share of the best score that a note of that time gains if the query names nothing but a time."""
 
 _DAY = timedelta(days=1)
 _INSTANT = timedelta(microseconds=1)
@@ -35,61 +37,65 @@ _OPEN_DECAY = 7 * _DAY
 _PARTIAL_MATCH = 0.5
 """The match of a text that names a month, if the query names only a part of that month."""
 
+_EVENT = re.compile(
+    r"\b(before|after|since|until)\s+(?:the|my|our|his|her|their|[^\W\d_]+['’]s)\s+([^?!.,;:()\"]+)", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]+")
+_MAX_WORDS = 3
+_MAX_SPREAD = timedelta(days=7)
+"""If the notes on an event are further apart than this, its time is unknown."""
 
-def boost_time_matches(
-    candidates: Iterable[Candidate | Mapping[str, Any]],
-    *,
-    query: str,
-    now: datetime,
-    boost: float = DEFAULT_TIME_BOOST,
-    events: bool = True,
-    combine: Combination = "multiply",
-    time_only: bool = False,
-) -> list[Candidate]:
-    """Return ``candidates`` with each score multiplied by ``1 + boost * time_match``, or with that share added.
 
-    With ``combine="add"``, ``time_match * min(best, boost * ceiling)`` is added, where ``best`` is the highest score of
-    the list and ``ceiling`` the most that fusion could have given, or ``best`` before fusion. Where no note stands out,
-    because all are about the same thing, the time decides; a lead of more than ``boost * ceiling`` stays. With
-    ``time_only``, the query asks for nothing but a time: ``2 * best`` is added to notes of that time, so that they come
-    first, and ``best * time_match`` to those near it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeMatch(Stage):
+    """Multiply each score by ``1 + boost * time_match``, or add ``time_match * min(best, boost * ceiling)``.
 
-    Times are read by :func:`~recollect.query.find_time_expressions`, relative to ``now``; with ``events``, "before the
-    move" is read as well, if the candidates date the move. A query that names no time leaves the list as it was.
+    ``best`` is the highest score and ``ceiling`` the highest score that fusion could have given, or ``best`` before
+    fusion. If no note stands out, because all are about the same subject, the added boost lets the time decide; a lead
+    of more than ``boost * ceiling`` stays. If the query names nothing but a time, ``2 * best`` is added to the notes of
+    that time, so that they come first, and ``best * time_match`` to those near it.
 
+    >>> from datetime import UTC
+    >>> from recollect.ranking import StageContext, run_stage
     >>> notes = [{"id": "april", "score": 0.5, "created_at": "2026-04-20"},
     ...          {"id": "march", "score": 0.4, "created_at": "2026-03-14"}]
-    >>> found = boost_time_matches(notes, query="dentist last march", now=datetime(2026, 11, 17), boost=0.5)
-    >>> [(note.id, round(note.score, 2)) for note in found], found[0].steps[0].reason
+    >>> ranked = run_stage(TimeMatch(), notes, StageContext("dentist last march", datetime(2026, 11, 17, tzinfo=UTC)))
+    >>> [(note.id, round(note.score, 2)) for note in ranked], ranked[0].steps[0].reason
     ([('march', 0.6), ('april', 0.5)], 'created 2026-03-14, within March 2026')
     """
-    found = as_candidates("candidates", candidates)
-    moment = arguments.instant("now", now)
-    strength = arguments.number("boost", boost, at_least=0)
-    for name, value in (("events", events), ("time_only", time_only)):
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(name, f"must be true or false, got {value!r}")
-    adds = arguments.choice("combine", combine, ("multiply", "add")) == "add" or time_only
-    intervals = find_time_expressions(arguments.text("query", query), moment)
-    event = event_times(query, found) if events else _NO_EVENTS
-    if not (intervals or event.intervals) or not strength:
-        return found
-    best = max((candidate.score for candidate in found), default=0.0)
-    ceiling = max((candidate.ceiling for candidate in found if candidate.ceiling is not None), default=best)
-    share = _ALONE * (best if best > 0 else 1.0) if time_only else max(0.0, min(best, strength * ceiling))
 
-    def effects_on(candidate: Candidate) -> list[Effect]:
-        own = () if candidate.id in event.sources else event.intervals  # the move is not before the move
-        match = _best_match(candidate, (*intervals, *own))
-        if not match.value:
-            return []
-        if time_only and match.value < 1:  # behind every note of that time
-            return [Effect(match.reason, addend=share / _ALONE * match.value)]
-        if adds:
-            return [Effect(match.reason, addend=share * match.value)]
-        return [Effect(match.reason, factor=1 + strength * match.value)]
+    name: ClassVar[str] = "time_match"
+    boost: float = setting(DEFAULT_TIME_BOOST, number(0))
+    """The share of the score, or of the ceiling, that a full match gains; 0 turns the stage off."""
+    events: bool = flag(default=True)
+    """Whether "before the move" is read as a time, if the candidates date the move."""
+    combine: Combination = setting("multiply", one_of("multiply", "add"))
+    """How the boost is applied."""
 
-    return rescore("time match", found, effects_on)
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
+        """Return the boost of each candidate; ``None`` if the query names no time."""
+        intervals = find_time_expressions(context.query, context.now)
+        event = event_times(context.query, candidates) if self.events else _NO_EVENTS
+        if not (intervals or event.intervals) or not self.boost:
+            return None
+        best = max((candidate.score for candidate in candidates), default=0.0)
+        ceiling = max((candidate.ceiling for candidate in candidates if candidate.ceiling is not None), default=best)
+        full = max(0.0, min(best, self.boost * ceiling))
+        if context.time_only:
+            full = _TIME_ONLY_GAIN * (best if best > 0 else 1.0)
+        adjustments = []
+        for candidate in candidates:
+            own = () if candidate.id in event.sources else event.intervals  # the move is not before the move
+            match = _best_match(candidate, (*intervals, *own))
+            adjustments.append([self._adjustment(match, full, time_only=context.time_only)] if match.value else [])
+        return StageResult(adjustments)
+
+    def _adjustment(self, match: _Match, full: float, *, time_only: bool) -> Adjustment:
+        if time_only and match.value < 1:  # after every note of that time
+            return Adjustment(match.reason, addend=full / _TIME_ONLY_GAIN * match.value)
+        if time_only or self.combine == "add":
+            return Adjustment(match.reason, addend=full * match.value)
+        return Adjustment(match.reason, factor=1 + self.boost * match.value)
 
 
 def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float:
@@ -111,36 +117,35 @@ def time_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> float
 
 class _Match(NamedTuple):
     value: float
-    reason: str
+    reason: Callable[[], str]
 
 
-_NO_MATCH = _Match(0.0, "")
-_NO_EVENTS = EventTimes((), frozenset())
+_NO_MATCH = _Match(0.0, str)
 
 
 def _best_match(candidate: Candidate, intervals: Sequence[TimeInterval]) -> _Match:
     best = _NO_MATCH
     for interval in intervals:
-        found = _by_creation(candidate, interval)
-        best = found if found.value > best.value else best
+        match = _match_by_creation(candidate, interval)
+        best = match if match.value > best.value else best
     if best.value < 1:
         for named in dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at):
             for interval in intervals:
-                found = _by_text(named, interval)
-                best = found if found.value > best.value else best
+                match = _match_by_text(named, interval)
+                best = match if match.value > best.value else best
     return best
 
 
-def _by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
+def _match_by_creation(candidate: Candidate, interval: TimeInterval) -> _Match:
     created = candidate.created_at
     if created is None:
         return _NO_MATCH
     if interval.contains(created):
-        return _Match(1.0, f"created {created.date()}, within {interval.label}")
+        return _Match(1.0, lambda: f"created {created.date()}, within {interval.label}")
     days = _days_away(created, interval)
     value = clamp(1 - days * _DAY / _decay(interval))
-    near = "a day" if days == 1 else f"{days} days"
-    return _Match(value, f"created {created.date()}, {near} from {interval.label}")
+    distance = "a day" if days == 1 else f"{days} days"
+    return _Match(value, lambda: f"created {created.date()}, {distance} from {interval.label}")
 
 
 def _days_away(created: datetime, interval: TimeInterval) -> int:
@@ -161,9 +166,78 @@ def _decay(interval: TimeInterval) -> timedelta:
     return min(_MAX_DECAY, max(_MIN_DECAY, (interval.end - interval.start) / 2))
 
 
-def _by_text(named: TimeInterval, interval: TimeInterval) -> _Match:
+def _match_by_text(named: TimeInterval, interval: TimeInterval) -> _Match:
     if interval.covers(named):
-        return _Match(1.0, f"its text names {named.label}, within {interval.label}")
+        return _Match(1.0, lambda: f"its text names {named.label}, within {interval.label}")
     if interval.overlaps(named):
-        return _Match(_PARTIAL_MATCH, f"its text names {named.label}, which includes {interval.label}")
+        return _Match(_PARTIAL_MATCH, lambda: f"its text names {named.label}, which includes {interval.label}")
     return _NO_MATCH
+
+
+class EventTimes(NamedTuple):
+    """The time intervals that a query bounds by events."""
+
+    intervals: tuple[TimeInterval, ...]
+    sources: frozenset[str]
+    """The ids of the notes with an event in their title."""
+
+
+def event_times(query: str, candidates: Sequence[Candidate]) -> EventTimes:
+    """Return the open intervals that ``query`` bounds by events whose time is known from the candidates.
+
+    The words after "before the", "since my" and the like, up to the first stopword and three at most, name the event.
+    A note with all of them in its title dates the event: by the only day that its text names, or else by its creation.
+    Without such a note, one with all of them in its content does, if its text names a single day. If several such notes
+    are more than a week apart, the event is ignored.
+
+    >>> notes = [Candidate("m", title="The move", content="Keys handed over on 2026-05-04."), Candidate("b")]
+    >>> found = event_times("what did we buy before the move?", notes)
+    >>> [interval.label for interval in found.intervals], found.sources
+    (['the time before 2026-05-04'], frozenset({'m'}))
+    """
+    intervals: list[TimeInterval] = []
+    sources: set[str] = set()
+    for match in _EVENT.finditer(query):
+        words = _event_words(match[2])
+        days = _days_of_event(words, candidates) if words else {}
+        times = sorted(days.values())
+        if times and times[-1] - times[0] <= _MAX_SPREAD:
+            sources |= {note.id for note in candidates if note.id in days and _contains_all(note.title, words)}
+            start, end = times[0], times[-1] + timedelta(days=1)
+            text = f"{match[1]} {' '.join(words)}"
+            bounds = {"before": (None, start), "until": (None, end), "since": (start, None)}.get(
+                match[1].lower(), (end, None)
+            )
+            intervals.append(TimeInterval(*bounds, text, match.span()))
+    return EventTimes(tuple(intervals), frozenset(sources))
+
+
+def _event_words(text: str) -> list[str]:
+    words: list[str] = []
+    for match in _WORD.finditer(text.lower()):
+        if match[0] in ENGLISH or len(words) == _MAX_WORDS:
+            break
+        words.append(match[0])
+    return words
+
+
+def _days_of_event(words: Sequence[str], candidates: Sequence[Candidate]) -> dict[str, datetime]:
+    """Return the day that each note on an event gives it, by id: notes with its name in their title, or else all."""
+    titled = [note for note in candidates if _contains_all(note.title, words)]
+    naming = titled or [note for note in candidates if _contains_all(note.content, words)]
+    days = {note.id: _named_day(note) or (note.created_at if titled else None) for note in naming}
+    return {note: day.replace(hour=0, minute=0, second=0, microsecond=0) for note, day in days.items() if day}
+
+
+def _contains_all(text: str, words: Sequence[str]) -> bool:
+    return set(_WORD.findall(text.lower())).issuperset(words)
+
+
+def _named_day(candidate: Candidate) -> datetime | None:
+    """Return the day that a note's text names, if it is the only one."""
+    named = dates_in_text(f"{candidate.title}\n{candidate.content}", candidate.created_at)
+    days = [date.start for date in named if date.start and date.end == date.start + timedelta(days=1)]
+    return days[0] if len(days) == 1 else None
+
+
+_NO_EVENTS = EventTimes((), frozenset())

@@ -10,21 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.retrieval.catalogue import PresetSpec, preset_from, presets
+    from recollect.fusion import FusionRules
+    from recollect.retrieval.builtin_presets import PresetSpec, preset_from, presets
     from recollect.retrieval.explanation import explain
     from recollect.retrieval.options import SearchOptions
     from recollect.retrieval.pipeline import Retrieval
-    from recollect.retrieval.preset import Preset
+    from recollect.retrieval.preset import ContextRules, GraphRules, LadderRules, Preset, QueryRules, RerankRules
     from recollect.retrieval.result import SearchResult
-    from recollect.retrieval.rules import (
-        ContextRules,
-        FusionRules,
-        GraphRules,
-        LadderRules,
-        QueryRules,
-        RerankRules,
-        StageRules,
-    )
     from recollect.retrieval.trace import Attempt, Context, StageRun, Trace, recomputed_score
 
 __all__ = [
@@ -41,7 +33,6 @@ __all__ = [
     "Retrieval",
     "SearchOptions",
     "SearchResult",
-    "StageRules",
     "StageRun",
     "Trace",
     "explain",
@@ -51,21 +42,20 @@ __all__ = [
 ]
 
 _MODULES = {
-    "catalogue": ("PresetSpec", "preset_from", "presets"),
+    "builtin_presets": ("PresetSpec", "preset_from", "presets"),
     "explanation": ("explain",),
     "options": ("SearchOptions",),
     "pipeline": ("Retrieval",),
-    "preset": ("Preset",),
-    "result": ("SearchResult",),
-    "rules": (
+    "preset": (
         "ContextRules",
         "FusionRules",
         "GraphRules",
         "LadderRules",
+        "Preset",
         "QueryRules",
         "RerankRules",
-        "StageRules",
     ),
+    "result": ("SearchResult",),
     "trace": ("Attempt", "Context", "StageRun", "Trace", "recomputed_score"),
 }
 _MODULE_OF = {name: f"recollect.retrieval.{module}" for module, names in _MODULES.items() for name in names}

@@ -1,10 +1,9 @@
-"""The best notes of the lexical leg are read more closely: turns with those beside them, long notes piece by piece.
+"""Context rescoring of the best lexical results, and the snippets of hits.
 
-A turn of a conversation often leaves unsaid what the last one said, and a long note may hold the words of a query
+A turn of a conversation often leaves out what the previous one said, and a long note may contain the terms of a query
 pages apart. Both are scored anew by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). In a
-turn, a word of a neighbour counts as a part of a word of its own, as a field of low weight would: what both hold counts
-hardly more than once, and what only the neighbour holds counts for the turn as well. Of a long note, the best piece
-counts beside the whole.
+turn, a term of a neighbour counts as a part of a term of its own, as a field of low weight would. Of a long note, the
+best chunk counts beside the whole.
 """
 
 from __future__ import annotations
@@ -12,123 +11,138 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from recollect.model import Candidate, Edge
 from recollect.model.chunks import CHUNK_CHARS, MAX_UNSPLIT_CHARS
 from recollect.query import Query
-from recollect.retrieval.connections import IndexConnections
-from recollect.retrieval.matching import matches, occurrences, sought
-from recollect.retrieval.rarity import Rarity
-from recollect.retrieval.rules import ContextRules
+from recollect.retrieval.terms import (
+    MAX_SCANNED,
+    TermFrequencies,
+    TermMatch,
+    count_terms,
+    match_terms,
+    positive_terms,
+)
 from recollect.retrieval.trace import Context
 from recollect.stores.base import FIELD_WEIGHTS
+from recollect.text import collapse_whitespace
 
-__all__ = ["Reading", "read_closely"]
+if TYPE_CHECKING:
+    from recollect.retrieval.graph import IndexGraph
+    from recollect.retrieval.preset import ContextRules
 
-_BESIDE = ("previous", "next")
+__all__ = ["RescoredLists", "Snippet", "rescore_with_context", "snippet"]
+
+_POSITION_KINDS = ("previous", "next")
 _DECAY = 0.5
-"""What a note counts, for each further place, of what the one before it counts."""
+"""The factor of a neighbour's weight for each further position."""
 _Key = TypeVar("_Key")
 _NAMING = ("path", "title", "summary")
 
 
-class Reading(NamedTuple):
-    """What comes of reading notes closely."""
+class RescoredLists(NamedTuple):
+    """The result of context rescoring."""
 
     lexical: list[Candidate]
-    """What the lexical leg found, and what came in by its neighbours, the best first."""
-    newcomers: list[Candidate]
-    """The notes that no leg had found."""
+    """The lexical results, and the turns that come in by their neighbours, the best first."""
+    added: list[Candidate]
+    """The notes that no leg had retrieved."""
     contexts: dict[str, Context]
-    """What was read, by note."""
-    highest: float
+    """The context of each rescored note, by its id."""
+    max_score: float
     """The best score before coverage is applied; fusion scales it to 1."""
 
 
-class _Words(NamedTuple):
-    """The words of the query in one text, how often by their number, and how long the text is."""
+class _TermCounts(NamedTuple):
+    """The counts of the query's terms in one text, by their index, and the length of the text."""
 
     counts: Mapping[int, float]
     length: float
 
 
-def read_closely(
+def rescore_with_context(
     lists: Mapping[str, Sequence[Candidate]],
     tree: Query,
-    rarity: Rarity,
-    connections: IndexConnections,
+    frequencies: TermFrequencies,
+    graph: IndexGraph,
     rules: ContextRules,
-) -> Reading:
-    """Return what the lexical leg found with turns and long notes scored anew.
+) -> RescoredLists:
+    """Return the lexical results with turns and long notes scored anew.
 
-    The turns that are read are the best of each list, and those beside them; long notes, those of the lexical list.
+    The turns are the best of each list and their neighbours; the long notes, those of the lexical list.
     """
-    reader = _Reader(tree, rules)
-    found = {candidate.id: candidate for each in lists.values() for candidate in each}
-    best = (candidate for each in lists.values() for candidate in each[: rules.seeds])
-    seeds = dict.fromkeys(each.id for each in best if each.session and each.position is not None)
-    edges = connections.edges(seeds, _BESIDE)
-    beside = _beside(seeds, edges, rules) if edges else {}
-    newcomers = connections.candidates(note for note in beside if note not in found)
-    turns = {note: found[note] for note in beside if note in found} | {each.id: each for each in newcomers}
-    scores = reader.turns(turns, beside, [rarity.weight(word) for word in sought(tree)])
-    own = {candidate.id: candidate for candidate in lists["lexical"]}
-    scores |= reader.passages([candidate for note, candidate in own.items() if note not in turns])
-    contexts = {note: Context(own[note].score if note in own else None, tuple(beside.get(note, ()))) for note in scores}
-    # A word may stand where it is not looked for here, such as in a tag, or have an ending that only the index knows.
-    unread = {note: candidate.score for note, candidate in own.items() if note not in scores}
-    read = [_scored(own.get(note) or turns[note], score) for note, score in (unread | scores).items()]
-    highest = max((candidate.score for candidate in read), default=0.0)
+    scorer = _ContextScorer(tree, rules)
+    candidates = {candidate.id: candidate for results in lists.values() for candidate in results}
+    best = (candidate for results in lists.values() for candidate in results[: rules.seeds])
+    seeds = dict.fromkeys(note.id for note in best if note.session and note.position is not None)
+    edges = graph.edges(seeds, _POSITION_KINDS)
+    neighbours = _neighbour_weights(seeds, edges, rules) if edges else {}
+    added = graph.candidates(note for note in neighbours if note not in candidates)
+    turns = {note: candidates[note] for note in neighbours if note in candidates} | {note.id: note for note in added}
+    scores = scorer.score_turns(turns, neighbours, [frequencies.bm25_weight(term) for term in positive_terms(tree)])
+    lexical = {candidate.id: candidate for candidate in lists["lexical"]}
+    scores |= scorer.score_long_notes([candidate for note, candidate in lexical.items() if note not in turns])
+    contexts = {
+        note: Context(lexical[note].score if note in lexical else None, tuple(neighbours.get(note, ())))
+        for note in scores
+    }
+    # Some matches are not seen here, such as in a tag or by an ending that only the index knows: they keep their score.
+    unseen = {note: candidate.score for note, candidate in lexical.items() if note not in scores}
+    rescored = [_with_score(lexical.get(note) or turns[note], score) for note, score in (unseen | scores).items()]
+    max_score = max((candidate.score for candidate in rescored), default=0.0)
     if rules.coverage:
-        weights = [rarity.information(word) for word in sought(tree)]
-        for candidate in read:
-            share = reader.coverage(candidate, turns, beside.get(candidate.id, {}), weights)
+        weights = [frequencies.weight(term) for term in positive_terms(tree)]
+        for candidate in rescored:
+            share = scorer.coverage(candidate, turns, neighbours.get(candidate.id, {}), weights)
             candidate.lexical_score = candidate.score = candidate.score * share**rules.coverage
-    return Reading(_ranked(read), newcomers, contexts, highest)
+    return RescoredLists(_ranked(rescored), added, contexts, max_score)
 
 
-class _Reader:
-    """Reads the texts of one search."""
+class _ContextScorer:
+    """Scores the texts of one search."""
 
     def __init__(self, tree: Query, rules: ContextRules) -> None:
         self._tree = tree
         self._rules = rules
         self._term_counts: dict[tuple[str, str], Mapping[int, int]] = {}
 
-    def turns(
-        self, turns: Mapping[str, Candidate], beside: Mapping[str, Mapping[str, float]], weights: Sequence[float]
+    def score_turns(
+        self, turns: Mapping[str, Candidate], neighbours: Mapping[str, Mapping[str, float]], weights: Sequence[float]
     ) -> dict[str, float]:
-        """Return what each turn that is worth anything is worth with those beside it."""
+        """Return the score of each turn with its neighbours, if it is above 0."""
         contents = {
-            note: _Words(self._counts(turn, "content"), turn.content.count(" ") + 1) for note, turn in turns.items()
+            note: _TermCounts(self._counts(turn, "content"), turn.content.count(" ") + 1)
+            for note, turn in turns.items()
         }
         mixed = {
-            note: _mixed(_mixed(contents[note], *self._naming(turn)), contents, beside[note])
+            note: _mixed(_mixed(contents[note], *self._naming(turn)), contents, neighbours[note])
             for note, turn in turns.items()
         }
         return {note: score for note, score in self._scores(mixed, weights).items() if score > 0}
 
-    def passages(self, notes: Sequence[Candidate]) -> dict[str, float]:
-        """Return what each long note is worth with its best passage, on the scale of the notes as they are.
+    def score_long_notes(self, notes: Sequence[Candidate]) -> dict[str, float]:
+        """Return the score of each long note with its best chunk, on the scale of the lexical scores.
 
-        How rare a word is shows in the passages themselves: a long note holds most words somewhere.
+        The document frequencies are those of the chunks: a long note contains most terms somewhere.
         """
         share = self._rules.passage
         long = {note.id: note for note in notes if share and len(note.content) > MAX_UNSPLIT_CHARS}
-        read = {note: self._windows(candidate) for note, candidate in long.items()}
-        holding = Counter(word for windows in read.values() for words in windows.values() for word in words.counts)
-        count = sum(-(-len(candidate.content) // CHUNK_CHARS) for candidate in long.values())
-        held = [holding[word] for word in range(len(sought(self._tree)))]
-        weights = [log(1 + (count - each + 0.5) / (each + 0.5)) for each in held]
+        chunks_of = {note: self._chunk_counts(candidate) for note, candidate in long.items()}
+        containing = Counter(
+            term for chunks in chunks_of.values() for chunk in chunks.values() for term in chunk.counts
+        )
+        total = sum(-(-len(candidate.content) // CHUNK_CHARS) for candidate in long.values())
+        frequencies = [containing[term] for term in range(len(positive_terms(self._tree)))]
+        weights = [log(1 + (total - frequency + 0.5) / (frequency + 0.5)) for frequency in frequencies]
         best: dict[str, float] = {}
-        for note, windows in read.items():
+        for note, chunks in chunks_of.items():
             naming = self._naming(long[note])
             mixed = {
-                place: _mixed(_mixed(words, *naming), windows, self._near(place)) for place, words in windows.items()
+                index: _mixed(_mixed(chunk, *naming), chunks, self._adjacent(index)) for index, chunk in chunks.items()
             }
             score = max(self._scores(mixed, weights).values())
-            if score > 0:  # else its words stand where they are not looked for here, such as in a tag
+            if score > 0:  # else its matches are not seen here, such as in a tag
                 best[note] = score
         if not best:
             return {}
@@ -139,102 +153,158 @@ class _Reader:
         self,
         candidate: Candidate,
         turns: Mapping[str, Candidate],
-        beside: Mapping[str, float],
+        neighbours: Mapping[str, float],
         weights: Sequence[float],
     ) -> float:
-        """Return the share of the query's term weights that a note holds.
+        """Return the share of the query's term weights that a note contains.
 
-        A term that only a neighbouring turn holds is multiplied by that turn's weight. A lexical result must hold a
-        term: if none is seen, because it is in a tag or in a form that only the index matches, the term of the lowest
-        weight is assumed.
+        A term that only a neighbour contains is multiplied by that neighbour's weight. A lexical result contains at
+        least one term: if none is seen, because it is in a tag or in a form that only the index matches, the term of
+        the lowest weight is assumed.
         """
-        shares = {word: 1.0 for name in (*_NAMING, "content") for word in self._counts(candidate, name)}
-        for note, weight in beside.items():
+        shares = {term: 1.0 for name in (*_NAMING, "content") for term in self._counts(candidate, name)}
+        for note, weight in neighbours.items():
             if note in turns:
-                for word in self._counts(turns[note], "content"):
-                    shares[word] = max(shares.get(word, 0.0), weight)
-        covered = sum(weights[word] * share for word, share in shares.items()) if shares else min(weights)
+                for term in self._counts(turns[note], "content"):
+                    shares[term] = max(shares.get(term, 0.0), weight)
+        covered = sum(weights[term] * share for term, share in shares.items()) if shares else min(weights)
         return covered / sum(weights)
 
     def _counts(self, candidate: Candidate, name: str) -> Mapping[int, int]:
-        """Return how often a field of a note holds each word of the query; computed once per search."""
+        """Return how often a field of a note contains each term of the query; computed once per search."""
         key = candidate.id, name
         if key not in self._term_counts:
             text = getattr(candidate, name)
-            self._term_counts[key] = occurrences(text, self._tree) if text else {}
+            self._term_counts[key] = count_terms(text, self._tree) if text else {}
         return self._term_counts[key]
 
-    def _windows(self, candidate: Candidate) -> dict[int, _Words]:
-        """Return the words of the query in each stretch of a long text that holds any, and in the first in any case."""
+    def _chunk_counts(self, candidate: Candidate) -> dict[int, _TermCounts]:
+        """Return the term counts of each chunk of a long content that has any, and of the first in any case."""
         counts: dict[int, Counter[int]] = {0: Counter()}
         whole: Counter[int] = Counter()
-        for match in matches(candidate.content, self._tree):
-            counts.setdefault(match.start // CHUNK_CHARS, Counter())[match.word] += 1
-            whole[match.word] += 1
+        for match in match_terms(candidate.content, self._tree):
+            counts.setdefault(match.start // CHUNK_CHARS, Counter())[match.term] += 1
+            whole[match.term] += 1
         self._term_counts[candidate.id, "content"] = whole  # so that the content is not read again for coverage
-        return {place: _Words(words, 1.0) for place, words in counts.items()}
+        return {index: _TermCounts(chunk, 1.0) for index, chunk in counts.items()}
 
-    def _near(self, place: int) -> dict[int, float]:
-        """Return what the stretches before and behind one count."""
-        return {place - 1: self._rules.previous, place + 1: self._rules.next}
+    def _adjacent(self, index: int) -> dict[int, float]:
+        """Return the weights of the chunks before and after one."""
+        return {index - 1: self._rules.previous, index + 1: self._rules.next}
 
-    def _scores(self, texts: Mapping[_Key, _Words], weights: Sequence[float]) -> dict[_Key, float]:
-        """Return BM25 of each text, in which ``weights`` say what each word counts."""
+    def _scores(self, texts: Mapping[_Key, _TermCounts], weights: Sequence[float]) -> dict[_Key, float]:
+        """Return the BM25 score of each text; ``weights`` has the inverse document frequencies."""
         k1, b = self._rules.k1, self._rules.b
-        average = sum(words.length for words in texts.values()) / max(1, len(texts))
+        average = sum(text.length for text in texts.values()) / max(1, len(texts))
         scores = {}
-        for key, words in texts.items():
-            norm = k1 * (1 - b + b * words.length / average)
-            scores[key] = sum(weights[word] * count * (k1 + 1) / (count + norm) for word, count in words.counts.items())
+        for key, text in texts.items():
+            norm = k1 * (1 - b + b * text.length / average)
+            scores[key] = sum(weights[term] * count * (k1 + 1) / (count + norm) for term, count in text.counts.items())
         return scores
 
-    def _naming(self, candidate: Candidate) -> tuple[dict[str, _Words], Mapping[str, float]]:
-        """Return the words of the fields that name a note, and what they count; they make it no longer."""
-        named = {name: self._counts(candidate, name) for name in _NAMING}
-        return {name: _Words(counts, 0.0) for name, counts in named.items() if counts}, FIELD_WEIGHTS
+    def _naming(self, candidate: Candidate) -> tuple[dict[str, _TermCounts], Mapping[str, float]]:
+        """Return the term counts of path, title and summary, with length 0, and their weights."""
+        counts = {name: self._counts(candidate, name) for name in _NAMING}
+        return {name: _TermCounts(terms, 0.0) for name, terms in counts.items() if terms}, FIELD_WEIGHTS
 
 
-def _beside(seeds: Collection[str], edges: Iterable[Edge], rules: ContextRules) -> dict[str, dict[str, float]]:
-    """Return for each seed, and each note beside one, what those beside it count, as far as is known."""
+def _neighbour_weights(
+    seeds: Collection[str], edges: Iterable[Edge], rules: ContextRules
+) -> dict[str, dict[str, float]]:
+    """Return the weights of the neighbours of each seed, and of each note beside one, as far as they are known."""
     chains: dict[str, dict[int, str]] = {seed: {0: seed} for seed in seeds}
     for edge in edges:
-        if edge.source in chains:  # an index of the caller's own may tell more than it was asked
-            place = edge.distance if edge.kind == "next" else -edge.distance
-            chains[edge.source].setdefault(place, edge.target)
-    beside: dict[str, dict[str, float]] = {}
+        if edge.source in chains:  # the caller's own index may return other edges, too
+            offset = edge.distance if edge.kind == "next" else -edge.distance
+            chains[edge.source].setdefault(offset, edge.target)
+    weights: dict[str, dict[str, float]] = {}
     for chain in chains.values():
-        for place, note in chain.items():
-            others = beside.setdefault(note, {})
-            for other_place, other in sorted(chain.items()):
-                away = other_place - place
-                if away and abs(away) <= rules.reach and other != note:
-                    weight = rules.next if away > 0 else rules.previous
-                    others[other] = weight * _DECAY ** (abs(away) - 1)
-    return beside
+        for offset, note in chain.items():
+            neighbours = weights.setdefault(note, {})
+            for other_offset, other in sorted(chain.items()):
+                distance = other_offset - offset
+                if distance and abs(distance) <= rules.reach and other != note:
+                    weight = rules.next if distance > 0 else rules.previous
+                    neighbours[other] = weight * _DECAY ** (abs(distance) - 1)
+    return weights
 
 
-def _mixed(own: _Words, others: Mapping[_Key, _Words], weights: Mapping[_Key, float]) -> _Words:
-    """Return words with those of other texts, each by its weight."""
+def _mixed(own: _TermCounts, others: Mapping[_Key, _TermCounts], weights: Mapping[_Key, float]) -> _TermCounts:
+    """Return term counts with those of other texts added, each times its weight."""
     if not others:
         return own
     counts, length = dict(own.counts), own.length
-    for name, weight in weights.items():
-        words = others.get(name)
-        if words is not None and weight:
-            length += weight * words.length
-            for word, count in words.counts.items():
-                counts[word] = counts.get(word, 0.0) + weight * count
-    return _Words(counts, length)
+    for key, weight in weights.items():
+        other = others.get(key)
+        if other is not None and weight:
+            length += weight * other.length
+            for term, count in other.counts.items():
+                counts[term] = counts.get(term, 0.0) + weight * count
+    return _TermCounts(counts, length)
 
 
-def _scored(candidate: Candidate, score: float) -> Candidate:
+def _with_score(candidate: Candidate, score: float) -> Candidate:
     scored = candidate.copy()
     scored.lexical_score = scored.score = score
     return scored
 
 
-def _ranked(copies: list[Candidate]) -> list[Candidate]:
-    copies.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
-    for rank, candidate in enumerate(copies, start=1):
+def _ranked(candidates: list[Candidate]) -> list[Candidate]:
+    candidates.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
+    for rank, candidate in enumerate(candidates, start=1):
         candidate.lexical_rank = rank
-    return copies
+    return candidates
+
+
+SNIPPET_WIDTH = 180
+
+
+class Snippet(NamedTuple):
+    """A part of a text on one line, and the spans in it that match."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+    terms: frozenset[int]
+    """The indexes of the query's terms that the whole text contains."""
+
+
+def snippet(content: str, query: Query, width: int = SNIPPET_WIDTH) -> Snippet:
+    """Return the part of ``content`` with the most terms of the query, cut at words, about ``width`` characters long.
+
+    >>> from recollect.query import parse
+    >>> part = snippet("Bought two kettles. Prefers green teas over coffee.", parse("green tea"), width=30)
+    >>> part.text, [part.text[start:end] for start, end in part.highlights]
+    ('…green teas over coffee.', ['green', 'teas'])
+    """
+    text = collapse_whitespace(content[:MAX_SCANNED])
+    matches = match_terms(text, query)
+    start, end = _at_words(text, _best_start(matches, width), width)
+    shown = "…" * (start > 0) + text[start:end].strip() + "…" * (end < len(text))
+    shift = (start > 0) - start - (len(text[start:end]) - len(text[start:end].lstrip()))
+    spans = tuple((first + shift, last + shift) for first, last, _ in matches if start <= first and last <= end)
+    return Snippet(shown, spans, frozenset(match.term for match in matches))
+
+
+def _best_start(matches: list[TermMatch], width: int) -> int:
+    """Return the start of the window with the most different terms, the first of equals, with some text before it."""
+    best, most, left = 0, 0, 0
+    for right, match in enumerate(matches):
+        while match.end - matches[left].start > width and left < right:
+            left += 1
+        different = len({other.term for other in matches[left : right + 1]}) if right - left < 40 else 40
+        if different > most:
+            most, best = different, left
+    return max(0, matches[best].start - width // 5) if matches else 0
+
+
+def _at_words(text: str, start: int, width: int) -> tuple[int, int]:
+    """Move both ends of a window to the nearest space inside it, if there is one."""
+    start = max(0, min(start, len(text) - width))
+    end = min(len(text), start + width)
+    if start > 0:
+        space = text.find(" ", start, start + 30)
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", max(start, end - 30), end)
+        end = space if space > start else end
+    return start, end

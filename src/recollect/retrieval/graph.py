@@ -1,70 +1,205 @@
-"""The graph leg: notes that are connected with the best of what the other legs found."""
+"""The graph leg: score propagation from the best candidates along edges, and superseding notes."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import fsum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect.model import Candidate
-from recollect.ranking import Loan, add_loans, multiply_by_loans, one_hop, random_walk
-from recollect.retrieval.connections import IndexConnections
-from recollect.retrieval.rules import GraphRules
-from recollect.stores.supersession import SUPERSEDED_BY
+from recollect.model import Candidate, Edge, Filters, as_candidates
+from recollect.query import Query
+from recollect.ranking.propagation import (
+    Transfers,
+    added_transfers,
+    multiplied_by_transfers,
+    one_hop,
+    random_walk,
+)
+from recollect.ranking.stage import StageResult
+from recollect.retrieval.request import SearchRequest, SearchScope
+from recollect.retrieval.terms import error_summary
+from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, follow, without_cycles
 
-__all__ = ["Neighbourhood", "explore", "lend"]
+if TYPE_CHECKING:
+    from recollect.retrieval.preset import GraphRules
+    from recollect.stores.search_index import IndexAbilities
+
+__all__ = ["GraphExpansion", "IndexGraph", "expand_graph", "graph_list", "propagate_scores"]
 
 
-class Neighbourhood(NamedTuple):
-    """What connections led to: the loans of each note, and the notes that no other leg had found."""
+class IndexGraph:
+    """The edges of an index, for one search with its scope and exclusions."""
 
-    loans: dict[str, list[Loan]]
-    newcomers: list[Candidate]
+    def __init__(self, index: IndexAbilities, request: SearchRequest, scope: SearchScope, reach: int) -> None:
+        """Keep the parts."""
+        self._index = index
+        self._request = request
+        self._scope = scope
+        self._reach = reach
+        self.failure = ""
+        """The message of the first error of the index; from then on there are no edges."""
 
-    def as_list(self, seeds: list[Candidate], pool: list[Candidate], limit: int) -> list[Candidate]:
-        """Return a ranked list: seeds by their own score and what they were lent, the others by what they were lent.
+    @property
+    def is_available(self) -> bool:
+        """Whether the index knows edges, and none of its answers failed."""
+        return not self.failure and self._index.graph is not None
 
-        Where nothing is connected there is no list.
-        """
-        if not self.loans:
+    def edges(self, notes: Iterable[str], kinds: Collection[str] | None = None) -> list[Edge]:
+        """Return the edges of notes, or those of some kinds."""
+        ids = list(dict.fromkeys(notes))
+        if not ids or not self.is_available or self._index.graph is None:
             return []
-        own = {seed.id: seed.score for seed in seeds}
-        ranked = []
-        for candidate in (*pool, *self.newcomers):
-            lent = [loan.share for loan in self.loans.get(candidate.id, ())]
-            score = fsum((own.get(candidate.id, 0.0), *lent))
-            if score > 0:
-                listed = candidate.copy()
-                listed.score = score
-                ranked.append(listed)
-        ranked.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
-        return ranked[:limit]
+        try:
+            edges = self._index.graph.edges(ids, namespace=self._scope.namespace, reach=self._reach, kinds=kinds)
+            return [edge if type(edge) is Edge else Edge(*edge) for edge in edges]
+        except Exception as error:  # noqa: BLE001 (an index may be the caller's own and raise anything)
+            return self._fail(error)
+
+    def candidates(self, notes: Iterable[str]) -> list[Candidate]:
+        """Return those of the notes that pass the filters and exclusions of the search."""
+        return self._fetch(notes, self._scope.filters, self._request.excluding)
+
+    def _fetch(self, notes: Iterable[str], filters: Filters, without: Query | None) -> list[Candidate]:
+        ids = list(dict.fromkeys(notes))
+        if not ids or not self.is_available or self._index.graph is None:
+            return []
+        try:
+            answer = self._index.graph.candidates(
+                ids, namespace=self._scope.namespace, filters=filters, without=without
+            )
+            return as_candidates("candidates", answer)
+        except Exception as error:  # noqa: BLE001 (as above)
+            return self._fail(error)
+
+    def _fail(self, error: Exception) -> list[Any]:
+        self.failure = error_summary(error)
+        return []
+
+    def current_notes(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Mapping[str, Sequence[str]]]:
+        """Return current notes that are not among the candidates, and the current notes of each superseded candidate.
+
+        A note is current if nothing supersedes it. Chains are followed to their end; superseded notes in between are
+        not returned. Notes of a cycle do not supersede each other. A note supersedes another even if filters exclude it
+        from the results, unless it was created at or after ``created_before``.
+        """
+        present = dict.fromkeys(candidate.id for candidate in candidates)
+        successors = self.successors(present)
+        if not successors:
+            return [], {}
+        current = _chain_ends(successors)
+        superseded_by = {note: current[note] for note in present if note in successors}
+        missing = dict.fromkeys(end for ends in superseded_by.values() for end in ends if end not in present)
+        added = self.candidates(missing)
+        for candidate in added:
+            candidate.ceiling = candidates[0].ceiling
+        return added, superseded_by
+
+    def successors(self, notes: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """Return the notes that supersede each note directly, for these notes and all that supersede them."""
+        ids = list(dict.fromkeys(notes))
+        if not ids or not self.is_available:
+            return {}
+        if self._index.successors is None:
+            return without_cycles(follow(ids, self._direct_successors))
+        before = self._scope.filters.created_before
+        try:
+            answer = self._index.successors.successors(ids, namespace=self._scope.namespace, created_before=before)
+            return without_cycles(answer)
+        except Exception as error:  # noqa: BLE001 (as above)
+            self._fail(error)
+            return {}
+
+    def _direct_successors(self, notes: Iterable[str]) -> dict[str, list[str]]:
+        successors: dict[str, list[str]] = {}
+        for edge in self.edges(notes, SUPERSESSION_KINDS):
+            if (edge.kind, edge.direction) in SUPERSEDED_BY:
+                successors.setdefault(edge.source, []).append(edge.target)
+        before = Filters(created_before=self._scope.filters.created_before)
+        targets = (target for targets in successors.values() for target in targets)
+        existing = {candidate.id for candidate in self._fetch(targets, before, None)}
+        return {note: [target for target in targets if target in existing] for note, targets in successors.items()}
 
 
-def explore(fused: list[Candidate], connections: IndexConnections, rules: GraphRules, *, most: int) -> Neighbourhood:
-    """Return what the best of the fused notes lend, and to whom; at most so many notes that no leg found come in."""
+def _chain_ends(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the notes at the ends of each superseded note's chains, which have no cycles.
+
+    Chains are followed backwards from each end: the cost is the length of the chain, however many of its notes are
+    candidates.
+    """
+    predecessors: dict[str, list[str]] = {}
+    for note, later in successors.items():
+        for successor in later:
+            predecessors.setdefault(successor, []).append(note)
+    ends: dict[str, list[str]] = {}
+    for end in sorted(predecessors.keys() - successors.keys()):
+        pending, seen = [end], {end}
+        while pending:
+            for note in predecessors.get(pending.pop(), ()):
+                if note not in seen:
+                    seen.add(note)
+                    pending.append(note)
+                    ends.setdefault(note, []).append(end)
+    return ends
+
+
+class GraphExpansion(NamedTuple):
+    """The transfers to each note, and the notes that no other leg retrieved."""
+
+    transfers: Transfers
+    candidates: list[Candidate]
+
+
+def expand_graph(fused: list[Candidate], graph: IndexGraph, rules: GraphRules, *, max_added: int) -> GraphExpansion:
+    """Return the transfers from the best fused notes, and at most ``max_added`` notes that no leg retrieved."""
     best = fused[: rules.seeds]
-    edges = connections.edges(candidate.id for candidate in (best if rules.spread == "one_hop" else fused))
-    replaced = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
-    seeds = [seed for seed in best if seed.id not in replaced]  # what was replaced speaks for nobody
+    edges = graph.edges(candidate.id for candidate in (best if rules.spread == "one_hop" else fused))
+    superseded = {edge.source for edge in edges if (edge.kind, edge.direction) in SUPERSEDED_BY}
+    seeds = [seed for seed in best if seed.id not in superseded]
     if rules.spread == "one_hop":
-        loans = one_hop(seeds, edges, rules.edges, pool=fused, hubs=rules.hubs)
+        transfers = one_hop(seeds, edges, rules.edges, pool=fused, degree_penalty=rules.degree_penalty)
     else:
-        loans = random_walk(seeds, edges, rules.edges, damping=rules.damping)
-    pool = {candidate.id for candidate in fused}
-    newcomers = []
-    if most:
-        lent = {note: fsum(loan.share for loan in each) for note, each in loans.items() if note not in pool}
-        newcomers = connections.candidates(sorted(lent, key=lambda note: (-lent[note], note))[:most])
-        for newcomer in newcomers:
-            newcomer.ceiling = fused[0].ceiling
-    allowed = pool | {newcomer.id for newcomer in newcomers}
-    return Neighbourhood({note: lent for note, lent in loans.items() if note in allowed}, newcomers)
+        transfers = random_walk(seeds, edges, rules.edges, damping=rules.damping)
+    present = {candidate.id for candidate in fused}
+    added = []
+    if max_added:
+        sums = {note: fsum(part.share for part in parts) for note, parts in transfers.items() if note not in present}
+        added = graph.candidates(sorted(sums, key=lambda note: (-sums[note], note))[:max_added])
+        for candidate in added:
+            candidate.ceiling = fused[0].ceiling
+    allowed = present | {candidate.id for candidate in added}
+    return GraphExpansion({note: parts for note, parts in transfers.items() if note in allowed}, added)
 
 
-def lend(fused: list[Candidate], found: Neighbourhood, rules: GraphRules) -> list[Candidate]:
-    """Return the fused notes with what they were lent, as a factor or added; what is lent brings newcomers in."""
+def graph_list(expansion: GraphExpansion, seeds: list[Candidate], pool: list[Candidate], limit: int) -> list[Candidate]:
+    """Return a ranked list for fusion: seeds by their score and transfers, other notes by their transfers."""
+    if not expansion.transfers:
+        return []
+    own = {seed.id: seed.score for seed in seeds}
+    ranked = []
+    for candidate in (*pool, *expansion.candidates):
+        shares = [transfer.share for transfer in expansion.transfers.get(candidate.id, ())]
+        score = fsum((own.get(candidate.id, 0.0), *shares))
+        if score > 0:
+            scored = candidate.copy()
+            scored.score = score
+            ranked.append(scored)
+    ranked.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
+    return ranked[:limit]
+
+
+def propagate_scores(
+    fused: list[Candidate], expansion: GraphExpansion, rules: GraphRules
+) -> tuple[list[Candidate], StageResult]:
+    """Return the candidates with those that the graph adds, and the adjustments of their scores."""
     if rules.use == "multiplier":
-        return multiply_by_loans(fused, found.loans, weight=rules.weight)
-    known = {candidate.id for candidate in fused}  # a newcomer whose similarity is known was fused with the others
-    newcomers = [newcomer for newcomer in found.newcomers if newcomer.id not in known]
-    return add_loans([*fused, *newcomers], found.loans, weight=rules.weight, lift=rules.lift, own=rules.own)
+        return fused, multiplied_by_transfers(fused, expansion.transfers, weight=rules.weight)
+    present = {candidate.id for candidate in fused}  # an added note with a similarity was fused with the others
+    candidates = [*fused, *(candidate for candidate in expansion.candidates if candidate.id not in present)]
+    result = added_transfers(
+        candidates,
+        expansion.transfers,
+        weight=rules.weight,
+        max_lift=rules.max_lift,
+        min_own_score_ratio=rules.min_own_score_ratio,
+    )
+    return candidates, result

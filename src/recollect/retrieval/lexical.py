@@ -1,125 +1,167 @@
-"""The lexical leg: the query's words, and the retry ladder where they find nothing."""
+"""The lexical leg: BM25 over the query's terms, and the fallback ladder if they find nothing.
+
+The steps of the ladder are tried in order, and the first with results ends it. It retries an empty result, never an
+error. The source documents call it the retry ladder, and the names of the steps are theirs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import arguments
 from recollect.model import DEFAULT_NAMESPACE, Candidate, as_candidates
-from recollect.query import Query, compile_fts5, query_tokens
+from recollect.query import Query, TrigramIndex, compile_fts5, query_tokens, sanitise
 from recollect.query.terms import STOPWORDS
-from recollect.retrieval.chunks import NamedChunks
-from recollect.retrieval.exact_forms import ONE_WORD_DEPTH, discount_stem_only, is_one_word
-from recollect.retrieval.ladder import BY_NAME, GUESSES, climb
-from recollect.retrieval.matching import sought
-from recollect.retrieval.request import Aliases, Place, Request, excluding, read_tree, shortened, wanted
-from recollect.retrieval.trace import Attempt, StemOnly
+from recollect.retrieval.request import (
+    Aliases,
+    SearchRequest,
+    SearchScope,
+    exclude_terms,
+    parse_query,
+    positive_text,
+    truncate_query,
+)
+from recollect.retrieval.terms import positive_terms
+from recollect.retrieval.trace import Attempt
+from recollect.retrieval.word_forms import ONE_WORD_DEPTH, StemOnly, discount_stem_only, is_one_word
 from recollect.stores import tokens
 from recollect.stores.spelling import edit_distance
+from recollect.text import WHITESPACE
 
 if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
-    from recollect.stores.base import SearchIndex
+    from recollect.stores.search_index import IndexAbilities
 
-__all__ = ["LexicalLeg", "Worded"]
+__all__ = ["Chunks", "LexicalLeg", "LexicalResult", "NamedChunks", "fallback_steps", "run_ladder"]
+
+Chunks = Iterable[Candidate | Mapping[str, Any]]
+
+BY_SPELLING, BY_NAME = GUESSES = "did_you_mean", "trigram_fuzzy"
+"""The steps that guess what was meant: terms that are spelt alike, and names that are."""
 
 
-class Worded(NamedTuple):
-    """What the lexical leg came to."""
+class LexicalResult(NamedTuple):
+    """The result of the lexical leg."""
 
-    found: list[Candidate]
+    candidates: list[Candidate]
     tree: Query
-    """The words that found it: the query's own, or a rung's."""
+    """The query that found them: the request's or a fallback query."""
     by_name: bool = False
-    """Whether it was found by names that are spelt alike, and not by words at all."""
-    guessed: bool = False
-    """Whether it was a guess which words, or names, were meant."""
+    """Whether they were found by the similarity of names, and not by terms."""
+    is_guess: bool = False
+    """Whether the fallback ladder guessed which terms or names were meant."""
     stem_only: Mapping[str, StemOnly] = MappingProxyType({})
-    """The discounts of notes that hold words of the query only in another form, by note id."""
+    """The discounts of notes that contain words of the query only in another form, by note id."""
+
+
+class NamedChunks:
+    """Notes that the caller passes for the last step of the ladder, for an index that cannot compare names."""
+
+    def __init__(self, chunks: Chunks) -> None:
+        """Keep the notes; of a repeated id the first counts."""
+        self._chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", list(chunks)))}
+
+    @cached_property
+    def _index(self) -> TrigramIndex:
+        return TrigramIndex(list(self._chunks.values())[::-1])
+
+    def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
+        """Return the notes whose names are spelt like one of the words, the most similar first."""
+        return [
+            replace(self._chunks[match.id], score=match.similarity, lexical_rank=None)
+            for match in self._index.search(words, limit)
+        ]
 
 
 class LexicalLeg:
-    """Searches an index by words, as a preset says."""
+    """Searches an index by BM25, by the rules of a preset; one object serves one search."""
 
     def __init__(
-        self, index: SearchIndex, preset: Preset, aliases: Aliases | None, trigram_chunks: NamedChunks | None = None
+        self,
+        index: IndexAbilities,
+        preset: Preset,
+        aliases: Aliases | None,
+        scope: SearchScope,
+        trigram_chunks: NamedChunks | None = None,
     ) -> None:
         """Keep the parts."""
         self._index = index
         self._preset = preset
         self._aliases = aliases
+        self._scope = scope
         self._chunks = trigram_chunks
         self._stem_only: Mapping[str, StemOnly] = {}
         self._guessed: frozenset[str] = frozenset()
 
-    def search(self, request: Request, place: Place, attempts: list[Attempt], *, retry: bool) -> Worded:
-        """Return what the words find, the best first, and write down each try."""
+    def search(self, request: SearchRequest, attempts: list[Attempt], *, retry: bool) -> LexicalResult:
+        """Return the results, best first, and append each attempt to ``attempts``."""
         if self._preset.query.match == "all_then_any" and not request.tree.has_operators:
-            every = _all_words(request.words)
-            found = self._ask(every, place)
-            attempts.append(Attempt("initial", compile_fts5(every), len(found)))
-            if not found:
-                found = self._ask(request.tree, place)
-                attempts.append(Attempt("any_word", request.compiled, len(found)))
+            every = _all_terms(request.terms)
+            results = self._search(every)
+            attempts.append(Attempt("initial", compile_fts5(every), len(results)))
+            if not results:
+                results = self._search(request.tree)
+                attempts.append(Attempt("any_word", request.compiled, len(results)))
         else:
-            found = self._ask(request.tree, place)
-            attempts.append(Attempt("initial", request.compiled, len(found)))
-        if found or not retry or not self._preset.ladder.on:
-            return Worded(found, request.tree, stem_only=self._stem_only)
-        tried = [request.tree]
+            results = self._search(request.tree)
+            attempts.append(Attempt("initial", request.compiled, len(results)))
+        if results or not retry or not self._preset.ladder.on:
+            return LexicalResult(results, request.tree, stem_only=self._stem_only)
+        return self._search_fallbacks(request, attempts)
+
+    def _search_fallbacks(self, request: SearchRequest, attempts: list[Attempt]) -> LexicalResult:
+        rules = self._preset.ladder
+        trees = [request.tree]
 
         def search(text: str) -> list[Candidate]:
-            tried.append(self._rung(text, request))
-            return self._ask(tried[-1], place)
+            trees.append(self._fallback_query(text, request))
+            return self._search(trees[-1])
 
-        found = climb(
-            request.query if request.excluding is None else wanted(request.excluding),
+        results = run_ladder(
+            request.query if request.excluding is None else positive_text(request.excluding),
             attempts,
             search=search,
-            names=lambda words: self._names(words, request, place),
-            spelt=(lambda words: self._spelt(words, request, place)) if self._preset.ladder.vocabulary else None,
-            discreet=bool(place.filters),
-            stopwords=STOPWORDS if self._preset.ladder.skip_stopwords else (),
-            guess_numbers=not self._preset.ladder.strict_guesses,
+            search_names=lambda words: self._search_names(words, request),
+            correct_spelling=(lambda words: self._correct_spelling(words, request)) if rules.vocabulary else None,
+            hide_empty=bool(self._scope.filters),
+            stopwords=STOPWORDS if rules.skip_stopwords else (),
+            guess_numbers=not rules.strict_guesses,
         )
-        if not found:
-            return Worded(found, request.tree)
-        by_name, guessed = attempts[-1].strategy == BY_NAME, attempts[-1].strategy in GUESSES
-        stem_only = {} if by_name else self._stem_only
-        tree = request.tree if by_name else tried[-1]
-        if self._preset.ladder.strict_guesses and not by_name:
-            tree = _with_missing_words(tree, request.words, self._guessed)
-        return Worded(found, tree, by_name, guessed, stem_only)
+        if not results:
+            return LexicalResult(results, request.tree)
+        by_name, is_guess = attempts[-1].strategy == BY_NAME, attempts[-1].strategy in GUESSES
+        tree = request.tree if by_name else trees[-1]
+        if rules.strict_guesses and not by_name:
+            tree = _with_missing_terms(tree, request.terms, self._guessed)
+        return LexicalResult(results, tree, by_name, is_guess, {} if by_name else self._stem_only)
 
-    def _ask(self, tree: Query, place: Place) -> list[Candidate]:
+    def _search(self, tree: Query) -> list[Candidate]:
         if not tree.tokens:
             return []
-        weight = self._preset.query.stem_only_weight
-        depth = max(place.depth, ONE_WORD_DEPTH) if weight < 1 and is_one_word(tree) else place.depth
-        answer = self._index.search_text(
-            tree,
-            depth,
-            namespace=place.namespace,
-            filters=place.filters,
-            reading=self._preset.query.reading,
+        scope, rules = self._scope, self._preset.query
+        depth = max(scope.depth, ONE_WORD_DEPTH) if rules.stem_only_weight < 1 and is_one_word(tree) else scope.depth
+        answer = self._index.index.search_text(
+            tree, depth, namespace=scope.namespace, filters=scope.filters, semantics=rules.semantics
         )
-        found, self._stem_only = discount_stem_only(as_candidates("search_text", answer)[:depth], tree, weight)
-        return found[: place.depth]
+        results, self._stem_only = discount_stem_only(
+            as_candidates("search_text", answer)[:depth], tree, rules.stem_only_weight
+        )
+        return results[: scope.depth]
 
-    def score(self, result: Worded, candidates: Sequence[Candidate], place: Place) -> list[Candidate]:
-        """Return the results of the lexical leg, followed by those of ``candidates`` that match but are not among them.
-
-        Each has the BM25 score that :meth:`search` would give it. An index without ``text_scores`` adds none.
-        """
-        known = {candidate.id for candidate in result.found}
-        missing = {candidate.id: candidate for candidate in candidates if candidate.id not in known}
-        text_scores = getattr(self._index, "text_scores", None)
-        if text_scores is None or result.by_name or not missing or not result.tree.tokens:
-            return result.found
-        scores = text_scores(result.tree, list(missing), namespace=place.namespace, reading=self._preset.query.reading)
+    def add_candidates(self, result: LexicalResult, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the results, followed by further candidates that match, with the BM25 score that they would have."""
+        present = {candidate.id for candidate in result.candidates}
+        missing = {candidate.id: candidate for candidate in candidates if candidate.id not in present}
+        index = self._index.text_scores
+        if index is None or result.by_name or not missing or not result.tree.tokens:
+            return result.candidates
+        scores = index.text_scores(
+            result.tree, list(missing), namespace=self._scope.namespace, semantics=self._preset.query.semantics
+        )
         matching = []
         for note, candidate in missing.items():
             if note in scores:
@@ -127,70 +169,135 @@ class LexicalLeg:
                 scored.score = scored.lexical_score = arguments.number("text_scores", scores[note])
                 matching.append(scored)
         weight = self._preset.query.stem_only_weight
-        exact = [candidate.score for candidate in result.found if candidate.id not in result.stem_only]
-        matching, _ = discount_stem_only(
-            matching, result.tree, weight, highest=weight * min(exact) if exact and is_one_word(result.tree) else None
-        )
+        exact = [candidate.score for candidate in result.candidates if candidate.id not in result.stem_only]
+        max_score = weight * min(exact) if exact and is_one_word(result.tree) else None
+        matching, _ = discount_stem_only(matching, result.tree, weight, max_score=max_score)
         matching.sort(key=lambda candidate: (-candidate.score, candidate.path, candidate.id))
-        for rank, candidate in enumerate(matching, start=len(result.found) + 1):
+        for rank, candidate in enumerate(matching, start=len(result.candidates) + 1):
             candidate.lexical_rank = rank
-        return [*result.found, *matching]
+        return [*result.candidates, *matching]
 
-    def _rung(self, text: str, request: Request) -> Query:
-        """Return a rung's words as a query; what the person excluded stays excluded."""
-        tree, _ = shortened(read_tree(text, self._preset, self._aliases), self._preset.query.most_words)
-        return tree if request.excluding is None else excluding(tree, request.excluding)
+    def _fallback_query(self, text: str, request: SearchRequest) -> Query:
+        """Return the query of a step; what the user excluded stays excluded."""
+        tree, _ = truncate_query(parse_query(text, self._preset, self._aliases), self._preset.query.max_words)
+        return tree if request.excluding is None else exclude_terms(tree, request.excluding)
 
-    def _names(self, words: Sequence[str], request: Request, place: Place) -> list[Candidate]:
+    def _search_names(self, words: Sequence[str], request: SearchRequest) -> list[Candidate]:
         """Return the notes whose names are spelt like one of the words."""
-        sought = words[: self._preset.query.most_words or None]
+        words = words[: self._preset.query.max_words or None]
+        scope = self._scope
         if self._chunks is not None:
-            return self._allowed(self._chunks.search(sought, place.depth), request, place)
-        search_names = getattr(self._index, "search_names", None)
-        if search_names is None:
+            return self._permitted(self._chunks.search(words, scope.depth), request)
+        if self._index.names is None:
             return []
-        found = search_names(
-            sought,
-            place.depth,
-            namespace=place.namespace,
-            filters=place.filters,
+        results = self._index.names.search_names(
+            words,
+            scope.depth,
+            namespace=scope.namespace,
+            filters=scope.filters,
             titles=self._preset.ladder.titles,
             without=request.excluding,
         )
-        return as_candidates("search_names", found)[: place.depth]
+        return as_candidates("search_names", results)[: scope.depth]
 
-    def _allowed(self, found: list[Candidate], request: Request, place: Place) -> list[Candidate]:
-        """Return those of the caller's own notes that are in the place, if one is named, and not excluded."""
-        excluded = request.excluding is not None and any(token.operator == "NOT" for token in request.excluding.tokens)
-        if not found or not (excluded or place.filters or place.namespace != DEFAULT_NAMESPACE):
-            return found
-        candidates = getattr(self._index, "candidates", None)
-        if candidates is None:
-            return []  # nobody can tell, and what must not be found is not
-        allowed = candidates(
-            [each.id for each in found], namespace=place.namespace, filters=place.filters, without=request.excluding
+    def _permitted(self, chunks: list[Candidate], request: SearchRequest) -> list[Candidate]:
+        """Return those of the caller's notes that are in the scope and not excluded; none if the index cannot tell."""
+        scope, excluding = self._scope, request.excluding
+        excludes = excluding is not None and any(token.operator == "NOT" for token in excluding.tokens)
+        if not chunks or not (excludes or scope.filters or scope.namespace != DEFAULT_NAMESPACE):
+            return chunks
+        if self._index.candidates is None:
+            return []
+        answer = self._index.candidates.candidates(
+            [chunk.id for chunk in chunks], namespace=scope.namespace, filters=scope.filters, without=excluding
         )
-        kept = {each.id for each in as_candidates("candidates", allowed)}
-        return [each for each in found if each.id in kept]
+        permitted = {candidate.id for candidate in as_candidates("candidates", answer)}
+        return [chunk for chunk in chunks if chunk.id in permitted]
 
-    def _spelt(self, asked: Sequence[str], request: Request, place: Place) -> str:
-        """Return such words as the index knows in the place of those that it does not; stopwords are never misspelt."""
-        own = query_tokens(" ".join(token.source or token.text for token in request.words.tokens))
-        words = [word for word in asked if word in own]
-        similar_words = getattr(self._index, "similar_words", None)
+    def _correct_spelling(self, words: Sequence[str], request: SearchRequest) -> str:
+        """Return the terms of the index that are most similar to the words that it lacks; never to stopwords."""
+        own = query_tokens(" ".join(token.source or token.text for token in request.terms.tokens))
+        words = [word for word in words if word in own]
+        index = self._index.spelling
         similar: Mapping[str, Sequence[str]] = (
-            similar_words(words, namespace=place.namespace) if similar_words is not None else {}
+            {} if index is None else index.similar_words(words, namespace=self._scope.namespace)
         )
         if self._preset.ladder.strict_guesses:
-            near = {word: [each for each in guesses if _is_near(word, each)] for word, guesses in similar.items()}
-            similar = {word: guesses for word, guesses in near.items() if guesses}
+            close = {word: [guess for guess in guesses if _is_close(word, guess)] for word, guesses in similar.items()}
+            similar = {word: guesses for word, guesses in close.items() if guesses}
         self._guessed = frozenset(similar)
-        known = [alternative for word in words for alternative in similar.get(word, ())]
-        return " ".join(dict.fromkeys(known))
+        return " ".join(dict.fromkeys(guess for word in words for guess in similar.get(word, ())))
 
 
-def _all_words(tree: Query) -> Query:
-    """Return the query with all its words required."""
+def fallback_steps(text: str, stopwords: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each step that searches for other terms.
+
+    A step without words, or with ``stopwords`` alone, is left out.
+
+    >>> [words for step, words in fallback_steps("What is kubernetes?")]
+    ['kubernetes', 'What is kubernetes', 'kubernetes']
+    >>> [words for step, words in fallback_steps("this week?", {"this"})]
+    ['week', 'this week', 'week']
+    """
+    strongest = _strongest_term(text, stopwords)
+    if strongest is not None and strongest != text.strip(WHITESPACE).lower():
+        yield "strongest_term", strongest
+    # Between these two the source document refreshes the index, which is always fresh here.
+    plain = sanitise(text)
+    if plain and not all(word in stopwords for word in plain.lower().split(" ")):
+        yield "refreshed_sanitised", plain
+    strongest = _strongest_term(plain, stopwords)
+    if strongest is not None:
+        yield "refreshed_strongest", strongest
+
+
+def _strongest_term(text: str, stopwords: Collection[str]) -> str | None:
+    """Return the longest word of a text that is no stopword, the first of several; see ``strongest_term``."""
+    return max((word for word in query_tokens(text) if word not in stopwords), key=len, default=None)
+
+
+def run_ladder(
+    text: str,
+    attempts: list[Attempt],
+    *,
+    search: Callable[[str], list[Candidate]],
+    search_names: Callable[[Sequence[str]], list[Candidate]],
+    correct_spelling: Callable[[Sequence[str]], str] | None = None,
+    hide_empty: bool = False,
+    stopwords: Collection[str] = (),
+    guess_numbers: bool = True,
+) -> list[Candidate]:
+    """Return the results of the first step that has any, and append each attempt to ``attempts``.
+
+    ``search`` searches for the terms of a text; ``search_names`` compares words with the names of notes;
+    ``correct_spelling`` returns similar terms of the index. With ``hide_empty``, corrections without results are not
+    recorded: they could be terms of notes that filters hide. ``stopwords`` alone are never searched for, nor compared
+    with names; without ``guess_numbers``, words with a digit are not compared with names either.
+    """
+    for strategy, words in fallback_steps(text, stopwords):
+        results = search(words)
+        attempts.append(Attempt(strategy, words, len(results)))
+        if results:
+            return results
+    words_left = [word for word in query_tokens(text) if word not in stopwords]
+    corrected = correct_spelling(words_left) if correct_spelling and words_left else ""
+    if corrected:
+        results = search(corrected)
+        if results or not hide_empty:
+            attempts.append(Attempt(BY_SPELLING, corrected, len(results)))
+        if results:
+            return results
+    if not guess_numbers:
+        words_left = [word for word in words_left if not any(map(str.isdigit, word))]
+    if not words_left:
+        return []
+    results = search_names(words_left)
+    attempts.append(Attempt(BY_NAME, " ".join(words_left), len(results)))
+    return results
+
+
+def _all_terms(tree: Query) -> Query:
+    """Return the query with all its terms required."""
     required = [token._replace(operator="AND") if token.alternative <= 1 else token for token in tree.tokens]
     return replace(tree, tokens=tuple(required))
 
@@ -199,20 +306,20 @@ _ONE_EDIT, _TWO_EDITS = 5, 8
 """The fewest letters of a word that may be one edit away from what was meant, and two."""
 
 
-def _is_near(word: str, guess: str) -> bool:
+def _is_close(word: str, guess: str) -> bool:
     """Return whether a word is long enough to be misspelt so, and begins like the guess, or with letters swapped."""
     plain, other = tokens.plain(word), tokens.plain(guess)
     begins_alike = plain[:1] == other[:1] or plain[:2] == other[1::-1]
     return begins_alike and len(plain) >= (_ONE_EDIT if edit_distance(plain, other) <= 1 else _TWO_EDITS)
 
 
-def _with_missing_words(tree: Query, words: Query, guessed: frozenset[str]) -> Query:
-    """Return a fallback query with the words that nothing took the place of: no note holds them, but they count."""
-    found = {token.text for token in tree.tokens}
+def _with_missing_terms(tree: Query, terms: Query, guessed: frozenset[str]) -> Query:
+    """Return a fallback query with the terms that it does not replace: no note contains them, but they count."""
+    present = {token.text for token in tree.tokens}
     missing = [
         token
-        for written, word in sought(words).items()
-        if guessed.isdisjoint(query_tokens(written)) and found.isdisjoint(token.text for token in word.tokens)
-        for token in word.tokens
+        for written, term in positive_terms(terms).items()
+        if guessed.isdisjoint(query_tokens(written)) and present.isdisjoint(token.text for token in term.tokens)
+        for token in term.tokens
     ]
     return replace(tree, tokens=(*tree.tokens, *missing))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recollect.model import Filters
     from recollect.query.dates import QuestionDate
-    from recollect.retrieval.catalogue import PresetSpec
+    from recollect.retrieval.builtin_presets import PresetSpec
 
     QueryVector = Sequence[float] | NDArray[floating]
 

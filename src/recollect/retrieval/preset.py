@@ -1,4 +1,7 @@
-"""A preset: which legs, which fusion, which stages in which order, with which constants. All of it is data."""
+"""A preset: which legs, which fusion, which stages in which order, with which constants. All of it is data.
+
+A preset is made in code or read from TOML. Its sections check themselves; an error names the wrong setting.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,186 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.retrieval.rules import (
-    ContextRules,
-    FusionRules,
-    GraphRules,
-    LadderRules,
-    QueryRules,
-    RerankRules,
-    Section,
-    StageRules,
-    number_between,
-    stages,
-)
+from recollect.fusion import FusionRules
+from recollect.query.expressions import Semantics
+from recollect.ranking import STAGES, Stage
+from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table
 
-__all__ = ["Preset", "changed_preset", "preset_from_toml"]
+__all__ = [
+    "ContextRules",
+    "FusionRules",
+    "GraphRules",
+    "LadderRules",
+    "Preset",
+    "QueryRules",
+    "RerankRules",
+    "changed_preset",
+    "preset_from_toml",
+    "stage_from",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRules(Settings):
+    """How a query is parsed.
+
+    >>> QueryRules().semantics
+    'strict'
+    """
+
+    table: ClassVar[str] = "query"
+    semantics: Semantics = setting("strict", one_of("strict", "literal"))
+    """``strict``: excluded terms are excluded in every leg; ``literal``: as in the source documents."""
+    match: Literal["any", "all_then_any"] = setting("any", one_of("any", "all_then_any"))
+    """``any``: any term may match; ``all_then_any``: all must match, and any may only if that finds nothing."""
+    stopwords_alone: bool = flag(default=True)
+    """Whether a query of nothing but stopwords is searched with them."""
+    max_words: int = setting(128, count())
+    """How many words of a long query the lexical leg searches for; 0: all."""
+    question_operators: bool = flag(default=True)
+    """Whether AND, OR and NOT in capitals are operators inside an ordinary question, too; if not, they are words."""
+    short_words: bool = flag(default=False)
+    """Whether words of one or two characters that name something, such as 5, 2b, QA or C#, are search terms."""
+    other_forms: bool = flag(default=False)
+    """Whether numbers, identifiers and names that no note contains are searched in other forms: 1240 as 1,240."""
+    stem_only_weight: float = setting(1.0, number(0, 1))
+    """The weight of a lexical match that shares only the stem with the query's word; an exact match has weight 1."""
+    max_document_frequency: float = setting(1.0, number(0, 1))
+    """A term in more than this share of the notes is left out of the text that is embedded; 1: none is."""
+    time_only: bool = flag(default=False)
+    """Whether a query that names nothing but a time, such as "what happened in August", retrieves the notes of that
+    time; it needs the stage ``time_match``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderRules(Settings):
+    """The fallback ladder: which queries the lexical leg tries if its first finds nothing.
+
+    >>> LadderRules(on=False).on
+    False
+    """
+
+    table: ClassVar[str] = "ladder"
+    on: bool = flag(default=True)
+    titles: bool = flag(default=True)
+    """Whether the last step compares titles, too, and not only the last part of paths."""
+    vocabulary: bool = flag(default=True)
+    """Whether misspelt words are replaced by the most similar terms of the index."""
+    skip_stopwords: bool = flag(default=True)
+    """Whether a step whose words are all stopwords is skipped."""
+    strict_guesses: bool = flag(default=False)
+    """Whether a guess must be close to the word, words with a digit are never guessed, the words that were not replaced
+    still count in coverage, and a warning names the fallback query."""
+    guess_weight: float = setting(1.0, number(0, 1))
+    """The factor of the lexical leg's weight if its results are a guess of what was meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRules(Settings):
+    """Context rescoring: turns are scored with the turns beside them, long notes with their best chunk.
+
+    >>> ContextRules(on=True).previous
+    0.5
+    """
+
+    table: ClassVar[str] = "context"
+    on: bool = flag(default=False)
+    seeds: int = setting(5, count(1, 1000))
+    """How many of the best notes of each leg are rescored with their neighbours."""
+    reach: int = setting(2, count(1, 10))
+    """How many positions before and after a note count as its neighbours."""
+    previous: float = setting(0.5, number(0, 1))
+    """The weight of a term in the previous note; a term of the note itself has weight 1. It halves with each further
+    position."""
+    next: float = setting(0.3, number(0, 1))
+    """The weight of a term in the next note."""
+    passage: float = setting(0.5, number(0, 1))
+    """The share of the best chunk in the score of a long note; the rest is the score of the whole note."""
+    k1: float = setting(0.8, number(0, 10))
+    """The term frequency saturation of BM25."""
+    b: float = setting(0.4, number(0, 1))
+    """The length normalisation of BM25; 0: none."""
+    coverage: float = setting(0.0, number(0, 10))
+    """The exponent of coverage, the share of the query's term weights that a note contains, by which a lexical score is
+    multiplied; 0: not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRules(Settings):
+    """How edges between notes change scores and add candidates.
+
+    >>> GraphRules(use="addition", edges={"next": 0.3}).edges["next"]
+    0.3
+    """
+
+    table: ClassVar[str] = "graph"
+    use: Literal["off", "source", "multiplier", "addition"] = setting(
+        "off", one_of("off", "source", "multiplier", "addition")
+    )
+    """``source``: one more list to fuse; ``multiplier``: a factor; ``addition``: propagated score is added."""
+    spread: Literal["one_hop", "random_walk"] = setting("one_hop", one_of("one_hop", "random_walk"))
+    """How score is propagated."""
+    weight: float = setting(1.0, number(0, 1000))
+    """The weight of propagated score; for ``source``, the leg's weight in the fusion is used instead."""
+    seeds: int = setting(10, count(1, 1000))
+    """How many of the best notes pass score on."""
+    reach: int = setting(1, count(1, 10))
+    """How many positions before and after a note count as its neighbours."""
+    degree_penalty: float = setting(0.0, number(0, 1))
+    """The power to which a transfer is divided by the degrees of both notes; 0: not at all."""
+    max_lift: float = setting(0.0, number(0, 1000))
+    """Added transfers lift a note to at most this share of the best score of its source notes; 0: no limit."""
+    min_own_score_ratio: float = setting(0.0, number(0, 1))
+    """A note gets added transfers in full only if its own score is at least this share of the best score of its source
+    notes, and proportionally less below it; 0: always in full."""
+    damping: float = setting(0.5, number(0, 1))
+    """The probability that a random walk follows an edge."""
+    edges: Mapping[str, float] = weight_table()
+    """The weight of each kind of edge: previous, next, session, mention, entity, a link's kind, or ``link`` for all
+    kinds that are not named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankRules(Settings):
+    """When a second-stage reranker runs.
+
+    >>> RerankRules().agree_min
+    2
+    """
+
+    table: ClassVar[str] = "rerank"
+    on: bool = flag(default=True)
+    agree_min: int = setting(2, count(0, 3))
+    """The reranker is skipped if both legs have the same note at this many of the first three ranks; 0: never."""
+    characters: int = setting(0, count())
+    """How many characters of a note's content it reads after title and summary; 0: content only if there is neither."""
+
+
+def stage_from(argument: str, value: Any) -> Stage:
+    """Return ``value``, a stage or a table with its name and settings, as a stage.
+
+    >>> stage_from("stages[0]", {"stage": "importance", "base": 0.6}).to_dict()
+    {'stage': 'importance', 'base': 0.6, 'slope': 0.3}
+    """
+    if isinstance(value, Stage):
+        return value
+    if not isinstance(value, Mapping) or not isinstance(value.get("stage"), str):
+        raise ArgumentError(argument, 'must be a table that names a stage, such as stage = "importance"')
+    settings = dict(value)
+    name = arguments.choice(f"{argument}.stage", settings.pop("stage"), tuple(STAGES))
+    names = STAGES[name].names()
+    for setting_name in settings:
+        if setting_name not in names:
+            available = f"there are {', '.join(names)}" if names else "it has none"
+            raise ArgumentError(argument, f"the stage {name} has no setting {setting_name!r}; {available}")
+    try:
+        return STAGES[name](**settings)
+    except ArgumentError as error:
+        raise ArgumentError(f"{argument}.{error.argument}", error.problem) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +208,12 @@ class Preset:
     fusion: FusionRules = field(default_factory=FusionRules)
     context: ContextRules = field(default_factory=ContextRules)
     graph: GraphRules = field(default_factory=GraphRules)
-    stages: tuple[StageRules, ...] = ()
+    stages: tuple[Stage, ...] = ()
     rerank: RerankRules = field(default_factory=RerankRules)
     candidate_k: int = 60
     """How many notes each leg retrieves before fusion, if a search sets no ``candidate_k``."""
     min_confidence: float = 0.0
-    """The least confidence with which a note is shown, from 0 to 1; 0 shows all."""
+    """The lowest confidence of a hit, from 0 to 1; candidates below it are dropped."""
     answer_threshold: float = 0.0
     """The lowest confidence at which the best hit counts as an answer, from 0 to 1; 0: every hit does."""
 
@@ -56,32 +221,34 @@ class Preset:
         """Check what is not a section; sections check themselves."""
         arguments.name("name", self.name)
         arguments.line("about", self.about)
-        object.__setattr__(self, "stages", stages("stages", self.stages))
+        tables = arguments.sequence("stages", self.stages)
+        stages = tuple(stage_from(f"stages[{index}]", table) for index, table in enumerate(tables))
+        object.__setattr__(self, "stages", stages)
         object.__setattr__(self, "candidate_k", arguments.at_least_one("candidate_k", self.candidate_k))
-        object.__setattr__(self, "min_confidence", number_between(0, 1)("min_confidence", self.min_confidence))
-        object.__setattr__(self, "answer_threshold", number_between(0, 1)("answer_threshold", self.answer_threshold))
+        object.__setattr__(self, "min_confidence", number(0, 1)("min_confidence", self.min_confidence))
+        object.__setattr__(self, "answer_threshold", number(0, 1)("answer_threshold", self.answer_threshold))
         for name, kind in _SECTIONS.items():
             if not isinstance(getattr(self, name), kind):
                 raise ArgumentTypeError(name, f"must be {kind.__name__}, got {type(getattr(self, name)).__name__}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes as plain data: read-only tables cannot be pickled."""
+        """Pickle the preset as plain data: read-only tables cannot be pickled."""
         return preset_of, (self.to_dict(),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preset as plain data, from which TOML or JSON can be written."""
-        told: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        told |= {name: getattr(self, name).to_dict() for name in _SECTIONS}
-        return told | {"stages": [stage.to_dict() for stage in self.stages]}
+        data: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        data |= {name: getattr(self, name).to_dict() for name in _SECTIONS}
+        return data | {"stages": [stage.to_dict() for stage in self.stages]}
 
     def to_toml(self) -> str:
-        """Return the preset as TOML, from which a preset of one's own can begin."""
-        import tomli_w  # noqa: PLC0415 (only who writes TOML needs it)
+        """Return the preset as TOML, a starting point for your own."""
+        import tomli_w  # noqa: PLC0415 (only needed here)
 
         return tomli_w.dumps(self.to_dict())
 
 
-_SECTIONS: dict[str, type[Section]] = {
+_SECTIONS: dict[str, type[Settings]] = {
     "query": QueryRules,
     "ladder": LadderRules,
     "fusion": FusionRules,
@@ -90,37 +257,37 @@ _SECTIONS: dict[str, type[Section]] = {
     "rerank": RerankRules,
 }
 _PLAIN = ("name", "about", "candidate_k", "min_confidence", "answer_threshold")
-_KNOWN = [each.name for each in fields(Preset)]
+_NAMES = [entry.name for entry in fields(Preset)]
 
 
-def changed_preset(base: Preset, told: Mapping[str, Any]) -> Preset:
-    """Return ``base`` with what a mapping says of it: sections setting by setting, stages as a whole."""
-    changes = dict(told)
-    for name, value in told.items():
-        if name not in _KNOWN:
-            raise ArgumentError(name, f"is no part of a preset; there are base, {', '.join(_KNOWN)}")
+def changed_preset(base: Preset, changes: Mapping[str, Any]) -> Preset:
+    """Return ``base`` with the changes of a mapping: sections setting by setting, stages as a whole."""
+    values = dict(changes)
+    for name, value in changes.items():
+        if name not in _NAMES:
+            raise ArgumentError(name, f"is no part of a preset; there are base, {', '.join(_NAMES)}")
         if name in _SECTIONS:
-            changes[name] = getattr(base, name).changed(value)
-    return replace(base, **changes)
+            values[name] = getattr(base, name).changed(value)
+    return replace(base, **values)
 
 
-def preset_of(told: Mapping[str, Any]) -> Preset:
-    """Return the preset that :meth:`Preset.to_dict` told of."""
-    return changed_preset(Preset(name=told["name"]), told)
+def preset_of(data: Mapping[str, Any]) -> Preset:
+    """Return the preset whose :meth:`Preset.to_dict` is ``data``."""
+    return changed_preset(Preset(name=data["name"]), data)
 
 
-def preset_from_toml(path: Path, known: Mapping[str, Preset]) -> Preset:
-    """Return the preset in a TOML file: ``base`` names the one that it changes, by default ``default``."""
+def preset_from_toml(path: Path, presets: Mapping[str, Preset]) -> Preset:
+    """Return the preset in a TOML file: ``base`` names the preset that it changes, by default ``default``."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ArgumentError("preset", f"{path} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArgumentError("preset", f"{path} is not TOML: {error}") from None
-    base = told.pop("base", "default")
-    if not isinstance(base, str) or base not in known:
-        raise ArgumentError("preset", f"{path}: base must be one of {', '.join(known)}, got {base!r}")
+    base = data.pop("base", "default")
+    if not isinstance(base, str) or base not in presets:
+        raise ArgumentError("preset", f"{path}: base must be one of {', '.join(presets)}, got {base!r}")
     try:
-        return changed_preset(known[base], {"name": path.stem, "about": "", **told})
+        return changed_preset(presets[base], {"name": path.stem, "about": "", **data})
     except ArgumentError as error:
         raise ArgumentError("preset", f"{path}: {error}") from None

@@ -1,4 +1,4 @@
-"""What is searched for, read once: the query as a tree, the time it was asked, and where to look."""
+"""The request of a search: the parsed query, the time from which it counts, and the scope to search."""
 
 from __future__ import annotations
 
@@ -25,114 +25,123 @@ from recollect.query.dates import QuestionDate
 from recollect.query.parser import lower_operators
 from recollect.query.terms import STOPWORDS
 from recollect.query.time_expressions import asks_only_for_times
+from recollect.retrieval.messages import ONLY_STOPWORDS
 from recollect.retrieval.preset import Preset
-from recollect.retrieval.wording import ONLY_STOPWORDS
 
-__all__ = ["Aliases", "Place", "Request", "excluding", "read_request", "read_tree", "shortened", "wanted"]
+__all__ = [
+    "Aliases",
+    "SearchRequest",
+    "SearchScope",
+    "exclude_terms",
+    "parse_query",
+    "parse_request",
+    "positive_text",
+    "truncate_query",
+]
 
 Aliases = Mapping[str, Sequence[str]]
 
 
-class Place(NamedTuple):
-    """Where to search, and how deep."""
+class SearchScope(NamedTuple):
+    """The notes to search, and how many each leg retrieves."""
 
     namespace: str
     filters: Filters
     depth: int
 
-    def within(self, time: TimeInterval) -> Place:
-        """Return the place with only the notes that were created within a time."""
+    def within(self, interval: TimeInterval) -> SearchScope:
+        """Return the scope with only the notes that were created within an interval."""
         filters = self.filters
-        starts = [each for each in (filters.created_after, time.start) if each is not None]
-        ends = [each for each in (filters.created_before, time.end) if each is not None]
+        starts = [start for start in (filters.created_after, interval.start) if start is not None]
+        ends = [end for end in (filters.created_before, interval.end) if end is not None]
         return self._replace(
             filters=replace(filters, created_after=max(starts, default=None), created_before=min(ends, default=None))
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A query, read under the rules of a preset."""
+class SearchRequest:
+    """A query, parsed by the rules of a preset."""
 
     query: str
-    """What the person wrote."""
+    """The query as written."""
     tree: Query
-    """What the lexical leg looks for: the words, and the dates that they speak of."""
-    words: Query
-    """The words alone."""
+    """What the lexical leg searches for: the terms, and the dates of relative times."""
+    terms: Query
+    """The terms alone."""
     compiled: str
     """The canonical string that the trace shows."""
-    meaning: str
-    """What the dense leg embeds; nothing where a query says only what it does not want."""
+    embedded_text: str
+    """The text that is embedded; empty if the query has only exclusions."""
     excluding: Query | None
-    """Whose exclusions hold in every leg; ``None`` where the reading is literal."""
+    """The query whose exclusions hold in every leg; ``None`` if the semantics are literal."""
     excluded: tuple[str, ...]
-    """The terms that the query excludes, as they were written."""
+    """The excluded terms, as written."""
     now: datetime
     date_hints: tuple[str, ...]
     warnings: tuple[str, ...]
     only_stopwords: bool = False
-    """Whether the query has nothing but stopwords, which were searched for after all."""
+    """Whether the query has nothing but stopwords, and is searched with them."""
     times: tuple[TimeInterval, ...] = ()
     """The times that the query names, in presets with the stage ``time_match``."""
     time_only: bool = False
     """Whether it names nothing but a time."""
 
 
-def read_request(
+def parse_request(
     query: str,
     preset: Preset,
     aliases: Aliases | None,
     question_date: QuestionDate | None = None,
     now: datetime | None = None,
-) -> Request:
-    """Return ``query`` as the preset reads it, with the dates that it speaks of, seen from ``question_date``."""
-    asked = parse_question_date(question_date) if question_date is not None else None
-    warnings: tuple[str, ...] = ()
+) -> SearchRequest:
+    """Return ``query`` parsed by the rules of a preset; relative times count from ``question_date``."""
+    asked_at = parse_question_date(question_date) if question_date is not None else None
     text, operators = (query, ()) if preset.query.question_operators else lower_operators(query)
-    if operators:
-        warnings = (*warnings, _operators_warning(operators))
-    hints = expand_temporal(query, question_date).date_hints if asked else ()
-    own = read_tree(text, preset, aliases)
-    most = preset.query.most_words
-    words, cut = shortened(own, most)
-    strict = preset.query.reading == "strict"
+    hints = expand_temporal(query, question_date).date_hints if asked_at else ()
+    parsed = parse_query(text, preset, aliases)
+    terms, truncation = truncate_query(parsed, preset.query.max_words)
+    is_strict = preset.query.semantics == "strict"
     augmented = augment_with_temporal(text, question_date) if hints else text
-    compiled = words
+    compiled = terms
     if hints:
-        dated = read_tree(augmented, preset, aliases)
-        compiled = replace(dated, tokens=(*words.tokens, *dated.tokens[len(own.tokens) :])) if cut else dated
-    meaning = wanted(own) if strict else augmented
-    only_stopwords = _has_only_stopwords(own)
+        dated = parse_query(augmented, preset, aliases)
+        own_dates = dated.tokens[len(parsed.tokens) :]
+        compiled = replace(dated, tokens=(*terms.tokens, *own_dates)) if truncation else dated
+    embedded_text = positive_text(parsed) if is_strict else augmented
+    only_stopwords = _has_only_stopwords(parsed)
+    warnings = [*parsed.warnings]
+    if operators:
+        warnings.append(_operators_warning(operators))
     if only_stopwords:
-        warnings = (*warnings, ONLY_STOPWORDS)
-    if strict and own.tokens and not meaning:
-        warnings = (*warnings, "the query says only what is not wanted; add what is")
-    moment = now or asked or datetime.now(UTC)
-    matches_times = any(stage.stage == "time_match" for stage in preset.stages)
+        warnings.append(ONLY_STOPWORDS)
+    if is_strict and parsed.tokens and not embedded_text:
+        warnings.append("the query has only excluded terms; add a term to search for")
+    moment = now or asked_at or datetime.now(UTC)
+    matches_times = any(stage.name == "time_match" for stage in preset.stages)
     times = find_time_expressions(query, moment) if matches_times else ()
-    return Request(
+    return SearchRequest(
         query=query,
-        tree=with_dates(words, hints) if hints else words,
-        words=words,
+        tree=with_dates(terms, hints) if hints else terms,
+        terms=terms,
         compiled=compile_fts5(compiled),
-        meaning=meaning,
-        excluding=own if strict else None,
-        excluded=_excluded(own) if strict else (),
+        embedded_text=embedded_text,
+        excluding=parsed if is_strict else None,
+        excluded=_excluded(parsed) if is_strict else (),
         now=moment,
         date_hints=hints,
-        warnings=(*own.warnings, *warnings, *cut),
+        warnings=(*warnings, *truncation),
         only_stopwords=only_stopwords,
         times=times,
-        time_only=preset.query.time_only and not own.has_operators and asks_only_for_times(query, times),
+        time_only=preset.query.time_only and not parsed.has_operators and asks_only_for_times(query, times),
     )
 
 
-def read_tree(text: str, preset: Preset, aliases: Aliases | None) -> Query:
-    """Return a text parsed as the preset parses, with aliases in the place of terms."""
+def parse_query(text: str, preset: Preset, aliases: Aliases | None) -> Query:
+    """Return a text parsed by the rules of a preset, with aliases beside terms."""
     tree = parse(text, keep_short=preset.query.short_words)
     if not tree.tokens and preset.query.stopwords_alone:
-        tree = parse(text, drop_stopwords=False)  # nothing but stopwords: then they are what is meant
+        tree = parse(text, drop_stopwords=False)
     return expand_aliases(tree, aliases) if aliases else tree
 
 
@@ -146,36 +155,33 @@ def _has_only_stopwords(tree: Query) -> bool:
     )
 
 
-def wanted(tree: Query) -> str:
-    """Return the query's text without what it excludes, of which neither meaning nor rungs may think.
-
-    A query that wants nothing has none.
-    """
+def positive_text(tree: Query) -> str:
+    """Return the text of a query without its exclusions; empty if it has nothing else."""
     if tree.tokens and all(token.operator != "NOT" for token in tree.tokens):
         return tree.raw
-    own = (token for token, excluded in _marked(tree) if not excluded and token.alternative <= 1)
+    own = (token for token, excluded in _with_exclusion(tree) if not excluded and token.alternative <= 1)
     return " ".join(token.source or token.text for token in own)
 
 
-def excluding(tree: Query, by: Query) -> Query:
-    """Return ``tree`` with all that ``by`` excludes excluded from it, too."""
-    exclusions = [token for token, excluded in _marked(by) if excluded]
+def exclude_terms(tree: Query, excluding: Query) -> Query:
+    """Return ``tree`` with the exclusions of another query added."""
+    exclusions = [token for token, excluded in _with_exclusion(excluding) if excluded]
     return replace(tree, tokens=(*tree.tokens, *exclusions)) if exclusions else tree
 
 
 def _excluded(tree: Query) -> tuple[str, ...]:
-    """Return the terms that a query excludes, as they were written, without their aliases."""
-    own = (token for token, excluded in _marked(tree) if excluded and token.alternative <= 1)
+    """Return the terms that a query excludes, as written, without their aliases."""
+    own = (token for token, excluded in _with_exclusion(tree) if excluded and token.alternative <= 1)
     return tuple(dict.fromkeys((token.source or token.text).strip("?!.,;:()") for token in own))
 
 
 def _operators_warning(operators: Sequence[str]) -> str:
-    named, verb = " and ".join(operators), "was read as a word" if len(operators) == 1 else "were read as words"
-    return f"{named} {verb}, because the query is a question; to use operators, write the search terms alone"
+    names, verb = " and ".join(operators), "was read as a word" if len(operators) == 1 else "were read as words"
+    return f"{names} {verb}, because the query is a question; to use operators, write the search terms alone"
 
 
-def _marked(tree: Query) -> list[tuple[Token, bool]]:
-    """Return each token, and whether it is excluded; the aliases of a word are if the word is."""
+def _with_exclusion(tree: Query) -> list[tuple[Token, bool]]:
+    """Return each token, and whether it is excluded; the aliases of an excluded term are, too."""
     marked: list[tuple[Token, bool]] = []
     for token in tree.tokens:
         excluded = marked[-1][1] if token.alternative > 1 and marked else token.operator == "NOT"
@@ -183,12 +189,16 @@ def _marked(tree: Query) -> list[tuple[Token, bool]]:
     return marked
 
 
-def shortened(tree: Query, most: int) -> tuple[Query, tuple[str, ...]]:
-    """Return a long query cut to its first words; exclusions stay."""
-    if not most or len(tree.tokens) <= most:
+def truncate_query(tree: Query, max_words: int) -> tuple[Query, tuple[str, ...]]:
+    """Return a query with at most ``max_words`` terms and all its exclusions, and a warning if it was longer."""
+    if not max_words or len(tree.tokens) <= max_words:
         return tree, ()
-    kept = tuple(token for place, (token, excluded) in enumerate(_marked(tree)) if place < most or excluded)
-    if len(kept) == len(tree.tokens):
+    tokens = tuple(
+        token for index, (token, excluded) in enumerate(_with_exclusion(tree)) if index < max_words or excluded
+    )
+    if len(tokens) == len(tree.tokens):
         return tree, ()
-    warning = f"the query has {len(tree.tokens)} words; the first {most} were looked for, and all by meaning"
-    return replace(tree, tokens=kept), (warning,)
+    warning = (
+        f"the query has {len(tree.tokens)} words; lexical search uses the first {max_words}, vector search all of them"
+    )
+    return replace(tree, tokens=tokens), (warning,)

@@ -1,4 +1,4 @@
-"""What a search gives back."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.model import Hit, RankedHits
-from recollect.retrieval.explanation import account, explain_search
-from recollect.retrieval.lines import WIDTH
+from recollect.retrieval.explanation import WIDTH, explain_search, explanation_data
 from recollect.retrieval.trace import Trace
 
 __all__ = ["SearchResult"]
@@ -15,7 +14,7 @@ __all__ = ["SearchResult"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult(RankedHits):
-    """The hits of a search, best first, and the trace of how they were found.
+    """The hits of a search, best first, and its trace.
 
     >>> result = SearchResult("tea", (), Trace(mode="bm25", original_query="tea"))
     >>> len(result), list(result), result.trace.mode
@@ -35,24 +34,24 @@ class SearchResult(RankedHits):
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """The terms that the query excludes by NOT, as they were written: no hit holds one."""
+        """The terms that the query excludes by NOT, as written: no hit contains one."""
         return self.trace.excluded
 
     @property
     def warnings(self) -> list[str]:
-        """What the search had to do without, and what to do about it."""
+        """What was unavailable to the search, and what to do about it."""
         return self.trace.warnings
 
     def explain(self, *, limit: int | None = 10, width: int = WIDTH) -> str:
-        """Return a drawing of the search for a terminal: what each part did, and how each hit came by its score.
+        """Return a drawing of the search for a terminal: what each part did, and how each hit got its score.
 
-        ``limit`` is how many hits are drawn, ``None`` or 0 for all; ``width`` how many columns the terminal has.
+        ``limit`` is how many hits are drawn, ``None`` or 0 for all; ``width`` is the number of columns.
         """
         return explain_search(self.trace, limit=limit, width=width)
 
-    def account(self, *, limit: int | None = 10) -> dict[str, Any]:
-        """Return what :meth:`explain` draws as JSON-ready data, for whoever draws it otherwise."""
-        return account(self.trace, limit=limit)
+    def explanation_data(self, *, limit: int | None = 10) -> dict[str, Any]:
+        """Return what :meth:`explain` draws as JSON-ready data."""
+        return explanation_data(self.trace, limit=limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return hits and trace as JSON-ready data."""

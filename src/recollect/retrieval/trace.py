@@ -1,7 +1,7 @@
-"""What happened in a search: which legs ran, what they found, how long it took, and what had to be done without.
+"""The trace of a search: which legs ran, their results, their times, and what was unavailable.
 
-Together with the candidates that it holds, a trace accounts for every score: what each leg gave, and what each stage
-then did, is enough to work it out again (:func:`recomputed_score`).
+A trace accounts for every score of a result: the points of each leg and the adjustments of each stage are enough to
+compute it again (:func:`recomputed_score`).
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect.model import Candidate
 from recollect.query import TimeInterval
-from recollect.ranking import ConfidenceEvidence, Loan
-from recollect.retrieval.substitution import Substitution
+from recollect.ranking import ScoreTransfer
+from recollect.retrieval.word_forms import StemOnly, Substitution
 
-__all__ = ["Attempt", "Context", "StageRun", "StemOnly", "Trace", "recomputed_score"]
+if TYPE_CHECKING:
+    from recollect.retrieval.confidence import ConfidenceEvidence
+
+__all__ = ["Attempt", "Context", "StageRun", "Trace", "recomputed_score"]
 
 
 class Attempt(NamedTuple):
-    """One try of the lexical leg: how the query was made, what it was, and how many notes it found.
+    """One query of the lexical leg: the step of the fallback ladder, the query, and its number of hits.
 
     >>> Attempt("initial", "green OR tea", 3).to_dict()
     {'strategy': 'initial', 'query': 'green OR tea', 'hits': 3}
@@ -36,41 +39,24 @@ class Attempt(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a note was read with.
+    """The context with which a note was rescored.
 
     >>> Context(3.5, ("n2",)).to_dict()
-    {'own': 3.5, 'beside': ['n2']}
+    {'own': 3.5, 'neighbours': ['n2']}
     """
 
     own: float | None
-    """What the lexical leg had given to its own words; ``None`` where it had not found it."""
-    beside: tuple[str, ...]
-    """The ids of the turns beside it that it was read with; none for a long note, which was read by its passages."""
+    """The lexical score before; ``None`` if the lexical leg had not retrieved it."""
+    neighbours: tuple[str, ...]
+    """The ids of the turns beside it; none for a long note, which was rescored with its best chunk."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready data."""
-        return {"own": self.own, "beside": list(self.beside)}
-
-
-class StemOnly(NamedTuple):
-    """A discount of the lexical score: the note holds words of the query only in another form.
-
-    >>> StemOnly(3.5, ("ines",)).to_dict()
-    {'before': 3.5, 'words': ['ines']}
-    """
-
-    before: float
-    """The lexical score before the discount."""
-    words: tuple[str, ...]
-    """The words of the query that it holds only in another form."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON-ready data."""
-        return {"before": self.before, "words": list(self.words)}
+        return {"own": self.own, "neighbours": list(self.neighbours)}
 
 
 class StageRun(NamedTuple):
-    """One stage: how many candidates came out of it, and how long it took in milliseconds.
+    """One stage: the number of candidates after it, and its time in milliseconds.
 
     >>> StageRun("intent", 12, 0.05).to_dict()
     {'stage': 'intent', 'candidates': 12, 'elapsed': 0.05}
@@ -94,7 +80,7 @@ class Trace:
     """
 
     mode: str
-    """What was searched in the end: ``hybrid``, ``bm25`` or ``semantic``."""
+    """The mode that was used in the end: ``hybrid``, ``bm25`` or ``semantic``."""
     original_query: str
     compiled_query: str = ""
     candidate_k: int = 60
@@ -115,7 +101,7 @@ class Trace:
     """``empty_candidates``, ``mode_off``, ``no_reranker`` or ``unanimity``."""
     rerank_provider: str = ""
     unanimity: int | None = None
-    """On how many of the first three places both legs agreed, where that spared the reranker."""
+    """At how many of the first three ranks both legs agreed, if the reranker was skipped for it."""
     error_stage: str = ""
     """``bm25`` or ``rerank``: the part that failed."""
     error_detail: str = ""
@@ -123,47 +109,47 @@ class Trace:
     embedder: str = ""
     """The model that embedded the query, or would have."""
     embedded_query: str = ""
-    """What stood for the query's meaning, where that is not the query as it was written."""
+    """The text that was embedded, if it is not the query as written."""
     context_elapsed: float = 0.0
     contexts: Mapping[str, Context] = field(default_factory=dict)
-    """What each note was read with, by its id."""
+    """The context with which each note was rescored, by its id."""
     stem_only: Mapping[str, StemOnly] = field(default_factory=dict)
-    """The discounts of notes that hold words of the query only in another form, by note id."""
+    """The discounts of notes that contain words of the query only in another form, by note id."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
-    """The rules of the fusion: method, k, base of ranks, weights."""
+    """The settings of the fusion."""
     excluded: tuple[str, ...] = ()
-    """The terms that the query excludes, as they were written; no leg returns a note that holds one."""
+    """The terms that the query excludes, as written; no leg returns a note that contains one."""
     only_stopwords: bool = False
-    """Whether the query has nothing but stopwords, which were searched for after all."""
+    """Whether the query has nothing but stopwords, and was searched with them."""
     substitutions: tuple[Substitution, ...] = ()
-    """The words of the query that no note holds as written, with the forms that were searched for as well."""
+    """The words that no note contains as written, with the forms that were searched for as well."""
     date_hints: tuple[str, ...] = ()
-    """The dates that the query's relative times were taken for."""
+    """The dates of the query's relative times."""
     times: tuple[TimeInterval, ...] = ()
-    """The times that the query names, as they were read."""
+    """The times that the query names."""
     time_only: bool = False
-    """Whether the query was taken to ask for nothing but a time."""
+    """Whether the query names nothing but a time."""
     graph_elapsed: float = 0.0
     graph_count: int = 0
-    """How many notes connections led to."""
+    """How many notes received score from others."""
     graph_skipped_reason: str = ""
     evidence: Mapping[str, ConfidenceEvidence] = field(default_factory=dict)
     """The evidence from which the confidence of each result was computed, by note id."""
-    loans: Mapping[str, Sequence[Loan]] = field(default_factory=dict)
-    """What connected notes lent to each note, by its id."""
+    transfers: Mapping[str, Sequence[ScoreTransfer]] = field(default_factory=dict)
+    """The score that connected notes passed on to each note, by its id."""
     stages: list[StageRun] = field(default_factory=list)
     below_min_confidence: int = 0
     """How many candidates ``min_confidence`` dropped."""
     answer_threshold: float = 0.0
     """The lowest confidence at which the best hit counts as an answer."""
     warnings: list[str] = field(default_factory=list)
-    """What had to be done without, and what to do about it."""
+    """What was unavailable, and what to do about it."""
     results: Sequence[Candidate] = ()
-    """What was found, with the whole record of each score."""
+    """The candidates of the hits, with the record of each score."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as JSON-ready data with its documented names."""
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "mode": self.mode,
             "originalQuery": self.original_query,
             "compiledQuery": self.compiled_query,
@@ -194,7 +180,7 @@ class Trace:
             "fusion": dict(self.fusion),
             "excluded": list(self.excluded),
             "onlyStopwords": self.only_stopwords,
-            "substitutions": [each.to_dict() for each in self.substitutions],
+            "substitutions": [substitution.to_dict() for substitution in self.substitutions],
             "dateHints": list(self.date_hints),
             "times": [time.to_dict() for time in self.times],
             "timeOnly": self.time_only,
@@ -206,43 +192,43 @@ class Trace:
             "belowMinConfidence": self.below_min_confidence,
             "answerThreshold": self.answer_threshold,
             "warnings": list(self.warnings),
-            "results": [self._result(place, found) for place, found in enumerate(self.results, start=1)],
+            "results": [self._result(rank, result) for rank, result in enumerate(self.results, start=1)],
         }
-        return told | {name: value for name, value in optional.items() if value}
+        return data | {name: value for name, value in optional.items() if value}
 
-    def _result(self, rank: int, found: Candidate) -> dict[str, Any]:
-        """Return all that is known of how a result came by its place."""
-        told = {
+    def _result(self, rank: int, candidate: Candidate) -> dict[str, Any]:
+        """Return the record of one result."""
+        data = {
             "rank": rank,
-            "id": found.id,
-            "path": found.path,
-            "score": found.score,
-            "relevance": found.relevance,
-            "confidence": found.confidence,
-            "lexicalRank": found.lexical_rank,
-            "lexicalScore": found.lexical_score,
-            "vectorRank": found.vector_rank,
-            "vectorSimilarity": found.vector_similarity,
-            "contributions": [part.to_dict() for part in found.contributions],
-            "steps": [step.to_trace() for step in found.steps],
+            "id": candidate.id,
+            "path": candidate.path,
+            "score": candidate.score,
+            "relevance": candidate.relevance,
+            "confidence": candidate.confidence,
+            "lexicalRank": candidate.lexical_rank,
+            "lexicalScore": candidate.lexical_score,
+            "vectorRank": candidate.vector_rank,
+            "vectorSimilarity": candidate.vector_similarity,
+            "contributions": [part.to_dict() for part in candidate.contributions],
+            "steps": [step.to_trace() for step in candidate.steps],
         }
         optional = {
-            "rerankScore": found.rerank_score,
-            "context": self.contexts[found.id].to_dict() if found.id in self.contexts else None,
-            "evidence": self.evidence[found.id].to_dict() if found.id in self.evidence else None,
-            "stemOnly": self.stem_only[found.id].to_dict() if found.id in self.stem_only else None,
-            "supersededBy": list(found.superseded_by) or None,
-            "inheritedRelevance": found.inherited_relevance,
-            "inheritedConfidence": found.inherited_confidence,
-            "loans": [loan.to_dict() for loan in self.loans.get(found.id, ())] or None,
+            "rerankScore": candidate.rerank_score,
+            "context": self.contexts[candidate.id].to_dict() if candidate.id in self.contexts else None,
+            "evidence": self.evidence[candidate.id].to_dict() if candidate.id in self.evidence else None,
+            "stemOnly": self.stem_only[candidate.id].to_dict() if candidate.id in self.stem_only else None,
+            "supersededBy": list(candidate.superseded_by) or None,
+            "inheritedRelevance": candidate.inherited_relevance,
+            "inheritedConfidence": candidate.inherited_confidence,
+            "transfers": [transfer.to_dict() for transfer in self.transfers.get(candidate.id, ())] or None,
         }
-        return told | {name: value for name, value in optional.items() if value is not None}
+        return data | {name: value for name, value in optional.items() if value is not None}
 
 
 def recomputed_score(result: Mapping[str, Any]) -> float:
-    """Return the score of one of the ``results`` in a trace's JSON, worked out from its record alone.
+    """Return the score of one of the ``results`` in a trace's JSON, computed from its record alone.
 
-    It is the sum of what the legs gave, taken through each step: times its factor, plus its addend.
+    It is the sum of the legs' points; each step then multiplies it by its factor and adds its addend.
 
     >>> recomputed_score({"contributions": [{"points": 0.5}, {"points": 0.25}],
     ...                   "steps": [{"factor": 2.0, "addend": 0.1}]})

@@ -52,7 +52,6 @@ class Right(IntEnum):
         return cls[arguments.choice("right", name, [str(right) for right in cls]).upper()]
 
     def __str__(self) -> str:
-        """Return the name."""
         return self.name.lower()
 
 

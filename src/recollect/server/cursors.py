@@ -30,7 +30,6 @@ class Cursors:
     """
 
     def __init__(self) -> None:
-        """Generate the key."""
         self._key = token_bytes(32)
 
     def encode(self, row_id: int | None, namespace: str) -> str | None:

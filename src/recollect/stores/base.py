@@ -12,16 +12,26 @@ does nothing else. Word statistics may count it until it is removed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from recollect.model import Candidate, Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
-from recollect.query import Query
-from recollect.query.expressions import Semantics
+from recollect.model import Document, Draft, Edge, EmbeddingText, Filters, Link, Note, WriteCounts
+from recollect.stores.search_index import (
+    SearchIndex,
+    SupportsGraph,
+    SupportsModel,
+    SupportsNames,
+    SupportsPages,
+    SupportsSimilarities,
+    SupportsSpelling,
+    SupportsSuccessors,
+    SupportsTermCounts,
+    SupportsTextScores,
+)
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -40,9 +50,9 @@ __all__ = [
     "Neighbour",
     "Page",
     "Pending",
-    "SearchIndex",
     "Store",
     "StoreStats",
+    "SupportsFinishIndexes",
     "WriteResult",
 ]
 
@@ -156,123 +166,6 @@ class ModelChangedError(Exception):
         self.model = model
 
 
-class SearchIndex(Protocol):
-    """The part of a store that searching needs."""
-
-    @property
-    def model(self) -> Model | None:
-        """The model that the stored vectors are searched with; ``None`` while there are none."""
-        ...
-
-    def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
-    ) -> list[Candidate]:
-        """Return the best notes by BM25 with ``lexical_rank`` and ``lexical_score``; ties by path, then id."""
-        ...
-
-    def search_vectors(
-        self,
-        vector: Vector,
-        limit: int,
-        *,
-        namespace: str,
-        filters: Filters,
-        without: Query | None = None,
-        model: Model | None = None,
-    ) -> list[Candidate]:
-        """Return the nearest notes with ``vector_rank`` and ``vector_similarity``; ties by path, then id.
-
-        Notes that hold what the query ``without`` excludes are not among them. ``model`` is what made the vector, if
-        that is known; where the store is searched with another by now, ``ModelChangedError`` says so.
-        """
-        ...
-
-    def edges(
-        self, ids: Sequence[str], *, namespace: str, reach: int = 1, kinds: Collection[str] | None = None
-    ) -> list[Edge]:
-        """Return every connection of the notes with these ids, or those of some ``kinds``, each once.
-
-        They come in the order of ``ids``; those of one note by kind: its place first, then the links from it and to it,
-        the mentions from it and to it, the entities that it shares. ``reach`` is how many places before and behind
-        count as beside it. Unknown ids have none, and none leads from a note to itself.
-        """
-        ...
-
-    def successors(
-        self, ids: Sequence[str], *, namespace: str, created_before: datetime | None = None
-    ) -> dict[str, tuple[str, ...]]:
-        """Return for each superseded note of these notes' chains the notes that supersede it directly.
-
-        A note supersedes another by a link ``supersedes`` to it, or by the other's link ``superseded-by``. Chains are
-        followed to their end in a constant number of queries where the engine can: the keys of the result are the
-        superseded notes among ``ids`` and among all that supersedes them, the values sorted ids. Notes of a
-        cycle do not supersede each other; a note outside it that supersedes one of them does. Notes created at
-        ``created_before`` or later do not count. At most :data:`~recollect.stores.supersession.MAX_SUPERSESSIONS` are
-        followed. Unknown ids have none.
-        """
-        ...
-
-    def candidates(
-        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
-    ) -> list[Candidate]:
-        """Return the notes with these ids that pass the filters, in the order of ``ids``; unknown ids are left out.
-
-        Notes that hold what the query ``without`` excludes are not among them.
-        """
-        ...
-
-    def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
-        """Return how many notes the namespace has, and how many of them each query finds by its words."""
-        ...
-
-    def similarities(
-        self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
-    ) -> dict[str, float]:
-        """Return how near the notes with these ids are to a vector, as ``search_vectors`` would say it.
-
-        Unknown ids, and notes without a vector, are left out.
-        """
-        ...
-
-    def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
-    ) -> dict[str, float]:
-        """Return the BM25 scores of the notes with these ids: exactly those of ``search_text``, whatever their rank.
-
-        Notes that do not match the query, and unknown ids, are left out. No filters apply: pass only ids that the
-        caller may see.
-        """
-        ...
-
-    def search_names(
-        self,
-        words: Sequence[str],
-        limit: int,
-        *,
-        namespace: str,
-        filters: Filters,
-        titles: bool = False,
-        without: Query | None = None,
-    ) -> list[Candidate]:
-        """Return the notes whose name is spelt like one of the words, the most alike first, then by path, then id.
-
-        A note's name is the slug of its path, and how alike it is, :func:`recollect.query.trigram_search` says. With
-        ``titles`` its title is a name too, and so is each word of four letters and more of a longer name, if it is at
-        least 0.5 alike; the best counts. It is the ``score`` and ``lexical_score``. Notes that hold what the query
-        ``without`` excludes are not among them.
-        """
-        ...
-
-    def similar_words(self, words: Sequence[str], *, namespace: str) -> dict[str, tuple[str, ...]]:
-        """Return for each word that no note holds the words that notes hold and that are spelt most like it.
-
-        Best first, three at most; what is held, or like nothing that is, is left out. A word of four to seven letters
-        may be one edit away, a longer one two; where several are as near, those that more notes hold come first.
-        :meth:`search_text` finds every word that is returned.
-        """
-        ...
-
-
 @runtime_checkable
 class SupportsFinishIndexes(Protocol):
     """A store that builds indexes in the background of searches."""
@@ -282,7 +175,19 @@ class SupportsFinishIndexes(Protocol):
         ...
 
 
-class Store(SearchIndex, Protocol):
+class Store(
+    SearchIndex,
+    SupportsModel,
+    SupportsGraph,
+    SupportsSuccessors,
+    SupportsTermCounts,
+    SupportsSimilarities,
+    SupportsTextScores,
+    SupportsNames,
+    SupportsSpelling,
+    SupportsPages,
+    Protocol,
+):
     """Where notes live and are found."""
 
     @property
@@ -357,10 +262,6 @@ class Store(SearchIndex, Protocol):
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
         """Walk over the notes of a namespace, or of all, in the order in which they came."""
-        ...
-
-    def page(self, limit: int, *, namespace: str, filters: Filters, after: int = 0) -> Page:
-        """Return the next notes of such a walk from behind a place on, which stays valid when its note is deleted."""
         ...
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:

@@ -19,11 +19,13 @@ def test_search_returns_the_hits_of_the_memory(client: httpx.Client, memory: Mem
     assert response["hits"] == expected["hits"]
     assert response["query"] == "green tea"
     assert set(response["trace"]) == set(expected["trace"])
-    assert [item["id"] for item in response["account"]["waterfalls"]] == [hit["id"] for hit in response["hits"]]
-    assert response["account"]["waterfalls"][0]["rows"][-1]["end"] == response["hits"][0]["score"]
+    assert [item["id"] for item in response["explanation_data"]["waterfalls"]] == [
+        hit["id"] for hit in response["hits"]
+    ]
+    assert response["explanation_data"]["waterfalls"][0]["rows"][-1]["end"] == response["hits"][0]["score"]
     short = client.get("/v1/search", params={"q": "green tea", "top_k": 1, "mode": "bm25", "preset": "memini"}).json()
     assert [hit["id"] for hit in short["hits"]] == ["n1"]
-    assert short.keys().isdisjoint({"trace", "account"})
+    assert short.keys().isdisjoint({"trace", "explanation_data"})
 
 
 def test_hits_have_tags_and_metadata(client: httpx.Client) -> None:
@@ -40,7 +42,7 @@ def test_hits_have_tags_and_metadata(client: httpx.Client) -> None:
 
 def test_search_warnings(client: httpx.Client) -> None:
     response = client.post("/v1/search", json={"query": "tea", "mode": "semantic"}).json()
-    assert response["warnings"] == ["there is no embedder, so the search was by words alone; open the memory with one"]
+    assert response["warnings"] == ["there is no embedder, so only lexical search ran; open the memory with one"]
 
 
 def test_search_has_answer_and_weak_hits(client: httpx.Client) -> None:
@@ -133,7 +135,7 @@ def test_search_returns_excluded_terms(client: httpx.Client) -> None:
         assert client.post("/v1/search", json={"query": query}).json()["excluded"] == excluded
         assert client.get("/v1/search", params={"q": query}).json()["excluded"] == excluded
         data = client.post("/v1/explain", json={"query": query}).json()
-        assert (data["excluded"], "excluding" in data["account"]) == (excluded, False)
+        assert (data["excluded"], "excluding" in data["explanation_data"]) == (excluded, False)
 
 
 @pytest.mark.parametrize("requested", ["2026-13-40", "yesterday", "1.2.2026"])

@@ -198,7 +198,7 @@ class TestRecall:
 
     def test_explain_returns_an_explanation(self, memory: Memory) -> None:
         data = response(memory, "explain", query="green tea", top_k=1)
-        assert "looked for" in data["explanation"]
+        assert "searched" in data["explanation"]
         assert [hit["id"] for hit in data["hits"]] == ["t1"]
 
 

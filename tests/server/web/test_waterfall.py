@@ -46,14 +46,14 @@ def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Runnin
     show_weak(page, body)
     cards = page.locator(".hit").evaluate_all(_CARDS)
     assert list(cards) == [hit["id"] for hit in body["hits"]]
-    for hit, waterfall in zip(body["hits"], body["account"]["waterfalls"], strict=True):
+    for hit, waterfall in zip(body["hits"], body["explanation_data"]["waterfalls"], strict=True):
         card = cards[hit["id"]]
         assert card["sentence"] == [waterfall["sentence"]]
         assert card["rows"] == [row(item) for item in waterfall["rows"]]
         assert card["verdict"] == ["✓ adds up"]
         assert card["formula"][0].endswith(f" = {figure(hit['score'])}")
         assert card["score"] == [figure(hit["score"])]
-        assert card["pointers"] == [f"↳ {line}" for line in waterfall["notes"]]
+        assert card["pointers"] == [f"↳ {line}" for line in waterfall["pointers"]]
 
 
 def test_waterfall_marks_a_wrong_score(visit: Opening, server: Running) -> None:
@@ -75,8 +75,8 @@ def test_score_bar_is_to_scale(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     body = search(page, "which tea did you suggest?")
     show_weak(page, body)
-    scale = body["account"]["scale"]
-    for hit, waterfall in zip(body["hits"], body["account"]["waterfalls"], strict=True):
+    scale = body["explanation_data"]["max_score"]
+    for hit, waterfall in zip(body["hits"], body["explanation_data"]["waterfalls"], strict=True):
         strip = page.locator(f".hit[data-note={hit['id']}] .score-bar")
         whole = strip.bounding_box()
         bars = [box for bar in strip.locator(".bar:not(.loss)").all() if (box := bar.bounding_box())]

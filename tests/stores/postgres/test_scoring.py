@@ -100,8 +100,8 @@ def test_any_tree_scores_as_in_fts5(search: Search, beside: Search, node: Expres
 
 @settings(max_examples=ENGINE_EXAMPLES // 40)
 @given(queries, st.sampled_from(["strict", "literal"]))
-def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, reading: Semantics) -> None:
-    node = expression(query, reading)
+def test_any_query_scores_as_in_fts5(search: Search, beside: Search, query: Query, semantics: Semantics) -> None:
+    node = expression(query, semantics)
     if node is not None:
         found, expected = search(node), beside(node)
         assert found.keys() == expected.keys()

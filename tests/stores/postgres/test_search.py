@@ -107,13 +107,13 @@ _FILTERS = [
 @example(parse("tea"), 5, _FILTERS[-2], "strict")
 @example(parse("tea"), 5, _FILTERS[-1], "literal")
 def test_words_find_what_they_find_in_sqlite(
-    both: Both, query: Query, limit: int, filters: dict[str, Any], reading: Semantics
+    both: Both, query: Query, limit: int, filters: dict[str, Any], semantics: Semantics
 ) -> None:
     ours, theirs = (
-        ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), reading=reading))
+        ranked(store.search_text(query, limit, namespace=HOME, filters=Filters.of(filters), semantics=semantics))
         for store in both
     )
-    node = expression(query, reading)
+    node = expression(query, semantics)
     if node is None or is_scored_as_a_whole(node):
         assert ours == theirs
     elif limit == 300:

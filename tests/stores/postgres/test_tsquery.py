@@ -59,11 +59,11 @@ def test_any_tree_finds_the_same_notes_as_fts5(server_side: Search, beside: Sear
 @example(parse("tea AND ?!"), "literal")
 @example(parse("\x00"), "strict")
 def test_any_query_finds_the_same_notes_as_fts5(
-    server_side: Search, beside: Search, query: Query, reading: Semantics
+    server_side: Search, beside: Search, query: Query, semantics: Semantics
 ) -> None:
-    node = expression(query, reading)
+    node = expression(query, semantics)
     found = set() if node is None else server_side(render_tsquery(node, NAMESPACE))
-    asked = render_fts5(query, reading)
+    asked = render_fts5(query, semantics)
     assert found == (beside(asked) if asked else set())
 
 

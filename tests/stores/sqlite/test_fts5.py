@@ -119,8 +119,8 @@ def test_added_dates_ignore_open_quotes_and_operators() -> None:
 def test_dates_match_both_spellings() -> None:
     table = Fts5Table(["on 2026/04/04 we met", "2026-04-04: met", "20260404", "2026 04 05"])
     text = augment_with_temporal("zzz 2 weeks ago", "2026-04-18")
-    for reading in READINGS:
-        assert table.search(render_fts5(parse(text), reading)) == {"on 2026/04/04 we met", "2026-04-04: met"}
+    for semantics in READINGS:
+        assert table.search(render_fts5(parse(text), semantics)) == {"on 2026/04/04 we met", "2026-04-04: met"}
 
 
 READINGS: Sequence[Semantics] = ("strict", "literal")
@@ -135,36 +135,36 @@ def table() -> Fts5Table:
 @given(query_text)
 def test_any_text_renders_a_valid_query(table: Fts5Table, text: str) -> None:
     query = parse(text)
-    for reading in READINGS:
-        table.search(render_fts5(query, reading))
+    for semantics in READINGS:
+        table.search(render_fts5(query, semantics))
 
 
 @given(query_text, st.dictionaries(st.sampled_from(["foo", "bar", "kube", "nodejs"]), st.lists(query_text, max_size=3)))
 def test_any_aliases_render_a_valid_query(table: Fts5Table, text: str, aliases: dict[str, list[str]]) -> None:
     query = expand_aliases(parse(text), aliases)
-    for reading in READINGS:
-        table.search(render_fts5(query, reading))
+    for semantics in READINGS:
+        table.search(render_fts5(query, semantics))
 
 
 @pytest.mark.parametrize("joint", [" ", " AND ", " NOT ", '" "', " OR NOT "])
 def test_longest_query_is_valid(table: Fts5Table, joint: str) -> None:
     words = joint.join(f"w{number}" for number in range(12_000))
-    for reading in READINGS:
-        table.search(render_fts5(parse(words[:100_000]), reading))
+    for semantics in READINGS:
+        table.search(render_fts5(parse(words[:100_000]), semantics))
 
 
 def test_queries_are_valid_for_the_sqlite3_module() -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE notes USING fts5(content, tokenize='porter unicode61')")
     for text in ("foo AND bar NOT baz", 'NOT "?!" foo*', "a\x00b OR 2026-04-18", "foo NOT node.js", '"', "😀 AND foo"):
-        for reading in READINGS:
-            match = render_fts5(parse(text), reading)
+        for semantics in READINGS:
+            match = render_fts5(parse(text), semantics)
             if match:
                 connection.execute("SELECT rowid FROM notes WHERE notes MATCH ?", (match,)).fetchall()
     connection.close()
 
 
-# Exclusion, against a plain reading of words that knows nothing of trees and engines.
+# Exclusion, against a plain semantics of words that knows nothing of trees and engines.
 
 _VOCABULARY = "foo bar baz tea node js node.js kubernetes kube running 2026-04-18 x one".split()
 _VOCABULARY += "café Ångström Привет ΟΔΟΣ straße 日本語 عربى ERR_42 don't 42 ᲐᲑᲒ Ꭰ".split()

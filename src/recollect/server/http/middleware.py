@@ -38,7 +38,6 @@ class TokenBucket:
     """
 
     def __init__(self, *, rate: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
-        """Start with full buckets."""
         self._rate = rate
         self._burst = burst
         self._clock = clock
@@ -62,13 +61,12 @@ class AuthMiddleware:
     """Sets ``state.caller`` of a request, or responds with a problem."""
 
     def __init__(self, app: ASGIApp, settings: Settings, ring: KeyRing | None) -> None:
-        """Wrap ``app``."""
         self._app = app
         self._ring = ring
         self._bucket = TokenBucket(rate=settings.rate or 0.0, burst=settings.burst or 1.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Authenticate a request and pass it on."""
+        """Authenticate a request."""
         if scope["type"] == "http":
             try:
                 scope["state"]["caller"] = self._authenticate(scope)
@@ -120,13 +118,12 @@ class LimitMiddleware:
     """Limits the size of headers and body and the time that a body takes to arrive."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        """Wrap ``app``."""
         self._app = app
         self._max_body_bytes = settings.max_body_bytes
         self._timeout = settings.timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the headers, and count the body while it streams in."""
+        """Check the headers and limit the body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

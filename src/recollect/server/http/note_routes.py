@@ -9,24 +9,9 @@ from fastapi import APIRouter, Path, Query, Response
 
 from recollect.errors import ArgumentError, NoteNotFoundError
 from recollect.model import Note
+from recollect.server.http import schemas
 from recollect.server.http.routing import READ, WRITE, StrictRoute, json_response, to_json
-from recollect.server.http.schemas import (
-    AddNoteRequest,
-    CreatedNotes,
-    IngestRequest,
-    IngestResponse,
-    Line,
-    LinkCreated,
-    LinkRemoved,
-    LinkRequest,
-    Name,
-    NeighbourList,
-    NoteBatch,
-    NoteChanges,
-    NoteLink,
-    NoteList,
-    NoteResponse,
-)
+from recollect.server.http.schemas import Line, Name
 from recollect.server.http.service import CurrentService, ReadNamespace, WriteNamespace
 
 __all__ = ["router"]
@@ -41,12 +26,12 @@ _LINKS: list[Any] = ["Links"]
 @router.post(
     "/v1/notes",
     status_code=201,
-    response_model=NoteResponse,
-    responses={200: {"description": "An existing note was updated.", "model": NoteResponse}},
+    response_model=schemas.NoteResponse,
+    responses={200: {"description": "An existing note was updated.", "model": schemas.NoteResponse}},
     openapi_extra=WRITE,
     tags=_NOTES,
 )
-async def add_note(body: AddNoteRequest, namespace: WriteNamespace, service: CurrentService) -> Response:
+async def add_note(body: schemas.AddNoteRequest, namespace: WriteNamespace, service: CurrentService) -> Response:
     """Store a note.
 
     When the response arrives, the note is on disk and searchable. If a note has the same id or path, it is updated;
@@ -64,7 +49,7 @@ async def add_note(body: AddNoteRequest, namespace: WriteNamespace, service: Cur
     return json_response(to_json(note.to_dict()), 200 if exists else 201, headers)
 
 
-@router.get("/v1/notes", response_model=NoteList, openapi_extra=READ, tags=_NOTES)
+@router.get("/v1/notes", response_model=schemas.NoteList, openapi_extra=READ, tags=_NOTES)
 async def list_notes(
     namespace: ReadNamespace,
     service: CurrentService,
@@ -89,8 +74,8 @@ async def list_notes(
     return await service.read(task)
 
 
-@router.post("/v1/notes/batch", status_code=201, response_model=CreatedNotes, openapi_extra=WRITE, tags=_NOTES)
-async def add_notes(body: NoteBatch, namespace: WriteNamespace, service: CurrentService) -> Response:
+@router.post("/v1/notes/batch", status_code=201, response_model=schemas.CreatedNotes, openapi_extra=WRITE, tags=_NOTES)
+async def add_notes(body: schemas.NoteBatch, namespace: WriteNamespace, service: CurrentService) -> Response:
     """Store many notes in one transaction."""
     drafts = [note.model_dump(exclude_none=True) for note in body.notes]
 
@@ -101,7 +86,7 @@ async def add_notes(body: NoteBatch, namespace: WriteNamespace, service: Current
     return await service.write(task, 201)
 
 
-@router.get("/v1/notes/{key:path}", response_model=NoteResponse, openapi_extra=READ, tags=_NOTES)
+@router.get("/v1/notes/{key:path}", response_model=schemas.NoteResponse, openapi_extra=READ, tags=_NOTES)
 async def get_note(key: NoteKey, namespace: ReadNamespace, service: CurrentService) -> Response:
     """Get a note."""
 
@@ -114,8 +99,10 @@ async def get_note(key: NoteKey, namespace: ReadNamespace, service: CurrentServi
     return await service.read(task)
 
 
-@router.patch("/v1/notes/{key:path}", response_model=NoteResponse, openapi_extra=WRITE, tags=_NOTES)
-async def update_note(key: NoteKey, body: NoteChanges, namespace: WriteNamespace, service: CurrentService) -> Response:
+@router.patch("/v1/notes/{key:path}", response_model=schemas.NoteResponse, openapi_extra=WRITE, tags=_NOTES)
+async def update_note(
+    key: NoteKey, body: schemas.NoteChanges, namespace: WriteNamespace, service: CurrentService
+) -> Response:
     """Change fields of a note; fields that are missing or null keep their values."""
     changes = body.model_dump(exclude_none=True)
     return await service.write(lambda: service.memory.update(key, namespace=namespace, **changes).to_dict())
@@ -133,21 +120,21 @@ def _not_found(key: str, namespace: str) -> NoteNotFoundError:
     return NoteNotFoundError(f"there is no note {key!r} in namespace {namespace!r}")
 
 
-@router.post("/v1/links", response_model=LinkCreated, openapi_extra=WRITE, tags=_LINKS)
-async def add_link(body: LinkRequest, namespace: WriteNamespace, service: CurrentService) -> Response:
+@router.post("/v1/links", response_model=schemas.LinkCreated, openapi_extra=WRITE, tags=_LINKS)
+async def add_link(body: schemas.LinkRequest, namespace: WriteNamespace, service: CurrentService) -> Response:
     """Link a note to another, which may not exist yet."""
     return await service.write(
         lambda: {"created": service.memory.link(body.source, body.target, kind=body.kind, namespace=namespace)}
     )
 
 
-@router.delete("/v1/links", response_model=LinkRemoved, openapi_extra=WRITE, tags=_LINKS)
+@router.delete("/v1/links", response_model=schemas.LinkRemoved, openapi_extra=WRITE, tags=_LINKS)
 async def remove_link(
     namespace: WriteNamespace,
     service: CurrentService,
     source: Annotated[Name, Query(description="Id or path of the note that the link starts from.")],
     target: Annotated[Name, Query(description="The target, as it was written.")],
-    kind: Annotated[Name, Query(description="The kind of the link.")] = NoteLink.model_fields["kind"].default,
+    kind: Annotated[Name, Query(description="The kind of the link.")] = schemas.NoteLink.model_fields["kind"].default,
 ) -> Response:
     """Remove a link."""
     return await service.write(
@@ -155,7 +142,7 @@ async def remove_link(
     )
 
 
-@router.get("/v1/neighbours/{key:path}", response_model=NeighbourList, openapi_extra=READ, tags=_LINKS)
+@router.get("/v1/neighbours/{key:path}", response_model=schemas.NeighbourList, openapi_extra=READ, tags=_LINKS)
 async def get_neighbours(key: NoteKey, namespace: ReadNamespace, service: CurrentService) -> Response:
     """Get the notes that are linked with a note, mention it or are mentioned by it, or share an entity with it."""
 
@@ -167,8 +154,8 @@ async def get_neighbours(key: NoteKey, namespace: ReadNamespace, service: Curren
     return await service.read(task)
 
 
-@router.post("/v1/ingest", response_model=IngestResponse, openapi_extra=WRITE, tags=["Ingest"])
-async def ingest(body: IngestRequest, namespace: WriteNamespace, service: CurrentService) -> Response:
+@router.post("/v1/ingest", response_model=schemas.IngestResponse, openapi_extra=WRITE, tags=["Ingest"])
+async def ingest(body: schemas.IngestRequest, namespace: WriteNamespace, service: CurrentService) -> Response:
     """Ingest the texts of Markdown, text and JSONL files.
 
     A text replaces all notes of the earlier text with its path; unchanged texts are skipped. A text that cannot be read

@@ -11,20 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Match
 
-from recollect.errors import (
-    ArgumentError,
-    EmbedderError,
-    ForbiddenError,
-    IngestError,
-    KeyFileError,
-    NoteNotFoundError,
-    RecollectError,
-    RerankerError,
-    StoreBusyError,
-    StoreFullError,
-    StoreReadOnlyError,
-    StoreUnavailableError,
-)
+from recollect import errors
 from recollect.text import well_formed
 
 __all__ = [
@@ -80,14 +67,14 @@ _ROUTING_TYPES = {404: "not-found", 405: "method-not-allowed"}
 
 _RETRY = {"Retry-After": "1"}
 
-_ERROR_TYPES: dict[type[RecollectError], tuple[str, dict[str, str]]] = {
-    StoreBusyError: ("store-busy", _RETRY),
-    StoreUnavailableError: ("store-unavailable", _RETRY),
-    StoreFullError: ("store-full", {}),
-    StoreReadOnlyError: ("read-only", {}),
-    EmbedderError: ("model-unavailable", _RETRY),
-    RerankerError: ("model-unavailable", _RETRY),
-    KeyFileError: ("keys-unreadable", {}),
+_ERROR_TYPES: dict[type[errors.RecollectError], tuple[str, dict[str, str]]] = {
+    errors.StoreBusyError: ("store-busy", _RETRY),
+    errors.StoreUnavailableError: ("store-unavailable", _RETRY),
+    errors.StoreFullError: ("store-full", {}),
+    errors.StoreReadOnlyError: ("read-only", {}),
+    errors.EmbedderError: ("model-unavailable", _RETRY),
+    errors.RerankerError: ("model-unavailable", _RETRY),
+    errors.KeyFileError: ("keys-unreadable", {}),
 }
 """Errors whose messages are not for clients: they may name files of the server."""
 
@@ -113,9 +100,9 @@ class ProblemError(HTTPException):
 def to_problem(error: Exception) -> ProblemError:
     """Return an error as the problem that a client may see.
 
-    >>> to_problem(ArgumentError("top_k", "must be at least 1, got 0")).errors
+    >>> to_problem(errors.ArgumentError("top_k", "must be at least 1, got 0")).errors
     [{'field': 'top_k', 'detail': 'must be at least 1, got 0'}]
-    >>> to_problem(RecollectError("/home/ines/memory.db is odd")).detail
+    >>> to_problem(errors.RecollectError("/home/ines/memory.db is odd")).detail
     'The server failed'
     """
     match error:
@@ -125,13 +112,13 @@ def to_problem(error: Exception) -> ProblemError:
             return _validation_problem(error)
         case StarletteHTTPException():
             return ProblemError(_ROUTING_TYPES.get(error.status_code, "malformed"), headers=error.headers)
-        case ArgumentError():
+        case errors.ArgumentError():
             return ProblemError("invalid", str(error), errors=[{"field": error.argument, "detail": error.problem}])
-        case NoteNotFoundError():
+        case errors.NoteNotFoundError():
             return ProblemError("note-not-found", str(error))
-        case ForbiddenError():
+        case errors.ForbiddenError():
             return ProblemError("forbidden", str(error))
-        case IngestError():
+        case errors.IngestError():
             return ProblemError("invalid", str(error))
     for error_type, (kind, headers) in _ERROR_TYPES.items():
         if isinstance(error, error_type):
@@ -156,7 +143,7 @@ def problem_response(problem: ProblemError, request_id: str) -> Response:
 
 def add_problem_handlers(app: FastAPI) -> None:
     """Let an application respond to every expected error with a problem."""
-    for error in (StarletteHTTPException, RequestValidationError, RecollectError):
+    for error in (StarletteHTTPException, RequestValidationError, errors.RecollectError):
         app.add_exception_handler(error, _handle)
 
 

@@ -96,12 +96,11 @@ class RequestLogMiddleware:
     """Gives each request an id, passes its record to observers, and responds to unexpected errors."""
 
     def __init__(self, app: ASGIApp, observers: Sequence[RequestObserver]) -> None:
-        """Wrap ``app``."""
         self._app = app
         self._observers = observers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and record what became of it."""
+        """Pass a request on and record it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -341,9 +341,9 @@ class SearchResponse(ResponseModel):
     hits: list[Hit] = Field(description="The hits, best first, weak ones included.")
     warnings: list[str] = Field(description="What the search could not use, and what to do about it.")
     trace: dict[str, Any] | None = Field(default=None, description="The trace, if requested.")
-    account: dict[str, Any] | None = Field(
+    explanation_data: dict[str, Any] | None = Field(
         default=None,
-        description="If the trace is requested: the explanation as data (`SearchResult.account()`).",
+        description="If the trace is requested: the explanation as data (`SearchResult.explanation_data()`).",
     )
 
 

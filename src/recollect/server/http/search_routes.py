@@ -10,21 +10,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from recollect.retrieval import SearchResult, presets
 from recollect.retrieval.options import Mode, search_options
+from recollect.server.http import schemas
 from recollect.server.http.request_log import SearchTimes
 from recollect.server.http.routing import READ, StrictRoute, json_response, to_json
-from recollect.server.http.schemas import (
-    PRESET_HELP,
-    CompareRequest,
-    CompareResponse,
-    Count,
-    ExplainResponse,
-    PresetList,
-    PresetName,
-    QueryText,
-    SearchParameters,
-    SearchRequest,
-    SearchResponse,
-)
 from recollect.server.http.service import CurrentService, ReadNamespace, Service
 
 __all__ = ["router"]
@@ -33,36 +21,37 @@ router = APIRouter(route_class=StrictRoute, tags=["Search"])
 
 _OPTIONS = search_options()
 
-Results = dict[str, SearchResult]
-"""Results by preset; under the empty name, the result of the only one."""
 
-
-@router.post("/v1/search", response_model=SearchResponse, openapi_extra=READ)
-async def search(body: SearchRequest, namespace: ReadNamespace, service: CurrentService, request: Request) -> Response:
+@router.post("/v1/search", response_model=schemas.SearchResponse, openapi_extra=READ)
+async def search(
+    body: schemas.SearchRequest, namespace: ReadNamespace, service: CurrentService, request: Request
+) -> Response:
     """Search by lexical search, vector search and the graph of notes."""
     return await _search(service, request, body, namespace, lambda result: _to_dict(result, trace=body.trace))
 
 
-@router.get("/v1/search", response_model=SearchResponse, openapi_extra=READ)
+@router.get("/v1/search", response_model=schemas.SearchResponse, openapi_extra=READ)
 async def search_by_url(
     namespace: ReadNamespace,
     service: CurrentService,
     request: Request,
-    q: Annotated[QueryText, Query(description="The query.")],
-    top_k: Annotated[Count, Query(description=_OPTIONS["top_k"].help)] = _OPTIONS["top_k"].default,
+    q: Annotated[schemas.QueryText, Query(description="The query.")],
+    top_k: Annotated[schemas.Count, Query(description=_OPTIONS["top_k"].help)] = _OPTIONS["top_k"].default,
     mode: Annotated[Mode, Query(description=_OPTIONS["mode"].help)] = _OPTIONS["mode"].default,
-    preset: Annotated[PresetName | None, Query(description=PRESET_HELP)] = None,
+    preset: Annotated[schemas.PresetName | None, Query(description=schemas.PRESET_HELP)] = None,
 ) -> Response:
     """Search with a query in the URL.
 
     Proxies log URLs; send private queries by POST.
     """
-    body = SearchRequest(query=q, top_k=top_k, mode=mode, preset=preset)
+    body = schemas.SearchRequest(query=q, top_k=top_k, mode=mode, preset=preset)
     return await _search(service, request, body, namespace, lambda result: _to_dict(result, trace=False))
 
 
-@router.post("/v1/explain", response_model=ExplainResponse, openapi_extra=READ)
-async def explain(body: SearchRequest, namespace: ReadNamespace, service: CurrentService, request: Request) -> Response:
+@router.post("/v1/explain", response_model=schemas.ExplainResponse, openapi_extra=READ)
+async def explain(
+    body: schemas.SearchRequest, namespace: ReadNamespace, service: CurrentService, request: Request
+) -> Response:
     """Search, and explain every score: with the trace and an explanation as text."""
     return await _search(
         service,
@@ -73,23 +62,23 @@ async def explain(body: SearchRequest, namespace: ReadNamespace, service: Curren
     )
 
 
-@router.post("/v1/compare", response_model=CompareResponse, openapi_extra=READ)
+@router.post("/v1/compare", response_model=schemas.CompareResponse, openapi_extra=READ)
 async def compare(
-    body: CompareRequest, namespace: ReadNamespace, service: CurrentService, request: Request
+    body: schemas.CompareRequest, namespace: ReadNamespace, service: CurrentService, request: Request
 ) -> Response:
     """Search with several presets."""
     options = _search_options(body, namespace)
     names = list(dict.fromkeys(body.presets)) if body.presets else None
 
-    def run() -> tuple[bytes, Results]:
+    def run() -> tuple[dict[str, Any], list[SearchResult]]:
         results = service.memory.compare(options.pop("query"), names, **options)
         data = {name: _to_dict(result, trace=body.trace) for name, result in results.items()}
-        return to_json({"results": data}), results
+        return {"results": data}, list(results.values())
 
     return await _respond(service, request, run)
 
 
-@router.get("/v1/presets", response_model=PresetList, openapi_extra=READ)
+@router.get("/v1/presets", response_model=schemas.PresetList, openapi_extra=READ)
 async def list_presets(namespace: ReadNamespace, service: CurrentService) -> Response:  # noqa: ARG001 (it checks the key)
     """List the presets."""
     data = [{"name": preset.name, "about": preset.about, "settings": preset.to_dict()} for preset in presets().values()]
@@ -99,34 +88,35 @@ async def list_presets(namespace: ReadNamespace, service: CurrentService) -> Res
 async def _search(
     service: Service,
     request: Request,
-    body: SearchRequest,
+    body: schemas.SearchRequest,
     namespace: str,
     to_data: Callable[[SearchResult], dict[str, Any]],
 ) -> Response:
-    def run() -> tuple[bytes, Results]:
+    def run() -> tuple[dict[str, Any], list[SearchResult]]:
         result = service.memory.search(**_search_options(body, namespace))
-        return to_json(to_data(result)), {"": result}
+        return to_data(result), [result]
 
     return await _respond(service, request, run)
 
 
-async def _respond(service: Service, request: Request, run: Callable[[], tuple[bytes, Results]]) -> Response:
+async def _respond(
+    service: Service, request: Request, run: Callable[[], tuple[dict[str, Any], list[SearchResult]]]
+) -> Response:
     """Search and serialise in a thread, and record the times of the searches."""
     submitted = perf_counter()
 
     def task() -> tuple[bytes, list[SearchTimes]]:
         queued = perf_counter() - submitted
-        body, results = run()
+        data, results = run()
         # Searches of one request were queued together, once.
-        times = [SearchTimes.of(result.trace, 0.0 if i else queued) for i, result in enumerate(results.values())]
-        return body, times
+        return to_json(data), [SearchTimes.of(result.trace, 0.0 if i else queued) for i, result in enumerate(results)]
 
     body, times = await service.readers.run(task)
     request.state.searches.extend(times)
     return json_response(body)
 
 
-def _search_options(body: SearchParameters, namespace: str) -> dict[str, Any]:
+def _search_options(body: schemas.SearchParameters, namespace: str) -> dict[str, Any]:
     """Return the arguments of :meth:`Memory.search`."""
     return {**body.model_dump(exclude={"trace", "presets"}, exclude_none=True), "namespace": namespace}
 
@@ -140,4 +130,8 @@ def _to_dict(result: SearchResult, *, trace: bool) -> dict[str, Any]:
         "hits": [{**hit.to_dict(), "weak": weak} for hit, weak in zip(result, result.weak_flags, strict=True)],
         "warnings": list(result.warnings),
     }
-    return {**data, "trace": result.trace.to_dict(), "account": result.account(limit=None)} if trace else data
+    return (
+        {**data, "trace": result.trace.to_dict(), "explanation_data": result.explanation_data(limit=None)}
+        if trace
+        else data
+    )

@@ -47,7 +47,6 @@ class BoundedThreadPool:
     """
 
     def __init__(self, name: str, *, threads: int, max_queued: int, timeout: float) -> None:
-        """Create the pool; threads start on demand."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{name}")
         self._capacity = threads + max_queued
         self._timeout = timeout
@@ -87,7 +86,6 @@ class Readiness:
     """Loads the models once, and probes the store and the key file."""
 
     def __init__(self, memory: Memory, ring: KeyRing | None = None) -> None:
-        """Start as not ready."""
         self._memory = memory
         self._ring = ring
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-readiness")

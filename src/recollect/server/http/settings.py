@@ -73,7 +73,6 @@ class Settings:
     """The folder with evaluation reports to serve."""
 
     def __post_init__(self) -> None:
-        """Validate the numbers and set the defaults that depend on other fields."""
         for name in ("max_body_bytes", "read_threads", "write_threads", "max_queued", "max_connections"):
             arguments.at_least_one(name, getattr(self, name))
         for name in ("timeout", "shutdown_timeout"):

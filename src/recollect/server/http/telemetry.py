@@ -81,7 +81,6 @@ class Spans:
     """Makes a span of each request, with child spans of its searches and their parts."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        """Make spans with ``provider``."""
         self._provider = provider
         self._tracer = provider.get_tracer("recollect", __version__)
 

@@ -23,5 +23,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, imported or not."""
     return sorted(__all__)

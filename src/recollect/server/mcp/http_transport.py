@@ -53,7 +53,6 @@ class McpApp:
     """An ASGI application that works while :meth:`lifespan` is open. Stateless: a revoked key is rejected at once."""
 
     def __init__(self, memory: Memory, settings: Settings) -> None:
-        """Store memory and settings."""
         self._memory = memory
         self._settings = settings
         self._sessions: StreamableHTTPSessionManager | None = None

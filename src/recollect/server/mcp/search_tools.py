@@ -11,8 +11,8 @@ from recollect.arguments import exceeds_max_depth
 from recollect.model import Hit
 from recollect.query import parse
 from recollect.retrieval import SearchResult
-from recollect.retrieval.snippets import snippet
-from recollect.retrieval.wording import no_answer_in_words
+from recollect.retrieval.context import snippet
+from recollect.retrieval.messages import no_answer_message
 from recollect.server.auth import Right
 from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 
@@ -137,7 +137,7 @@ def _answer_sentence(result: SearchResult, shown: int, *, include_weak: bool) ->
         not_shown = f" {_count(hidden, 'weak candidate')} not shown; include_weak returns them." if hidden else ""
         return f"{_count(shown, 'note')}, the best first.{not_shown}"
     if result:
-        reason = no_answer_in_words(result.best_confidence, result.answer_threshold)
+        reason = no_answer_message(result.best_confidence, result.answer_threshold)
         advice = (
             "The hits are weak candidates: do not present them as the answer."
             if include_weak

@@ -7,26 +7,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
+import mcp.types as mcp_types
 from anyio import to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp.types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    TextContent,
-)
 from pydantic import ValidationError
 
 from recollect import __version__
@@ -96,36 +81,44 @@ def memory_server(
         request = context.request
         sender: Caller | None = caller if request is None else request.scope.get("state", {}).get("caller")
         if sender is None:
-            raise MCPError(INVALID_PARAMS, "the caller is unknown")
+            raise MCPError(mcp_types.INVALID_PARAMS, "the caller is unknown")
         return sender
 
-    async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(context: Context, _: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         right = caller_of(context).grant.right
-        return ListToolsResult(tools=[DESCRIPTIONS[name] for name, tool in TOOLS.items() if tool.right <= right])
+        return mcp_types.ListToolsResult(
+            tools=[DESCRIPTIONS[name] for name, tool in TOOLS.items() if tool.right <= right]
+        )
 
-    async def run_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def run_tool(context: Context, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(TOOLS)}")
+            raise MCPError(mcp_types.INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(TOOLS)}")
         return await call_tool(tool, params.arguments or {}, memory, caller_of(context), cursors, run_in_thread)
 
-    async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def list_resources(
+        context: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListResourcesResult:
         caller, cursor = caller_of(context), params.cursor if params else None
         return await _with_mcp_errors(run_in_thread(lambda: list_note_resources(memory, caller, cursors, cursor)))
 
-    async def list_templates(context: Context, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+    async def list_templates(
+        context: Context, _: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListResourceTemplatesResult:
         caller_of(context)
-        return ListResourceTemplatesResult(resource_templates=[NOTE_TEMPLATE])
+        return mcp_types.ListResourceTemplatesResult(resource_templates=[NOTE_TEMPLATE])
 
-    async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(
+        context: Context, params: mcp_types.ReadResourceRequestParams
+    ) -> mcp_types.ReadResourceResult:
         caller = caller_of(context)
         return await _with_mcp_errors(run_in_thread(lambda: read_note_resource(memory, caller, params.uri)))
 
-    async def list_prompts(context: Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
+    async def list_prompts(context: Context, _: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListPromptsResult:
         caller_of(context)
-        return ListPromptsResult(prompts=[USE_MEMORY])
+        return mcp_types.ListPromptsResult(prompts=[USE_MEMORY])
 
-    async def prompt(context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def prompt(context: Context, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
         caller_of(context)
         return await _with_mcp_errors(run_in_thread(lambda: get_prompt(params.name, params.arguments or {})))
 
@@ -153,7 +146,7 @@ async def call_tool(
     caller: Caller,
     cursors: Cursors,
     run_in_thread: RunInThread,
-) -> CallToolResult:
+) -> mcp_types.CallToolResult:
     """Validate, authorise and run a call; the result is structured data, and the same data as text."""
     try:
         request = tool.request.model_validate(dict(arguments))
@@ -170,7 +163,7 @@ async def call_tool(
         _LOG.exception("the tool %s failed", tool.name)
         return _error_result(INTERNAL_MESSAGE)
     data = response.model_dump(mode="json", exclude_none=True)
-    return CallToolResult(content=[_text(json.dumps(data, ensure_ascii=False))], structured_content=data)
+    return mcp_types.CallToolResult(content=[_text(json.dumps(data, ensure_ascii=False))], structured_content=data)
 
 
 def validation_message(error: ValidationError) -> str:
@@ -189,12 +182,12 @@ def validation_message(error: ValidationError) -> str:
     )
 
 
-def _error_result(message: str) -> CallToolResult:
-    return CallToolResult(content=[_text(" ".join(message.split()))], is_error=True)
+def _error_result(message: str) -> mcp_types.CallToolResult:
+    return mcp_types.CallToolResult(content=[_text(" ".join(message.split()))], is_error=True)
 
 
-def _text(text: str) -> TextContent:
-    return TextContent(type="text", text=text)
+def _text(text: str) -> mcp_types.TextContent:
+    return mcp_types.TextContent(type="text", text=text)
 
 
 async def _with_mcp_errors(task: Awaitable[T]) -> T:
@@ -202,9 +195,9 @@ async def _with_mcp_errors(task: Awaitable[T]) -> T:
     try:
         return await task
     except (ArgumentError, ForbiddenError, NoteNotFoundError) as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from None
+        raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from None
     except RecollectError as error:
-        raise MCPError(INTERNAL_ERROR, str(error)) from None
+        raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from None
     except Exception:  # noqa: BLE001 (the SDK would send its message to the client)
         _LOG.exception("a request failed")
-        raise MCPError(INTERNAL_ERROR, INTERNAL_MESSAGE) from None
+        raise MCPError(mcp_types.INTERNAL_ERROR, INTERNAL_MESSAGE) from None

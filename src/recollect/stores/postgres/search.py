@@ -50,13 +50,13 @@ def search_text(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Semantics,
+    semantics: Semantics,
     limit: int,
     filters: Filters,
     cache: ScoreCache,
 ) -> list[Candidate]:
     """Return the best notes by BM25; ties by path, then id."""
-    node = expression(query, reading)
+    node = expression(query, semantics)
     if node is None:
         return []
     candidates = []
@@ -95,12 +95,12 @@ def text_scores(
     connection: Connection[TupleRow],
     namespace: int,
     query: Query,
-    reading: Semantics,
+    semantics: Semantics,
     ids: Sequence[str],
     cache: ScoreCache,
 ) -> dict[str, float]:
     """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
-    node = expression(query, reading)
+    node = expression(query, semantics)
     if node is None:
         return {}
     rows: list[tuple[int, str]] = connection.execute(

@@ -155,13 +155,13 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
 
         def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
             return search.search_text(
-                transaction.connection, namespace_id, query, reading, min(limit, MAX_INTEGER), filters, self._scores
+                transaction.connection, namespace_id, query, semantics, min(limit, MAX_INTEGER), filters, self._scores
             )
 
         return [] if limit <= 0 else self._read_namespace(namespace, [], work)
@@ -228,14 +228,14 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read_namespace(namespace, {}, work)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
         return self._read_namespace(
             namespace,
             {},
             lambda transaction, namespace_id: search.text_scores(
-                transaction.connection, namespace_id, query, reading, notes, self._scores
+                transaction.connection, namespace_id, query, semantics, notes, self._scores
             ),
         )
 

@@ -25,7 +25,7 @@ __all__ = ["fts5_scores", "render_fts5", "render_fts5_exclusion", "search_fts5"]
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 
 
-def render_fts5(query: Query, reading: Semantics = "strict") -> str:
+def render_fts5(query: Query, semantics: Semantics = "strict") -> str:
     """Return the FTS5 expression of ``query``: valid for any text, empty if nothing can match.
 
     >>> from recollect.query import expand_aliases, parse
@@ -36,7 +36,7 @@ def render_fts5(query: Query, reading: Semantics = "strict") -> str:
     >>> render_fts5(parse("notes of 2026-04-04"))
     '"notes" OR "2026 04 04"'
     """
-    node = expression(query, reading)
+    node = expression(query, semantics)
     return "" if node is None else render(node, _Fts5()).removeprefix("(").removesuffix(")")
 
 

@@ -123,7 +123,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return NamespaceSearch(transaction.connection, self._indexes, namespace_id)
 
     def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, reading: Semantics = "strict"
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
     ) -> list[Candidate]:
         """Return the best notes by BM25."""
         limit = min(limit, MAX_INTEGER)
@@ -131,7 +131,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             namespace,
             [],
             lambda transaction, namespace_id: self._search(transaction, namespace_id).search_text(
-                query, reading, limit, filters
+                query, semantics, limit, filters
             ),
         )
 
@@ -206,14 +206,14 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._read_namespace(namespace, {}, work)
 
     def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, reading: Semantics = "strict"
+        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
         """Return the BM25 scores of the notes with these ids that match the query."""
         return self._read_namespace(
             namespace,
             {},
             lambda transaction, namespace_id: self._search(transaction, namespace_id).text_scores(
-                query, reading, notes
+                query, semantics, notes
             ),
         )
 

@@ -21,7 +21,7 @@ export function waterfallTable(hit, waterfall, scale) {
     "div",
     { class: "waterfall" },
     h("p", { class: "sentence" }, waterfall.sentence),
-    waterfall.notes.map((line) => h("p", { class: "pointer" }, `↳ ${line}`)),
+    waterfall.pointers.map((line) => h("p", { class: "pointer" }, `↳ ${line}`)),
     h(
       "table",
       {},
@@ -150,15 +150,13 @@ function legLine(leg, from, to, rank) {
   );
 }
 
-const PART_NAMES = { words: "lexical", meaning: "vector", connections: "graph" };
-
 /** Return the parts of a search on one time scale. */
-export function timeline(account, trace) {
-  const total = account.timeline.at(-1).elapsed || 1;
-  const rows = account.timeline.flatMap((part) => {
+export function timeline(explained, trace) {
+  const total = explained.timeline.at(-1).elapsed || 1;
+  const rows = explained.timeline.flatMap((part) => {
     const isFusion = part.name === "fusion";
-    const name = PART_NAMES[part.name] ?? part.name;
-    const row = timelineRow(name, part.start, part.elapsed, isFusion ? part.told.split(" · ")[0] : part.told, total, name);
+    const { name } = part;
+    const row = timelineRow(name, part.start, part.elapsed, isFusion ? part.message.split(" · ")[0] : part.message, total, name);
     return isFusion ? [row, ...stageRows(part, trace.stages ?? [], total)] : [row];
   });
   const head = h("tr", {}, ["Part", "Time and outcome", "Duration"].map((name) => h("th", { scope: "col" }, name)));

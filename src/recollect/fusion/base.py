@@ -1,0 +1,257 @@
+"""What the fusion methods share: their settings, and one pool of candidates that the lists of all legs fill.
+
+A method computes the points of each candidate in each list. The pool adds them up by id, fills missing fields of a
+candidate from later lists, records its rank in each leg, and sorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum, isfinite
+from operator import attrgetter
+from typing import Any, ClassVar, Literal
+
+from recollect import arguments
+from recollect.errors import ArgumentError
+from recollect.model import Candidate, as_candidates
+from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table
+
+__all__ = [
+    "LEGS",
+    "FusionRules",
+    "RankedLists",
+    "Ties",
+    "finite_ceiling",
+    "fuse",
+    "read_legs",
+    "read_lists",
+    "read_weights",
+]
+
+RankedLists = Sequence[Iterable[Candidate | Mapping[str, Any]]]
+"""Ranked lists, each the best first, of candidates or mappings with a candidate's keys."""
+
+Ties = Literal["path", "id", "first_seen"]
+
+LEGS = ("lexical", "vector", "graph")
+"""The default names of lists, in this order. A candidate has fields for the rank and score in the first two."""
+
+DEFAULT_K = 60
+"""The constant of the paper on reciprocal rank fusion."""
+
+
+def _method(argument: str, value: Any) -> str:
+    from recollect.fusion import FUSION_METHODS  # noqa: PLC0415 (the methods import this module)
+
+    return arguments.choice(argument, value, tuple(FUSION_METHODS))
+
+
+def _rrf_k(argument: str, value: Any) -> float:
+    return float(number(0)(argument, value) or DEFAULT_K)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusionRules(Settings):
+    """How the lists of several legs become one: the section ``fusion`` of a preset.
+
+    >>> FusionRules(method="convex", weights={"vector": 0.5}).weights["vector"]
+    0.5
+    """
+
+    table: ClassVar[str] = "fusion"
+    method: str = setting("rrf", _method)
+    """The name of a method in ``FUSION_METHODS``: ``rrf`` or ``convex``."""
+    k: float = setting(DEFAULT_K, _rrf_k)
+    """The constant of reciprocal rank fusion; 0 means 60."""
+    rank_base: int = setting(1, count(0, 1))
+    """The first rank in reciprocal rank fusion, 0 or 1."""
+    ties: Ties = setting("path", one_of("path", "id", "first_seen"))
+    """The order of equal scores in reciprocal rank fusion."""
+    weights: Mapping[str, float] = weight_table(*LEGS)
+    """The weight of each leg; 1 by default."""
+    min_scores: Mapping[str, float] = weight_table(*LEGS, at_least=-1000)
+    """In a convex combination, the raw score of a leg that counts as 0; by default the worst of its list."""
+    weight_by_model_quality: bool = flag(default=False)
+    """Whether the weight of the vector leg is multiplied by the quality of its model."""
+    score_union: bool = flag(default=False)
+    """Whether both legs score every candidate, including those that only the other leg retrieved."""
+    chunk_penalty: float = setting(0.0, number(0, 1))
+    """What a note of several chunks loses in the vector leg, times the natural logarithm of their number, as a share of
+    the span between the leg's best score and its last: the best of many chunks is nearer by chance."""
+    deviations: float = setting(0.0, number(0, 1000))
+    """How many standard deviations above the background a similarity must lie to count in full; 0: the best similarity
+    always counts in full. If no similarity is an outlier, the lexical leg has more influence."""
+
+    @property
+    def scales_similarities(self) -> bool:
+        """Whether the scores of the vector leg are counted from the background of the query."""
+        return self.score_union or self.chunk_penalty > 0 or self.deviations > 0
+
+
+def read_lists(lists: RankedLists) -> list[list[Candidate]]:
+    """Return ``lists`` as lists of candidates."""
+    sequences = arguments.sequence("lists", lists)
+    return [as_candidates(f"lists[{index}]", candidates) for index, candidates in enumerate(sequences)]
+
+
+def read_legs(legs: Sequence[str] | None, size: int) -> list[str]:
+    """Return a name for each of ``size`` lists."""
+    if legs is None:
+        return [*LEGS[:size], *(f"leg {index}" for index in range(len(LEGS) + 1, size + 1))]
+    names = [arguments.text(f"legs[{index}]", leg) for index, leg in enumerate(arguments.sequence("legs", legs))]
+    if len(names) != size:
+        raise ArgumentError("legs", f"must name each list: {len(names)} names for {size} lists")
+    return names
+
+
+def read_weights(values: Sequence[float] | None, size: int) -> list[float]:
+    """Return a weight for each of ``size`` lists; a missing one is 1."""
+    checked = [
+        arguments.number(f"weights[{index}]", weight, at_least=0)
+        for index, weight in enumerate(arguments.sequence("weights", () if values is None else values))
+    ]
+    if len(checked) > size:
+        raise ArgumentError("weights", f"must not outnumber the lists: {len(checked)} weights for {size} lists")
+    return checked + [1.0] * (size - len(checked))
+
+
+def finite_ceiling(shares: Sequence[float]) -> float:
+    """Return the highest possible score: the points of the first rank in every list."""
+    ceiling = sum(shares)
+    if not isfinite(ceiling):
+        raise ArgumentError("weights", "are too large, or k is too small, to add up")
+    return ceiling
+
+
+def fuse(
+    lists: Sequence[Sequence[Candidate]],
+    points: Sequence[Sequence[float]],
+    *,
+    legs: Sequence[str],
+    ceiling: float,
+    ties: Ties,
+    limit: int | None,
+) -> list[Candidate]:
+    """Return one list, the best first, of all candidates in ``lists``.
+
+    ``points`` has the points of each rank, list by list; ``ceiling`` is the highest possible score. Equal scores are
+    ordered by path or by id, and then as first seen.
+    """
+    pool: dict[str, Candidate] = {}
+    further: dict[str, list[Any]] = {}
+    for leg, candidates, values in zip(legs, lists, points, strict=True):
+        for rank, candidate in enumerate(candidates, 1):
+            value = values[rank - 1]
+            pooled = pool.get(candidate.id)
+            if pooled is None:
+                pooled = pool[candidate.id] = candidate.copy()
+                pooled.score = value
+                pooled.evidence = (leg, rank, candidate.score, value)
+                pooled.ceiling = ceiling
+                pooled.steps = ()  # the record of this score begins here
+                continue
+            _fill(pooled, candidate, leg)
+            if len(pooled.evidence) == 4:
+                pooled.score += value
+                pooled.evidence += (leg, rank, candidate.score, value)
+            else:
+                further.setdefault(candidate.id, []).extend((leg, rank, candidate.score, value))
+    for identifier, evidence in further.items():
+        # Unlike a running sum of three or more, an exact one does not depend on the order of the lists.
+        pooled = pool[identifier]
+        pooled.evidence += tuple(evidence)
+        pooled.score = fsum(pooled.evidence[3::4])
+    for leg, candidates in zip(legs, lists, strict=True):
+        if leg == "lexical":
+            _set_lexical_ranks(pool, candidates)
+        elif leg == "vector":
+            _set_vector_ranks(pool, candidates)
+    fused = list(pool.values())
+    fused.sort(key=_score, reverse=True)  # a reversed sort is stable too
+    if ties != "first_seen":
+        _order_ties(fused, attrgetter(ties))
+    return fused[:limit] if limit else fused
+
+
+def _set_lexical_ranks(pool: Mapping[str, Candidate], candidates: Sequence[Candidate]) -> None:
+    """Set rank and score of the lexical leg on its candidates, unless they have them."""
+    for rank, candidate in enumerate(candidates, 1):
+        pooled = pool[candidate.id]
+        if pooled.lexical_rank is None:
+            pooled.lexical_rank = rank
+        if pooled.lexical_score is None:
+            pooled.lexical_score = candidate.score
+
+
+def _set_vector_ranks(pool: Mapping[str, Candidate], candidates: Sequence[Candidate]) -> None:
+    """Set rank and similarity of the vector leg on its candidates, unless they have them."""
+    for rank, candidate in enumerate(candidates, 1):
+        pooled = pool[candidate.id]
+        if pooled.vector_rank is None:
+            pooled.vector_rank = rank
+        if pooled.vector_similarity is None:
+            pooled.vector_similarity = candidate.score
+
+
+def _order_ties(fused: list[Candidate], key: Callable[[Candidate], str]) -> None:
+    """Order each run of equal scores by ``key``; faster than sorting all by it, since most runs are short."""
+    scores = [candidate.score for candidate in fused]
+    end = 0
+    for start in [index for index, (one, other) in enumerate(pairwise(scores)) if one == other]:
+        if start >= end:
+            end = start + 2
+            while end < len(scores) and scores[end] == scores[start]:
+                end += 1
+            fused[start:end] = sorted(fused[start:end], key=key)
+
+
+def _fill(pooled: Candidate, other: Candidate, leg: str) -> None:
+    """Set the missing fields of ``pooled`` from the same candidate of another list.
+
+    Field by field, which is faster than a loop over names: half of all candidates pass here in every search.
+    """
+    if not pooled.path:
+        pooled.path = other.path
+    if not pooled.title:
+        pooled.title = other.title
+    if not pooled.summary:
+        pooled.summary = other.summary
+    if not pooled.content:
+        pooled.content = other.content
+    if other.snippet and (not pooled.snippet or _is_preferred(leg, pooled)):
+        pooled.snippet = other.snippet
+    if pooled.lexical_rank is None:
+        pooled.lexical_rank = other.lexical_rank
+    if pooled.lexical_score is None:
+        pooled.lexical_score = other.lexical_score
+    if pooled.vector_rank is None:
+        pooled.vector_rank = other.vector_rank
+    if pooled.vector_similarity is None:
+        pooled.vector_similarity = other.vector_similarity
+    if pooled.created_at is None:
+        pooled.created_at = other.created_at
+    if pooled.last_accessed_at is None:
+        pooled.last_accessed_at = other.last_accessed_at
+    if pooled.rerank_score is None:
+        pooled.rerank_score = other.rerank_score
+    if pooled.importance == _NEUTRAL:
+        pooled.importance = other.importance
+    if not pooled.session:
+        pooled.session = other.session
+    if pooled.position is None:
+        pooled.position = other.position
+    if not pooled.tags:
+        pooled.tags = other.tags
+    if not pooled.metadata:
+        pooled.metadata = other.metadata
+
+
+def _is_preferred(leg: str, pooled: Candidate) -> bool:
+    """Return whether a leg's snippet replaces another's: the lexical one does, since it shows what matched."""
+    return leg == "lexical" and "lexical" not in pooled.evidence[::4]
+
+
+_score = attrgetter("score")
+_NEUTRAL = Candidate("").importance

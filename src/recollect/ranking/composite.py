@@ -1,0 +1,104 @@
+"""Composite: relevance first, with recency and importance to decide between near equals."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar, NamedTuple
+
+from recollect import arguments
+from recollect.errors import ArgumentTypeError
+from recollect.model import Candidate
+from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, clamp, run_stage
+from recollect.settings import number, setting
+
+__all__ = ["Composite", "CompositeWeights", "WeightsSpec", "composite", "composite_weights"]
+
+_RECENCY_SCALE = timedelta(days=7)
+
+
+class CompositeWeights(NamedTuple):
+    """The weight of each signal.
+
+    >>> CompositeWeights()
+    CompositeWeights(relevance=0.8, recency=0.05, importance=0.15)
+    """
+
+    relevance: float = 0.80
+    recency: float = 0.05
+    importance: float = 0.15
+
+
+WeightsSpec = CompositeWeights | Mapping[str, float] | Sequence[float]
+_DEFAULT = CompositeWeights()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composite(Stage):
+    """Replace each score by ``relevance * score / best + recency * exp(-age / 7 days) + importance * importance``.
+
+    The age counts from the last access; an unknown one adds nothing, one in the future counts as now. The importance is
+    limited to 0–1. If no score is above 0, relevance adds nothing.
+    """
+
+    name: ClassVar[str] = "composite"
+    relevance: float = setting(_DEFAULT.relevance, number())
+    """The weight of the score as a share of the best score."""
+    recency: float = setting(_DEFAULT.recency, number())
+    """The weight of recency."""
+    importance: float = setting(_DEFAULT.importance, number())
+    """The weight of the note's importance."""
+
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult:
+        """Return a factor for relevance and addends for recency and importance."""
+        best = max((candidate.score for candidate in candidates), default=0.0)
+        factor = self.relevance / best if best >= sys.float_info.min else 0.0  # dividing by less overflows
+        relevance = Adjustment(f"relevance: its share of the best score × {self.relevance:g}", factor)
+        return StageResult(
+            [
+                (relevance, self._recency(candidate, context.now), self._importance(clamp(candidate.importance)))
+                for candidate in candidates
+            ]
+        )
+
+    def _importance(self, importance: float) -> Adjustment:
+        return Adjustment(
+            lambda: f"importance {importance:.2f} × {self.importance:g}", addend=self.importance * importance
+        )
+
+    def _recency(self, candidate: Candidate, now: datetime) -> Adjustment:
+        if candidate.last_accessed_at is None:
+            return _NEVER_ACCESSED
+        age = max(now - arguments.instant("last_accessed_at", candidate.last_accessed_at), timedelta())
+        return Adjustment(
+            lambda: f"recency: last accessed {age / timedelta(days=1):.1f} days ago × {self.recency:g}",
+            addend=self.recency * math.exp(-age / _RECENCY_SCALE),
+        )
+
+
+_NEVER_ACCESSED = Adjustment("recency: no access is recorded")
+
+
+def composite(candidates: Candidates, *, now: datetime, weights: WeightsSpec = _DEFAULT) -> list[Candidate]:
+    """Return ``candidates`` by a weighted sum of relevance, recency and importance, the best first.
+
+    >>> from datetime import datetime
+    >>> notes = [{"id": "a", "score": 0.50, "importance": 0.0}, {"id": "b", "score": 0.48, "importance": 1.0}]
+    >>> [(note.id, round(note.score, 3)) for note in composite(notes, now=datetime(2026, 4, 18))]
+    [('b', 0.918), ('a', 0.8)]
+    """
+    stage = Composite(**composite_weights(weights)._asdict())
+    return run_stage(stage, candidates, StageContext(now=arguments.instant("now", now)))
+
+
+def composite_weights(weights: WeightsSpec) -> CompositeWeights:
+    """Return weights that are a mapping, a sequence or ``CompositeWeights`` as ``CompositeWeights``, checked."""
+    try:
+        chosen = CompositeWeights(**weights) if isinstance(weights, Mapping) else CompositeWeights(*weights)
+    except TypeError:
+        names = ", ".join(CompositeWeights._fields)
+        raise ArgumentTypeError("weights", f"must hold {names} and nothing else, got {weights!r}") from None
+    return CompositeWeights(*(arguments.number(f"weights.{name}", value) for name, value in chosen._asdict().items()))

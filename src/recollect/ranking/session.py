@@ -1,0 +1,54 @@
+"""Session: move each score towards the best score of its session.
+
+A conversation or document stays with its subject for a while: where one note fits well, the others of its session are
+more likely to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from recollect.model import Candidate
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
+from recollect.settings import number, setting
+
+__all__ = ["SessionLift"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLift(Stage):
+    """Add ``weight * (best score of the session - score)``.
+
+    The best note of a session, and a note without one, keeps its score; the order within a session does not change.
+
+    >>> from recollect.ranking import run_stage
+    >>> notes = [{"id": "a", "score": 0.8, "session": "s1"}, {"id": "b", "score": 0.7, "session": "s2"},
+    ...          {"id": "c", "score": 0.6, "session": "s1"}]
+    >>> [(note.id, round(note.score, 3)) for note in run_stage(SessionLift(weight=0.75), notes)]
+    [('a', 0.8), ('c', 0.75), ('b', 0.7)]
+    """
+
+    name: ClassVar[str] = "session"
+    weight: float = setting(0.33, number(0, 1))
+    """The share of the distance to the best score of the session that is added, from 0 to 1."""
+
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:  # noqa: ARG002 (not used)
+        """Return the addend of each candidate; ``None`` if no candidate of a session scores above 0."""
+        best: dict[str, Candidate] = {}
+        for candidate in candidates:
+            if candidate.session and candidate.score > best.get(candidate.session, _NONE).score:
+                best[candidate.session] = candidate
+        if not best or not self.weight:
+            return None
+        return StageResult([self._adjustments(note, best.get(note.session, note)) for note in candidates])
+
+    def _adjustments(self, candidate: Candidate, leader: Candidate) -> list[Adjustment]:
+        distance = leader.score - candidate.score
+        if distance <= 0:
+            return []
+        return [Adjustment(lambda: f"in the session of {display_name(leader)!r}", addend=self.weight * distance)]
+
+
+_NONE = Candidate("")

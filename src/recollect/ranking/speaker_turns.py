@@ -1,0 +1,117 @@
+"""Speaker turns: which turns of a conversation are likely to hold an answer.
+
+Turns of the speaker whom the question is about are boosted: the speaker that it names or, for a question in the first
+person ("when did I ..."), the role ``user``. Turns that ask, and turns that are short for their speaker, count less:
+most short turns are thanks and greetings. None of it is certain, so the factors are small.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from statistics import median
+from typing import ClassVar
+
+from recollect.model import Candidate
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
+from recollect.settings import number, setting
+
+__all__ = ["SpeakerTurns"]
+
+_SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")
+_ENDS = re.compile(r"[.!?…]+")
+_WORD = re.compile(r"[^\W_]+")
+_FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us"))
+_SECOND_PERSON = frozenset(("you", "your", "yours"))
+_USER_ROLES = frozenset(("user", "human"))
+"""The names of the human's role in chat transcripts."""
+_MAX_LOG_RATIO = 1.5
+"""The limit of the logarithm of a turn's length divided by the median length of its speaker's turns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakerTurns(Stage):
+    """Multiply the scores of turns by factors for their speaker, their questions and their length.
+
+    A turn is a note with a session and a position whose content begins with the name of its speaker, as in ``Ada: I
+    moved.``. Its factor is ``1 + speaker`` if the query names that speaker but not all speakers, or if the query is in
+    the first person ("I", "my", without "you") and the speaker is the ``user``; and ``1 - asks * share`` for the share
+    of its sentences that are questions. A turn of ``w`` words, if the median of its speaker's turns is ``m``, has the
+    factor ``1 + length * ln((w + 1) / (m + 1))``, with the logarithm limited to ±1.5.
+
+    >>> from recollect.ranking import StageContext, run_stage
+    >>> turns = [{"id": "a", "content": "Ben: And how is Oslo?", "score": 0.5, "session": "s", "position": 1},
+    ...          {"id": "b", "content": "Ada: I love Oslo.", "score": 0.5, "session": "s", "position": 2}]
+    >>> ranked = run_stage(SpeakerTurns(), turns, StageContext("Where did Ada move?"))
+    >>> [(turn.id, round(turn.score, 3)) for turn in ranked]
+    [('b', 0.55), ('a', 0.4)]
+    """
+
+    name: ClassVar[str] = "speaker_turns"
+    speaker: float = setting(0.1, number(0))
+    """The boost of a turn of the speaker that the query is about."""
+    asks: float = setting(0.2, number(0))
+    """What a turn of nothing but questions loses."""
+    length: float = setting(0.1, number(0))
+    """The weight of a turn's length relative to the other turns of its speaker."""
+
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
+        """Return the factors of each turn; ``None`` if no candidate is one."""
+        speakers = {
+            note.id: _speaker(note.content) for note in candidates if note.session and note.position is not None
+        }
+        lengths = {note.id: note.content.count(" ") + 1 for note in candidates if speakers.get(note.id)}
+        if not lengths:
+            return None
+        names = {speakers[turn] for turn in lengths}
+        medians = {name: median(length for turn, length in lengths.items() if speakers[turn] == name) for name in names}
+        subjects = _subjects(context.query, names)
+        return StageResult(
+            [
+                self._adjustments(note, speakers[note.id], subjects, lengths[note.id], medians)
+                if note.id in lengths
+                else []
+                for note in candidates
+            ]
+        )
+
+    def _adjustments(
+        self, turn: Candidate, speaker: str, subjects: set[str], length: int, medians: Mapping[str, float]
+    ) -> list[Adjustment]:
+        adjustments = []
+        if speaker in subjects:
+            adjustments.append(Adjustment(lambda: f"the query is about its speaker, {speaker}", 1 + self.speaker))
+        questions = _question_share(turn.content)
+        if questions:
+            reason = "asks more than it tells" if questions > 0.5 else "asks"
+            adjustments.append(Adjustment(reason, max(0.0, 1 - self.asks * questions)))
+        log_ratio = max(-_MAX_LOG_RATIO, min(_MAX_LOG_RATIO, log((length + 1) / (medians[speaker] + 1))))
+        if log_ratio:
+            reason = "long for a turn" if log_ratio > 0 else "short for a turn"
+            adjustments.append(Adjustment(reason, max(0.0, 1 + self.length * log_ratio)))
+        return adjustments
+
+
+def _subjects(query: str, names: set[str]) -> set[str]:
+    """Return the speakers that a query is about: those that it names, unless these are all, or the user."""
+    words = set(_WORD.findall(query.lower()))
+    subjects = {name for name in names if words.issuperset(_WORD.findall(name.lower()))}
+    subjects = subjects if subjects != names else set()
+    if not words.isdisjoint(_FIRST_PERSON) and words.isdisjoint(_SECOND_PERSON):
+        subjects |= {name for name in names if name.lower() in _USER_ROLES}
+    return subjects
+
+
+def _speaker(content: str) -> str:
+    match = _SPEAKER.match(content)
+    return match[1] if match else ""
+
+
+def _question_share(content: str) -> float:
+    """Return the share of the sentences of a text that are questions."""
+    if "?" not in content:
+        return 0.0
+    ends = _ENDS.findall(content)
+    return sum("?" in end for end in ends) / len(ends)

@@ -1,0 +1,78 @@
+"""Superseded: lower the scores of superseded notes and put the current notes in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from recollect.model import Candidate
+from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
+from recollect.settings import number, setting
+
+__all__ = ["Superseded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded(Stage):
+    """Multiply the score of a superseded note by ``factor``; a current note gets at least the best score it supersedes.
+
+    A current note that is not among the candidates is added. It supersedes a note itself or by way of notes in between,
+    and its relevance is at least theirs.
+    """
+
+    name: ClassVar[str] = "superseded"
+    factor: float = setting(0.5, number(0))
+    """The factor of a superseded note."""
+
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
+        """Return the factor of each superseded note and the addend of each current note; ``None`` if there are none."""
+        added, superseded_by = context.supersessions.current_notes(candidates)
+        if not superseded_by:
+            return None
+        notes = [*candidates, *added]
+        best: dict[str, Candidate] = {}
+        relevances: dict[str, float] = {}
+        for note in notes:
+            for successor in _successors(note.id, superseded_by):
+                relevances[successor] = max(relevances.get(successor, 0.0), note.relevance or 0.0)
+                if successor not in best or note.score > best[successor].score:
+                    best[successor] = note
+        names = {note.id: note for note in notes}
+        adjustments = []
+        for note in notes:
+            successors = superseded_by.get(note.id)
+            if successors:
+                note.superseded_by = tuple(successors)
+                adjustments.append([Adjustment(_superseded_reason(successors, names), self.factor)])
+                continue
+            if relevances.get(note.id, 0.0) > (note.relevance or 0.0):
+                note.inherited_relevance = relevances[note.id]
+            adjustments.append(_inherited_score(note, best.get(note.id, note)))
+        return StageResult(adjustments, added)
+
+
+def _superseded_reason(successors: Sequence[str], notes: Mapping[str, Candidate]) -> Callable[[], str]:
+    def reason() -> str:
+        names = (display_name(notes[successor]) if successor in notes else successor for successor in successors)
+        return f"superseded by {', '.join(map(repr, names))}"
+
+    return reason
+
+
+def _inherited_score(note: Candidate, predecessor: Candidate) -> list[Adjustment]:
+    """Return the addend that brings a current note to the score of the best note that it supersedes."""
+    gain = predecessor.score - note.score
+    return [Adjustment(lambda: f"supersedes {display_name(predecessor)!r}", addend=gain)] if gain > 0 else []
+
+
+def _successors(note: str, superseded_by: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return all notes that supersede a note, directly or by way of others."""
+    successors: set[str] = set()
+    pending = [note]
+    while pending:
+        for successor in superseded_by.get(pending.pop(), ()):
+            if successor not in successors and successor != note:
+                successors.add(successor)
+                pending.append(successor)
+    return successors

@@ -1,0 +1,236 @@
+"""Temporal: lift notes that were created near the time that the query names, such as "three weeks ago".
+
+Recency favours notes from near now; a question about three weeks ago needs notes from near that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar, Literal, NamedTuple, Protocol
+
+from recollect import arguments
+from recollect.errors import ArgumentTypeError
+from recollect.model import Candidate
+from recollect.ranking.composite import Composite, CompositeWeights, WeightsSpec, composite_weights
+from recollect.ranking.stage import (
+    Adjustment,
+    Candidates,
+    Stage,
+    StageContext,
+    StageResult,
+    apply_result,
+    clamp,
+    run_stage,
+    with_steps,
+)
+from recollect.settings import number, one_of, setting
+from recollect.text import javascript_pattern
+
+__all__ = [
+    "DEFAULT_TEMPORAL_BOOST",
+    "AnchorExtractor",
+    "RegexAnchorExtractor",
+    "Temporal",
+    "TemporalBoost",
+    "TimeAnchor",
+    "temporal",
+]
+
+DEFAULT_TEMPORAL_BOOST = 0.40
+"""The boost of a note that was created exactly at the time that the query names."""
+
+Combine = Literal["add", "multiply"]
+
+
+class TimeAnchor(NamedTuple):
+    """An answer is expected about ``days`` before now, give or take ``tolerance`` days.
+
+    >>> TimeAnchor(days=21, tolerance=5).days
+    21
+    """
+
+    days: int
+    tolerance: int
+
+
+class AnchorExtractor(Protocol):
+    """Extracts the relative time of a query; a language model can replace the patterns."""
+
+    def anchor(self, query: str) -> TimeAnchor | None:
+        """Return the time that ``query`` names, or ``None``."""
+
+
+class RegexAnchorExtractor:
+    """Recognises the common English phrases.
+
+    >>> RegexAnchorExtractor().anchor("what did I do three weeks ago?")
+    TimeAnchor(days=21, tolerance=5)
+    >>> RegexAnchorExtractor().anchor("how many times a week do I run?") is None
+    True
+    """
+
+    def anchor(self, query: str) -> TimeAnchor | None:
+        """Return the time of the first pattern that matches ``query``, or ``None``."""
+        arguments.text("query", query)
+        for pattern, days, tolerance in _TABLE:
+            match = pattern.search(query)
+            if match:
+                return TimeAnchor(days * _number(match[1]) if match.groups() else days, tolerance)
+        return None
+
+
+_NUMBER_WORDS = (
+    *("one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+# The look-behinds keep "1.5 weeks ago" from being read as five, and "twenty-one" as one. Six digits reach back 2,700
+# years.
+_NUMBER = rf"(?<!\d[.,])(?<!-)\b(\d{{1,6}}|{'|'.join(_NUMBER_WORDS)})"
+
+_TABLE = [
+    (javascript_pattern(source), days, tolerance)
+    for source, days, tolerance in (
+        (rf"{_NUMBER}\s+days?\s+ago\b", 1, 2),
+        (r"\ba\s+couple\s+(?:of\s+)?days?\s+ago\b", 2, 2),
+        (r"\byesterday\b", 1, 1),
+        (rf"{_NUMBER}\s+weeks?\s+ago\b", 7, 5),
+        (r"\b(?:a\s+week\s+ago|last\s+week)\b", 7, 3),
+        (rf"{_NUMBER}\s+months?\s+ago\b", 30, 10),
+        (r"\b(?:a\s+month\s+ago|last\s+month)\b", 30, 7),
+        (r"\b(?:a\s+year\s+ago|last\s+year)\b", 365, 30),
+        (r"\brecently\b", 14, 14),
+    )
+]
+"""Pattern, days (multiplied by the number, if there is one) and tolerance; the first pattern that matches counts."""
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else _NUMBER_WORDS.index(text.lower()) + 1
+
+
+_REGEX_EXTRACTOR = RegexAnchorExtractor()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporalBoost(Stage):
+    """Add ``boost * proximity`` to a score, or multiply it by ``1 + boost * proximity``.
+
+    The proximity is 1 within the tolerance of the query's time and falls linearly to 0 at three times the tolerance, on
+    both sides.
+    """
+
+    name: ClassVar[str] = "temporal_boost"
+    boost: float = setting(DEFAULT_TEMPORAL_BOOST, number())
+    """The boost at a proximity of 1; 0 or less turns the stage off."""
+    combine: Combine = setting("multiply", one_of("add", "multiply"))
+    """``multiply`` cannot lift a note that has nothing to do with the query; ``add`` can."""
+
+    def adjust(self, candidates: Sequence[Candidate], context: StageContext) -> StageResult | None:
+        """Return the boost of each candidate; ``None`` if the query names no time."""
+        return self.adjust_by(_REGEX_EXTRACTOR, candidates, context)
+
+    def adjust_by(
+        self, extractor: AnchorExtractor | None, candidates: Sequence[Candidate], context: StageContext
+    ) -> StageResult | None:
+        """Return the boosts by the time that an extractor finds in the query."""
+        anchor = _anchor(extractor, context.query) if self.boost > 0 else None
+        target = None if anchor is None else _target(context.now, anchor)
+        if anchor is None or target is None:
+            return None
+        return StageResult([self._adjustments(candidate, target, anchor) for candidate in candidates])
+
+    def _adjustments(self, candidate: Candidate, target: datetime, anchor: TimeAnchor) -> list[Adjustment]:
+        if candidate.created_at is None:
+            return []
+        created = arguments.instant("created_at", candidate.created_at)
+        proximity = _proximity(abs(created - target), anchor)
+        if proximity == 0:
+            return []
+        gain = self.boost * proximity
+        factor, addend = (1.0, gain) if self.combine == "add" else (1 + gain, 0.0)
+        return [
+            Adjustment(
+                lambda: f"created {created.date()}, proximity {proximity:.2f} to {target.date()}", factor, addend
+            )
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Temporal(Stage):
+    """The stage ``composite``, followed by ``temporal_boost``."""
+
+    name: ClassVar[str] = "temporal"
+    relevance: float = setting(CompositeWeights().relevance, number())
+    """As in ``composite``."""
+    recency: float = setting(CompositeWeights().recency, number())
+    """As in ``composite``."""
+    importance: float = setting(CompositeWeights().importance, number())
+    """As in ``composite``."""
+    boost: float = setting(DEFAULT_TEMPORAL_BOOST, number())
+    """As in ``temporal_boost``."""
+    combine: Combine = setting("add", one_of("add", "multiply"))
+    """As in ``temporal_boost``."""
+
+    def parts(self) -> tuple[Stage, ...]:
+        """Return both stages."""
+        return (
+            Composite(relevance=self.relevance, recency=self.recency, importance=self.importance),
+            TemporalBoost(boost=self.boost, combine=self.combine),
+        )
+
+
+def temporal(
+    candidates: Candidates,
+    *,
+    query: str,
+    now: datetime,
+    weights: WeightsSpec = CompositeWeights(),  # noqa: B008 (immutable)
+    extractor: AnchorExtractor | None = _REGEX_EXTRACTOR,
+    boost: float = DEFAULT_TEMPORAL_BOOST,
+    combine: Combine = "add",
+) -> list[Candidate]:
+    """Return ``candidates`` ranked by the stage ``composite``, then by ``temporal_boost``.
+
+    If the query names no time, there is no extractor, or the boost is 0 or less, it is the composite alone.
+
+    >>> from datetime import datetime
+    >>> notes = [{"id": "fresh", "score": 0.5, "created_at": "2026-05-31"},
+    ...          {"id": "then", "score": 0.5, "created_at": "2026-05-11"}]
+    >>> [note.id for note in temporal(notes, query="what did I decide 3 weeks ago", now=datetime(2026, 6, 1))]
+    ['then', 'fresh']
+    """
+    context = StageContext(arguments.text("query", query), arguments.instant("now", now))
+    ranked = run_stage(Composite(**composite_weights(weights)._asdict()), candidates, context)
+    boosting = TemporalBoost(boost=boost, combine=combine)
+    result = boosting.adjust_by(extractor, ranked, context)
+    return ranked if result is None else with_steps(apply_result(boosting.name, ranked, result))
+
+
+def _anchor(extractor: AnchorExtractor | None, query: str) -> TimeAnchor | None:
+    """Return the time that an extractor, which may be the caller's own, finds in the query."""
+    if extractor is None:
+        return None
+    if isinstance(extractor, type) or not callable(getattr(extractor, "anchor", None)):
+        raise ArgumentTypeError("extractor", f"must be an object with a method anchor(query), got {extractor!r}")
+    anchor = extractor.anchor(query)
+    if anchor is None or isinstance(anchor, TimeAnchor):
+        return anchor
+    raise ArgumentTypeError("extractor", f"must return None or a TimeAnchor, got {type(anchor).__name__}")
+
+
+def _target(now: datetime, anchor: TimeAnchor) -> datetime | None:
+    days = arguments.number("extractor's days", anchor.days)
+    arguments.number("extractor's tolerance", anchor.tolerance, at_least=0)
+    try:
+        return now - timedelta(days=days)
+    except OverflowError:  # before the year 1
+        return None
+
+
+def _proximity(distance: timedelta, anchor: TimeAnchor) -> float:
+    days = distance / timedelta(days=1)
+    if days <= anchor.tolerance:
+        return 1.0
+    return clamp((3 * anchor.tolerance - days) / (2 * anchor.tolerance)) if anchor.tolerance else 0.0

@@ -1,0 +1,111 @@
+"""Tables of checked settings: the sections of a preset, the stages and the fusion methods declare theirs with these.
+
+A setting has a default and a check. The check gets the setting's name and a value, and returns the value or raises an
+``ArgumentError`` that names the setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+from recollect import arguments
+from recollect.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["MAX_SETTING", "Settings", "count", "flag", "number", "one_of", "setting", "weight_table"]
+
+Check = Callable[[str, Any], Any]
+
+MAX_SETTING = 1_000_000
+"""The largest absolute value of a number that has no range of its own."""
+
+
+def setting(default: Any, check: Check) -> Any:
+    """Return a dataclass field with a default and a check."""
+    return field(default=default, metadata={"check": check})
+
+
+def number(at_least: float = -MAX_SETTING, at_most: float = MAX_SETTING) -> Check:
+    """Return a check for numbers in a range.
+
+    >>> number(0, 1)("share", 0.5)
+    0.5
+    """
+    return partial(arguments.number, at_least=at_least, at_most=at_most)
+
+
+def count(at_least: int = 0, at_most: int = MAX_SETTING) -> Check:
+    """Return a check for whole numbers in a range."""
+
+    def check(argument: str, value: Any) -> int:
+        checked = arguments.count(argument, value)
+        if not at_least <= checked <= at_most:
+            raise ArgumentError(argument, f"must lie between {at_least} and {at_most}, got {checked}")
+        return checked
+
+    return check
+
+
+def one_of(*choices: str) -> Check:
+    """Return a check for one of several words."""
+    return lambda argument, value: arguments.choice(argument, value, choices)
+
+
+def flag(*, default: bool) -> Any:
+    """Return a dataclass field for a setting that is true or false."""
+    return setting(default, arguments.flag)
+
+
+def weight_table(*names: str, at_least: float = 0, at_most: float = 1000) -> Any:
+    """Return a dataclass field for a table of weights, empty by default; without ``names``, every name is allowed."""
+
+    def check(argument: str, value: Any) -> Mapping[str, float]:
+        if not isinstance(value, Mapping):
+            raise ArgumentTypeError(argument, f"must be a table of weights, got {type(value).__name__}")
+        for name in value:
+            arguments.name(f"a name in {argument}", name)
+            if names and name not in names:
+                raise ArgumentError(argument, f"has no {name!r}; there are {', '.join(names)}")
+        weight = number(at_least, at_most)
+        return MappingProxyType({name: weight(f"{argument}.{name}", entry) for name, entry in value.items()})
+
+    return field(default_factory=dict, metadata={"check": check})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A frozen table of settings that checks itself, whether it is made in code or read from a file."""
+
+    table: ClassVar[str] = ""
+    """The name of the table in messages."""
+
+    def __post_init__(self) -> None:
+        """Check every setting."""
+        prefix = f"{self.table}." if self.table else ""
+        for entry in fields(self):
+            value = entry.metadata["check"](f"{prefix}{entry.name}", getattr(self, entry.name))
+            object.__setattr__(self, entry.name, value)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names of the settings."""
+        return [entry.name for entry in fields(cls)]
+
+    def changed(self, changes: Any) -> Self:
+        """Return the settings with the changes of a mapping."""
+        if isinstance(changes, type(self)):
+            return changes
+        if not isinstance(changes, Mapping):
+            raise ArgumentTypeError(self.table, f"must be a table of settings, got {type(changes).__name__}")
+        for name in changes:
+            if name not in self.names():
+                raise ArgumentError(self.table, f"has no setting {name!r}; there are {', '.join(self.names())}")
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        values = {name: getattr(self, name) for name in self.names()}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recollect.model import Candidate, Step
+from recollect.retrieval import Attempt, Trace
+from recollect.retrieval.messages import (
+    context_message,
+    fusion_summary,
+    rank_summary,
+    rerank_message,
+    retry_message,
+)
+from recollect.retrieval.trace import Context
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ({}, ""),
+        ({"method": "rrf", "k": 5.0, "rank_base": 0}, "rrf, k 5, ranks from 0"),
+        ({"method": "rrf", "k": 0.5, "rank_base": 1, "weights": {"vector": 1.0}}, "rrf, k 0.5"),
+        (
+            {"method": "convex", "k": 60, "weights": {"lexical": 0.3, "vector": 0.7}},
+            "convex, lexical × 0.3, vector × 0.7",
+        ),
+    ],
+)
+def test_fusion(rules: dict[str, Any], told: str) -> None:
+    assert fusion_summary(rules) == told
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, ""),
+        ({"reranked": True, "rerank_provider": "tei:\x1b[31mx"}, "by tei: [31mx"),
+        ({"error_stage": "rerank", "error_detail": "refused"}, "failed"),
+        ({"rerank_skipped_reason": "mode_off"}, "skipped: it is off"),
+        ({"rerank_skipped_reason": "empty_candidates"}, "skipped: there are no candidates"),
+        ({"rerank_skipped_reason": "unanimity", "unanimity": 2}, "skipped: both legs agree on 2 of the first 3"),
+        ({"rerank_skipped_reason": "a reason\nof one's own"}, "skipped: a reason of one's own"),
+    ],
+)
+def test_rerank(fields: dict[str, Any], told: str) -> None:
+    assert rerank_message(Trace(mode="hybrid", original_query="tea", **fields)) == told
+
+
+@pytest.mark.parametrize(
+    ("attempt", "told"),
+    [
+        (None, ""),
+        (Attempt("did_you_mean", "green", 0), ""),
+        (Attempt("did_you_mean", "green", 2), "nothing matched “gren tea”; did you mean “green”?"),
+        (Attempt("trigram_fuzzy", "gren tea", 2), "nothing matched “gren tea”; showing notes with a similar name"),
+        (Attempt("strongest_term", "gren", 2), "nothing matched “gren tea”; showing what matches “gren”"),
+        (Attempt("any_word", "a OR b", 2), "nothing matched all words; showing notes that match any of them"),
+    ],
+)
+def test_retry(attempt: Attempt | None, told: str) -> None:
+    attempts = [Attempt("initial", "gren OR tea", 0), *([attempt] if attempt else [])]
+    assert retry_message(Trace(mode="bm25", original_query="gren\ntea", attempts=attempts)) == told
+
+
+@pytest.mark.parametrize(
+    ("context", "fields", "told"),
+    [
+        (Context(2.125, ("a",)), {"session": "s", "position": 2}, "with its neighbour, 2.12 before"),
+        (Context(None, ("a", "c")), {"session": "s", "position": 2}, "with 2 neighbours, not retrieved before"),
+        (Context(1e-6, ()), {"session": "s", "position": 1}, "without neighbours, 0.00 before"),
+        (Context(3.0, ()), {"session": "s"}, "with its best chunk, 3.00 before"),
+        (Context(3.0, ()), {}, "with its best chunk, 3.00 before"),
+    ],
+)
+def test_what_a_note_was_read_with(context: Context, fields: dict[str, Any], told: str) -> None:
+    assert context_message(context, Candidate("b", **fields)) == told
+
+
+@pytest.mark.parametrize(
+    ("rank", "told"),
+    [
+        (1, "1st"),
+        (2, "2nd"),
+        (3, "3rd"),
+        (4, "4th"),
+        (11, "11th"),
+        (12, "12th"),
+        (13, "13th"),
+        (21, "21st"),
+        (112, "112th"),
+    ],
+)
+def test_places(rank: int, told: str) -> None:
+    assert rank_summary(Candidate("a", evidence=("vector", rank, 0.5, 0.1))) == f"{told} by vector search."
+
+
+def test_a_note_that_only_its_connections_found() -> None:
+    lent = Step("graph", "linked by 'Tea' (related)", 1.0, 0.25, 0.0, 0.25, 9, 2)
+    told = rank_summary(Candidate("a", steps=(lent,)))
+    assert told == "retrieved by neither leg; lifted by the graph: linked by 'Tea' (related)."
