@@ -86,8 +86,10 @@ def test_index_lists_every_page_once() -> None:
     assert sorted([*listed, "index.md"]) == [page.name for page in PAGES if page.parent.name == "docs"]
 
 
-@pytest.mark.parametrize("page", ["index", "memory", "command-line", "mcp", "server", "pipeline", "presets"])
-def test_readme_links_to_main_pages(page: str) -> None:
+@pytest.mark.parametrize(
+    "page", ["index", "memory", "command-line", "mcp", "server", "pipeline", "presets", "evaluation"]
+)
+def test_readme_links_to_page(page: str) -> None:
     assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
