@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar, overload
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from recollect.model.candidate import Candidate
 from recollect.model.note import to_json
@@ -20,18 +21,15 @@ WEAK_SHARE = 0.1
 """A hit of a result with an answer is weak if its confidence is below this share of the best, and the threshold."""
 
 
-class _CandidateField(Generic[T]):
-    """A read-only attribute of a hit that is a field of its candidate."""
+class _CandidateField(property, Generic[T]):
+    """A read-only attribute of a hit that is an attribute of its candidate."""
 
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
+    def __init__(self, name: str, doc: str) -> None:
+        super().__init__(attrgetter(f"candidate.{name}"), doc=doc)
 
-    def __set_name__(self, _: type, name: str) -> None:
-        self._name = name
+    if TYPE_CHECKING:
 
-    def __get__(self, hit: Hit, _: type | None = None) -> T:
-        value: T = getattr(hit.candidate, self._name)
-        return value
+        def __get__(self, hit: Any, owner: type | None = None, /) -> T: ...  # type: ignore[override]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -62,24 +60,30 @@ class Hit:
         confidence = None if self.confidence is None else round(self.confidence, 3)
         return f"<Hit {self.rank} {(self.path or self.id)!r} score={self.score:.4g} confidence={confidence}>"
 
-    id = _CandidateField[str]("The note's id.")
-    path = _CandidateField[str]("The note's path; empty if it has none.")
-    title = _CandidateField[str]("The note's title.")
-    summary = _CandidateField[str]("The note's summary.")
-    content = _CandidateField[str]("The note's whole text.")
-    snippet = _CandidateField[str]("The passage of the text that matches the query best, on one line.")
-    created_at = _CandidateField[datetime | None]("When the note was created.")
-    importance = _CandidateField[float]("The note's importance, from 0 to 1.")
-    session = _CandidateField[str]("The conversation or document that the note belongs to; empty if there is none.")
-    position = _CandidateField[int | None]("The note's index in its session, from 0.")
-    tags = _CandidateField[tuple[str, ...]]("The note's tags.")
-    score = _CandidateField[float]("What the hits of one result are ordered by; not comparable between results.")
-    relevance = _CandidateField[float | None]("The fused score as a share of the highest possible one, from 0 to 1.")
-    confidence = _CandidateField[float | None](
-        "The probability, from 0 to 1, that the note answers the query; use it to accept or reject a hit."
+    id = _CandidateField[str]("id", "The note's id.")
+    path = _CandidateField[str]("path", "The note's path; empty if it has none.")
+    title = _CandidateField[str]("title", "The note's title.")
+    summary = _CandidateField[str]("summary", "The note's summary.")
+    content = _CandidateField[str]("content", "The note's whole text.")
+    snippet = _CandidateField[str]("snippet", "The passage of the text that matches the query best, on one line.")
+    created_at = _CandidateField[datetime | None]("created_at", "When the note was created.")
+    importance = _CandidateField[float]("importance", "The note's importance, from 0 to 1.")
+    session = _CandidateField[str](
+        "session", "The conversation or document that the note belongs to; empty if there is none."
     )
-    rerank_score = _CandidateField[float | None]("The reranker's score; ``None`` if the hit was not reranked.")
-    superseded_by = _CandidateField[tuple[str, ...]]("The ids of the notes that supersede it.")
+    position = _CandidateField[int | None]("position", "The note's index in its session, from 0.")
+    tags = _CandidateField[tuple[str, ...]]("tags", "The note's tags.")
+    score = _CandidateField[float](
+        "score", "What the hits of one result are ordered by; not comparable between results."
+    )
+    relevance = _CandidateField[float | None](
+        "relevance", "The fused score as a share of the highest possible one, from 0 to 1."
+    )
+    confidence = _CandidateField[float | None](
+        "confidence", "The probability, from 0 to 1, that the note answers the query; use it to accept or reject a hit."
+    )
+    rerank_score = _CandidateField[float | None]("rerank_score", "The reranker's score; ``None`` if not reranked.")
+    superseded_by = _CandidateField[tuple[str, ...]]("superseded_by", "The ids of the notes that supersede it.")
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -88,15 +92,34 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hit as JSON-ready data."""
-        own = {"rank": self.rank, "highlights": [list(span) for span in self.highlights]}
-        return {name: own[name] if name in own else to_json(getattr(self.candidate, name)) for name in _JSON_FIELDS}
-
-
-_JSON_FIELDS = (
-    *("rank", "id", "path", "title", "summary", "snippet", "highlights", "content", "created_at", "importance"),
-    *("session", "position", "tags", "metadata", "score", "relevance", "confidence", "rerank_score", "superseded_by"),
-    *("lexical_rank", "lexical_score", "vector_rank", "vector_similarity", "contributions", "steps"),
-)
+        candidate = self.candidate
+        return {
+            "rank": self.rank,
+            "id": candidate.id,
+            "path": candidate.path,
+            "title": candidate.title,
+            "summary": candidate.summary,
+            "snippet": candidate.snippet,
+            "highlights": [list(span) for span in self.highlights],
+            "content": candidate.content,
+            "created_at": to_json(candidate.created_at),
+            "importance": candidate.importance,
+            "session": candidate.session,
+            "position": candidate.position,
+            "tags": list(candidate.tags),
+            "metadata": self.metadata,
+            "score": candidate.score,
+            "relevance": candidate.relevance,
+            "confidence": candidate.confidence,
+            "rerank_score": candidate.rerank_score,
+            "superseded_by": list(candidate.superseded_by),
+            "lexical_rank": candidate.lexical_rank,
+            "lexical_score": candidate.lexical_score,
+            "vector_rank": candidate.vector_rank,
+            "vector_similarity": candidate.vector_similarity,
+            "contributions": [part.to_dict() for part in candidate.contributions],
+            "steps": [step.to_dict() for step in candidate.steps],
+        }
 
 
 class RankedHits(Sequence[Hit]):

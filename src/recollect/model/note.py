@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import datetime
+from operator import attrgetter
 from string import punctuation
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -243,16 +244,21 @@ class Note:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the note as JSON-ready data, which ``Note(**data)`` reads back without loss."""
-        return {name: to_json(getattr(self, name)) for name, _ in _CHECKS}
+        return dict(zip(NOTE_FIELDS, map(to_json, _VALUES(self)), strict=True))
 
 
 def to_json(value: Any) -> Any:
     """Return the value of a field as JSON-ready data."""
+    if type(value) in _JSON_TYPES:
+        return value
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, tuple):
         return [item if isinstance(item, str) else item.to_dict() for item in value]
-    return dict(value) if isinstance(value, Mapping) else value
+    return dict(value)
+
+
+_JSON_TYPES = frozenset((str, float, int, type(None)))
 
 
 def field_default(declared: Field[Any]) -> Any:
@@ -283,6 +289,7 @@ DRAFT_FIELDS = NOTE_FIELDS | {
 """The fields that a draft may have: those of a note, and its vector."""
 
 _CHECKS = [(name, definition.check) for name, definition in NOTE_FIELDS.items()]
+_VALUES = attrgetter(*NOTE_FIELDS)
 
 Draft: TypeAlias = dict[str, Any]
 """Checked values of some of :data:`DRAFT_FIELDS`. When a draft is stored, a field that it lacks keeps the value of the

@@ -27,6 +27,7 @@ from recollect.stores.batches import NewVector
 from recollect.stores.postgres import search as search_module
 from recollect.stores.postgres import vector_index
 from recollect.stores.postgres.connections import Connections, Transaction
+from recollect.stores.postgres.scoring import ScoreCache
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.sql.tables import active_model, write_vectors
@@ -88,9 +89,8 @@ class Searches:
             active = active_model(PostgresTransaction(connection, {}))
             assert active
             excluded = parse(without) if without else None
-            return search_module.search_vectors(
-                connection, namespace, active, vector, limit, filters or Filters(), excluded, self.indexes
-            )
+            search = search_module.NamespaceSearch(connection, namespace, ScoreCache(), self.indexes)
+            return search.search_vectors(active, vector, limit, filters or Filters(), excluded)
 
         return self.read(work)
 
@@ -178,7 +178,11 @@ def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -
 def test_what_the_index_finds_is_scored_as_everywhere(indexed: Searches) -> None:
     query = topics(3)[2]
     hits = indexed.nearest(query, 20)
-    same = indexed.read(lambda c, n: search_module.similarities(c, n, (1, MODEL), query, found(hits)))
+    same = indexed.read(
+        lambda c, n: search_module.NamespaceSearch(c, n, ScoreCache(), indexed.indexes).similarities(
+            (1, MODEL), query, found(hits)
+        )
+    )
     assert {hit.id: hit.score for hit in hits} == same
     assert [hit.score for hit in hits] == sorted(same.values(), reverse=True)
 
