@@ -1,7 +1,6 @@
-"""Take the screenshots in ``docs/images``: the web UI with the sample memory, in a browser.
+"""Take the screenshots in ``docs/images``: the web UI with the sample memory, in a real browser.
 
-The browser's clock is frozen, so that dates and scores are the same in each run; latencies are those of the run.
-Without Pillow the files are larger.
+The browser's clock is fixed, so that dates and scores are the same in each run. Without Pillow, the files are larger.
 """
 
 from __future__ import annotations
@@ -28,31 +27,31 @@ __all__ = ["NAMES", "main"]
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 NOW = "2026-10-31T12:00:00Z"
 """The end of the sample's year."""
-_FROZEN_CLOCK = f"""
-  const frozen = Date.parse("{NOW}"), Real = Date;
+_FIXED_CLOCK = f"""
+  const moment = Date.parse("{NOW}"), Real = Date;
   globalThis.Date = class extends Real {{
-    constructor(...values) {{ super(...(values.length ? values : [frozen])); }}
-    static now() {{ return frozen; }}
+    constructor(...values) {{ super(...(values.length ? values : [moment])); }}
+    static now() {{ return moment; }}
   }};
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Screenshot:
-    """A view of the web UI, the window, and the actions before the screenshot."""
+    """A view, the window, and an action before the screenshot is taken."""
 
     view: str
-    selector: str
-    """An element that exists when the view is complete."""
-    act: Callable[[Page], object] = lambda page: page
+    ready: str
+    """The selector of an element that is present when the view is rendered."""
+    action: Callable[[Page], object] = lambda page: page
     clip: tuple[str, ...] = ()
-    """The elements to show; by default the whole window."""
+    """Selectors of the elements to show; by default the whole window."""
     width: int = 1280
     height: int = 900
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def _view(view: str, query: str, **more: str) -> str:
+def _url(view: str, query: str, **more: str) -> str:
     return f"#/{view}?" + "&".join(f"{name}={quote(value)}" for name, value in {"q": query, **more}.items())
 
 
@@ -60,7 +59,7 @@ def _explain(number: int) -> Callable[[Page], object]:
     return lambda page: page.locator(".explain").nth(number).click()
 
 
-def _choose(text: str) -> Callable[[Page], object]:
+def _select(text: str) -> Callable[[Page], object]:
     return lambda page: page.locator(".column").last.locator("button", has_text=text).click()
 
 
@@ -69,14 +68,14 @@ _CHECKSUM = "why did the checksum fail on B-17 and B-22?"
 _MISSPELT = "Kanazwa"
 
 SCREENSHOTS = {
-    "search": Screenshot(_view("search", _MORNING), ".hit", _explain(1), height=1000),
-    "waterfall": Screenshot(_view("search", _MORNING), ".hit", _explain(1), (".hit:nth-child(2)",)),
-    "legs": Screenshot(_view("search", _MORNING), ".hit", clip=(".legs",)),
-    "ladder": Screenshot(_view("search", _MISSPELT), ".ladder", clip=(".details > .wide", ".ladder"), height=1800),
+    "search": Screenshot(_url("search", _MORNING), ".hit", _explain(1), height=1000),
+    "waterfall": Screenshot(_url("search", _MORNING), ".hit", _explain(1), (".hit:nth-child(2)",)),
+    "legs": Screenshot(_url("search", _MORNING), ".hit", clip=(".legs",)),
+    "ladder": Screenshot(_url("search", _MISSPELT), ".ladder", clip=(".details > .wide", ".ladder"), height=1800),
     "compare": Screenshot(
-        _view("compare", _MORNING, presets="default,trovella,memini"),
+        _url("compare", _MORNING, presets="default,trovella,memini"),
         ".column",
-        _choose("Green tea now"),
+        _select("Green tea now"),
         height=1100,
     ),
     "note": Screenshot(
@@ -84,9 +83,9 @@ SCREENSHOTS = {
         ".graph",
         clip=(".note", ".related"),
     ),
-    "dark": Screenshot(_view("search", _CHECKSUM), ".hit", _explain(1), height=860, options={"color_scheme": "dark"}),
+    "dark": Screenshot(_url("search", _CHECKSUM), ".hit", _explain(1), height=860, options={"color_scheme": "dark"}),
     "phone": Screenshot(
-        _view("search", "Mum's phone number"),
+        _url("search", "Mum's phone number"),
         ".hit",
         _explain(0),
         width=390,
@@ -100,12 +99,12 @@ NAMES = tuple(SCREENSHOTS)
 def take(browser: Browser, url: str, screenshot: Screenshot, path: Path) -> None:
     """Take one screenshot of the web UI at ``url``."""
     page = browser.new_page(viewport={"width": screenshot.width, "height": screenshot.height}, **screenshot.options)
-    page.add_init_script(_FROZEN_CLOCK)
+    page.add_init_script(_FIXED_CLOCK)
     for _ in range(2):  # the first visit fills caches
         page.goto(f"{url}/")
         page.goto(f"{url}/{screenshot.view}")
-        page.locator(screenshot.selector).first.wait_for()
-    screenshot.act(page)
+        page.locator(screenshot.ready).first.wait_for()
+    screenshot.action(page)
     page.evaluate("document.activeElement.blur()")
     page.mouse.move(0, 0)
     options: dict[str, Any] = {"path": path, "animations": "disabled"}
@@ -113,7 +112,7 @@ def take(browser: Browser, url: str, screenshot: Screenshot, path: Path) -> None
         options["clip"], options["full_page"] = _bounding_box(page, screenshot.clip), True
     page.screenshot(**options)
     page.context.close()
-    _reduce_colours(path)
+    _compress(path)
 
 
 def _bounding_box(page: Page, selectors: Sequence[str]) -> dict[str, float]:
@@ -125,8 +124,8 @@ def _bounding_box(page: Page, selectors: Sequence[str]) -> dict[str, float]:
     return {"x": left, "y": top, "width": right - left, "height": bottom - top}
 
 
-def _reduce_colours(path: Path) -> None:
-    """Reduce a screenshot to 256 colours, if Pillow is installed; the web UI has no more."""
+def _compress(path: Path) -> None:
+    """Reduce a file to 256 colours, if Pillow is installed."""
     try:
         from PIL import Image  # noqa: PLC0415 (optional)
     except ImportError:
@@ -137,27 +136,27 @@ def _reduce_colours(path: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take the requested screenshots; return the exit code."""
+    """Take the options screenshots; return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/screenshots", description="Take the screenshots of the web UI.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(NAMES)}; by default all")
-    parser.add_argument("--out", type=Path, default=IMAGES, metavar="FOLDER", help="the folder for the files")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; by default all")
+    parser.add_argument("--out", type=Path, default=IMAGES, metavar="FOLDER", help="the output folder")
     parser.add_argument("--db", type=Path, metavar="PATH", help="keep the sample memory in this file")
-    parser.add_argument("--embedder", default="auto", help="by default the best that is installed")
-    requested = parser.parse_args(arguments)
-    if unknown := set(requested.names) - set(NAMES):
-        parser.error(f"unknown screenshot {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
-    requested.out.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("--embedder", default="auto", help="default: the best that is installed")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"there is no screenshot {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    options.out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        path = requested.db or Path(stack.enter_context(TemporaryDirectory()), "sample.db")
-        embedder = None if requested.embedder == "none" else requested.embedder
+        path = options.db or Path(stack.enter_context(TemporaryDirectory()), "sample.db")
+        embedder = None if options.embedder == "none" else options.embedder
         memory = stack.enter_context(recollect.open(path, embedder=embedder))
         if not memory.stats().store.notes:
             memory.add_many(list(sample_notes()))
         server = stack.enter_context(running(memory))
         browser = stack.enter_context(launched())
-        for name in requested.names or NAMES:
-            take(browser, server.url, SCREENSHOTS[name], requested.out / f"{name}.png")
-            print(f"{name}.png", (requested.out / f"{name}.png").stat().st_size // 1024, "kB")
+        for name in options.names or NAMES:
+            take(browser, server.url, SCREENSHOTS[name], options.out / f"{name}.png")
+            print(f"{name}.png", (options.out / f"{name}.png").stat().st_size // 1024, "kB")
     return 0
 
 
