@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from weakref import WeakSet
 
@@ -41,7 +41,6 @@ class AccessLog:
     """
 
     def __init__(self, store: Store) -> None:
-        """Start without pending accesses."""
         self._store = store
         self._closed = False
         self._reset()
@@ -67,7 +66,11 @@ class AccessLog:
             if len(self._pending) >= MAX_PENDING:
                 self._changed.notify_all()
             if self._pending and not (self._thread and self._thread.is_alive()):
-                self._start()
+                self._thread = threading.Thread(target=self._work, name="recollect-access", daemon=True)
+                try:
+                    self._thread.start()
+                except RuntimeError:  # no more threads can start: the next search or close() writes
+                    self._thread = None
 
     def flush(self) -> int:
         """Write the pending accesses and return how many notes changed; what a busy store refuses stays pending."""
@@ -84,10 +87,12 @@ class AccessLog:
                     changed += self._store.touch(accessed, namespace=namespace)
                 except StoreError as error:
                     self._problem = error
-                    if isinstance(error, StoreBusyError):
-                        self._retry_later(namespace, accessed)
-                    else:
+                    if not isinstance(error, StoreBusyError):
                         self._lost += len(accessed)
+                        continue
+                    self._busy = True
+                    with self._changed:  # what was recorded meanwhile is newer
+                        self._pending = {(namespace, note): moment for note, moment in accessed.items()} | self._pending
         return changed
 
     def close(self) -> None:
@@ -104,19 +109,6 @@ class AccessLog:
             warnings.warn(
                 f"the last access of {notes} could not be written: {self._problem}", RecollectWarning, stacklevel=3
             )
-
-    def _retry_later(self, namespace: str, accessed: Mapping[str, datetime]) -> None:
-        """Make accesses pending again; those recorded meanwhile are newer."""
-        self._busy = True
-        with self._changed:
-            self._pending = {(namespace, note_id): moment for note_id, moment in accessed.items()} | self._pending
-
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._work, name="recollect-access", daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError:  # no more threads can start: the next search or close() writes
-            self._thread = None
 
     def _work(self) -> None:
         while True:

@@ -51,15 +51,12 @@ class AsyncMemory:
     """A :class:`Memory` whose methods are awaited; their arguments and results are the same."""
 
     def __init__(self, memory: Memory) -> None:
-        """Wrap an open memory."""
         self.memory = memory
 
     async def __aenter__(self) -> Self:
-        """Return the memory itself."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close it."""
         await self.close()
 
     def with_secrets(self, secrets: SecretsMode | None) -> AsyncMemory:

@@ -46,13 +46,11 @@ class ArgumentError(RecollectError, ValueError):
     """
 
     def __init__(self, argument: str, problem: str) -> None:
-        """Store both parts; the error can be pickled."""
         super().__init__(argument, problem)
         self.argument = argument
         self.problem = problem
 
     def __str__(self) -> str:
-        """Return the message in one line."""
         return f"{self.argument}: {self.problem}"
 
 

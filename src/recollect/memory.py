@@ -90,11 +90,9 @@ class Memory:
             )
 
     def __enter__(self) -> Self:
-        """Return the memory itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
     @property
@@ -162,7 +160,7 @@ class Memory:
                 self._writer.secret_filter().name(field, name)  # an error message would repeat it
             draft["links"] = superseding_links(self._store, draft, names)
         with self._writer.secret_filter() as secrets:
-            note = self._writer.write(secrets.drafts([draft]))[0]
+            note = self._writer.write([secrets.draft(draft)])[0]
         self._warn_of_supersessions([note])
         return note
 
@@ -185,7 +183,9 @@ class Memory:
         drafts = ({**draft_of(note, argument=f"notes[{index}]"), **common} for index, note in enumerate(notes))
         with self._writer.secret_filter() as secrets:
             for batch in self._batches(drafts, whole=whole):
-                stored += self._writer.write(secrets.drafts(batch, first=len(stored)), first=len(stored))
+                first = len(stored)
+                checked = [secrets.draft(draft, f"notes[{first + index}].") for index, draft in enumerate(batch)]
+                stored += self._writer.write(checked, first=first)
                 if progress:
                     progress(len(stored), max(total, len(stored)), stored[-1].path or stored[-1].id)
         self._warn_of_supersessions(stored)
@@ -208,7 +208,7 @@ class Memory:
         """Change fields of an existing note and return it."""
         note = self._get_existing(key, namespace)
         with self._writer.secret_filter() as secrets:
-            changed = secrets.drafts([draft_of(changes)])[0] | {"namespace": note.namespace}
+            changed = secrets.draft(draft_of(changes)) | {"namespace": note.namespace}
             if changed.setdefault("id", note.id) != note.id:
                 raise ArgumentError("id", "of a note cannot be changed; delete the note and add a new one")
             stored = self._writer.write([changed], create=False)[0]

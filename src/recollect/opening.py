@@ -19,7 +19,7 @@ from recollect.retrieval import PresetSpec, preset_from
 from recollect.retrieval.pipeline import EMBEDDER_SECONDS, RERANKER_SECONDS
 from recollect.secrets import MODES, SecretsMode
 from recollect.stores import open_store
-from recollect.stores.base import Model, Store
+from recollect.stores.base import Model
 from recollect.stores.comparison import SAMPLE, StoreComparison, compare_stores
 from recollect.stores.copying import BATCH_NOTES, Copied, Others, copy_store
 
@@ -128,18 +128,14 @@ def copy(
     names = None if namespaces is None else arguments.names("namespaces", namespaces)
     batch, sample = arguments.at_least_one("batch", batch), arguments.count("sample", sample)
     shown = shown_progress("Copying") if progress is None else nullcontext(progress)
-    with closing(_open_source(source)) as old, closing(open_store(target)) as new, shown as report:
+    try:
+        source_store = open_store(source, read_only=True)
+    except ArgumentError as error:
+        raise type(error)("source", error.problem) from None
+    with closing(source_store) as old, closing(open_store(target)) as new, shown as report:
         copied = copy_store(old, new, namespaces=names, others=others, batch=batch, report=report)
         verified = None
         if verify:
             merged = others == "merge"
             verified = compare_stores(old, new, namespaces=names, merged=merged, sample=sample, report=report)
     return CopyReport(copied, verified)
-
-
-def _open_source(source: str | PathLike[str]) -> Store:
-    """Open a store read-only; an error names the argument ``source``."""
-    try:
-        return open_store(source, read_only=True)
-    except ArgumentError as error:
-        raise type(error)("source", error.problem) from None

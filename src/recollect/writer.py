@@ -27,7 +27,7 @@ from recollect.model import (
     is_blank,
     is_expired,
 )
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.secrets import SecretFilter, SecretsMode
 from recollect.stores.base import Model, Pending, Store
 from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, cycles, follow
@@ -49,23 +49,14 @@ class PassThrough:
     """Takes the place of a :class:`~recollect.secrets.SecretFilter` where secrets are not looked for."""
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
         """Do nothing."""
 
-    def drafts(self, drafts: Sequence[Draft], *, first: int | None = None) -> Sequence[Draft]:  # noqa: ARG002 (as the filter's)
-        """Return the drafts."""
-        return drafts
-
-    def line(self, draft: Draft, number: int) -> Draft:  # noqa: ARG002 (as the filter's)
+    def draft(self, draft: Draft, prefix: str = "", *, file: str = "") -> Draft:  # noqa: ARG002 (as the filter's)
         """Return the draft."""
         return draft
-
-    def documents(self, documents: Sequence[Document]) -> Sequence[Document]:
-        """Return the documents."""
-        return documents
 
     def file(self, text: str, name: str) -> str:  # noqa: ARG002 (as the filter's)
         """Return the text."""
@@ -138,7 +129,18 @@ class NoteWriter:
 
     def write_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
         """Embed the drafts of documents, then replace their notes in one transaction."""
-        model, documents = self._model(), self.document_filter.documents(documents)
+        model = self._model()
+        for document in documents:
+            self.document_filter.name("file name", document.name)
+        documents = [
+            document._replace(
+                drafts=[
+                    self.document_filter.draft(draft, f"note {number}: ", file=document.name)
+                    for number, draft in enumerate(document.drafts, 1)
+                ]
+            )
+            for document in documents
+        ]
         # A document's draft is a whole note: what it leaves out is empty, whatever is stored.
         drafts: list[Draft] = [
             {"title": "", "summary": "", **draft, "namespace": namespace}
@@ -197,7 +199,7 @@ class NoteWriter:
             raise RecollectError(f"line {number}: {error}") from None
         if namespace is not None:
             draft["namespace"] = arguments.name("namespace", namespace)
-        draft = secrets.line(draft, number)
+        draft = secrets.draft(draft, f"line {number}: ")
         return number, draft, model if "vector" in draft else ""
 
     def _write_lines(self, lines: Sequence[_Line], model_name: str) -> None:

@@ -43,7 +43,7 @@ def test_another_memory_is_named_in_the_next_commands(run: Run) -> None:
     Path("recollect.db").rename("my notes.db")
     shown = run("questions", "asked", "--db", "my notes.db", "--namespace", "default", "--seed", "3").stdout
     assert "  recollect tune asked --db 'my notes.db' --namespace default\n" in shown
-    assert "multi-hop: 0 of 100 made; no two notes are connected by a link, a mention or an entity\n" in shown
+    assert "multi-hop: 0 of 100 made; no other notes are connected and have rare words of their own\n" in shown
     assert "seed 3" in shown
 
 

@@ -166,7 +166,8 @@ _number = iter(range(10**9))
 
 def opened(folder: Path, notes: list[dict[str, Any]]) -> Memory:
     memory = recollect.open(folder / f"{next(_number)}.db", embedder=Letters(), reranker=reversing, record_access=False)
-    memory._writer._write([draft_of(note) for note in notes], None)  # blank ones too, which a memory refuses today
+    writer = memory._writer
+    writer._write([draft_of(note) for note in notes], writer._model())  # blank ones too, which a memory refuses today
     return memory
 
 

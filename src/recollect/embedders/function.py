@@ -31,7 +31,6 @@ class FunctionEmbedder(ModelEmbedder):
         batch_size: int = 64,
         **options: Unpack[EmbedderOptions],
     ) -> None:
-        """Store the function; it is not called yet."""
         if not callable(function):
             raise ArgumentTypeError("function", f"must be a function of a list of texts, got {type(function).__name__}")
         super().__init__(

@@ -38,7 +38,6 @@ class HttpEmbedder(ModelEmbedder):
         batch_characters: int = 200_000,
         **options: Unpack[EmbedderOptions],
     ) -> None:
-        """Check the arguments; nothing is sent yet."""
         self._api = JsonApi(
             base_url,
             "/embeddings",

@@ -60,7 +60,6 @@ class MiniLMEmbedder(ModelEmbedder):
         threads: int | None = None,
         **options: Unpack[EmbedderOptions],
     ) -> None:
-        """Find the weights; the graph is built and loaded with the first text."""
         arguments.choice("precision", precision, ("int8", "float32"))
         reason = minilm_unavailable_reason()
         if reason:

@@ -42,7 +42,6 @@ class StaticEmbedder(ModelEmbedder):
     """
 
     def __init__(self, *, batch_size: int = 256, **options: Unpack[EmbedderOptions]) -> None:
-        """Find the package; nothing is loaded yet."""
         reason = static_unavailable_reason()
         if reason:
             raise EmbedderError(reason)

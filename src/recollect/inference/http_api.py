@@ -61,7 +61,6 @@ class ApiKey:
         return key or None
 
     def __repr__(self) -> str:
-        """Return the constructor call without the key."""
         key = "" if self._key is None else ", key='***'"
         return f"ApiKey({self._variable!r}{key})"
 
@@ -99,7 +98,6 @@ class JsonApi:
         retries: int = 4,
         backoff: float = 0.5,
     ) -> None:
-        """Check the arguments; nothing is sent yet."""
         url = check_url(base_url)
         self.server = without_password(url)
         self._url, self._shown_url = url + path, self.server + path
@@ -129,7 +127,10 @@ class JsonApi:
                 problem = f"does not respond ({type(error).__name__}: {error}): is the server running?"
             else:
                 if response.status_code == 200:
-                    return self._json(response)
+                    try:
+                        return response.json()
+                    except (ValueError, RecursionError):  # the latter of a thousand brackets
+                        raise self.unexpected("something that is not JSON") from None
                 problem = self._problem(response, key)
                 if response.status_code not in (408, 429) and response.status_code < 500:
                     raise self.error(problem)
@@ -146,12 +147,6 @@ class JsonApi:
     def unexpected(self, problem: str) -> RecollectError:
         """Return an error about a response that is not of the expected style."""
         return self.error(f"returned {problem}: is this {self._style}?")
-
-    def _json(self, response: Any) -> Any:
-        try:
-            return response.json()
-        except (ValueError, RecursionError):  # the latter of a thousand brackets
-            raise self.unexpected("something that is not JSON") from None
 
     def _problem(self, response: Any, key: str | None) -> str:
         """Return the status, what to do, and the first characters of the body without the key."""

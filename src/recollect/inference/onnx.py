@@ -117,7 +117,6 @@ class OnnxSession:
     def __init__(
         self, folder: ModelFolder, graph: Path, *, max_tokens: int, output: str, threads: int | None = None
     ) -> None:
-        """Load both."""
         self._error_type = folder.error_type
         self._max_tokens = max_tokens
         self.graph = graph
@@ -140,7 +139,11 @@ class OnnxSession:
             self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the package's exceptions have no common base
             raise self._error_type(f"{graph} cannot be loaded: {error}") from error
-        self._input_types = self._read_input_types()
+        types = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+        self._input_types = {node.name: types.get(node.type, "") for node in self._session.get_inputs()}
+        for name, kind in self._input_types.items():
+            if name not in ("input_ids", "attention_mask", "token_type_ids") or not kind:
+                raise self._error_type(f"{graph} has an unknown input {name}: is it a text encoder?")
         outputs = [output.name for output in self._session.get_outputs()]
         self._output = output if output in outputs else outputs[0]
 
@@ -172,14 +175,6 @@ class OnnxSession:
             mask[index, :length] = 1
             types[index, :length] = encoding.type_ids
         return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-
-    def _read_input_types(self) -> dict[str, str]:
-        types = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
-        inputs = {node.name: types.get(node.type) for node in self._session.get_inputs()}
-        for name, kind in inputs.items():
-            if name not in ("input_ids", "attention_mask", "token_type_ids") or kind is None:
-                raise self._error_type(f"{self.graph} has an unknown input {name}: is it a text encoder?")
-        return {name: str(kind) for name, kind in inputs.items()}
 
 
 _SESSIONS: dict[tuple[Any, ...], PerProcess[OnnxSession]] = {}

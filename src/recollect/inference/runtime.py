@@ -83,7 +83,6 @@ class PerProcess(Generic[T]):
     """
 
     def __init__(self, create: Callable[[], T]) -> None:
-        """Store the constructor."""
         self._create = create
         self._slots: dict[int, _Slot[T]] = {}
 

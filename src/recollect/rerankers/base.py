@@ -43,7 +43,6 @@ class ModelReranker(ABC):
     """
 
     def __init__(self, name: str, runtime: str) -> None:
-        """Check the name."""
         self._name = arguments.name("name", name)
         self._runtime = runtime
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from recollect import arguments
@@ -59,7 +59,6 @@ class ChatReranker(ModelReranker):
         retries: int = 2,
         backoff: float = 0.5,
     ) -> None:
-        """Check the arguments; nothing is sent yet."""
         url = check_url(base_url)
         self._api = JsonApi(
             url,
@@ -80,20 +79,17 @@ class ChatReranker(ModelReranker):
 
     def _scores(self, query: str, documents: list[str]) -> Any:
         passages = [document[: self._document_characters] for document in documents]
-        text = self._text_of(self._api.post({**self._request, "messages": listwise_messages(query, passages)}))
-        order = read_order(text, len(documents))
-        if not order:
-            raise self._api.error(f"returned {text[:60]!a}, which lists no passage")
-        return [(index, (len(documents) - rank) / len(documents)) for rank, index in enumerate(order)]
-
-    def _text_of(self, response: Any) -> str:
+        response = self._api.post({**self._request, "messages": listwise_messages(query, passages)})
         try:
             text = response["choices"][0]["message"]["content"]
         except (TypeError, LookupError):
             text = None
         if not isinstance(text, str):
             raise self._api.unexpected("JSON without a text in choices[0].message.content")
-        return text
+        order = read_order(text, len(documents))
+        if not order:
+            raise self._api.error(f"returned {text[:60]!a}, which lists no passage")
+        return [(index, (len(documents) - rank) / len(documents)) for rank, index in enumerate(order)]
 
 
 def listwise_messages(query: str, passages: Sequence[str]) -> list[dict[str, str]]:
@@ -128,19 +124,13 @@ def read_order(text: str, count: int) -> list[int]:
     """
     answer = text.rpartition("</think>")[2]  # without the model's reasoning
     best: list[int] = []
-    for numbers in _orders(answer):
+    candidates = [_BRACKETED.findall(answer)]  # what looks like an order, the likeliest last
+    candidates += [_NUMBER.findall(match[0]) for pattern in (_LIST, _CHAIN) for match in pattern.finditer(answer)]
+    for numbers in candidates:
         order = _indexes(numbers, count)
         if len(order) >= len(best):
             best = order
     return best or _indexes(_NUMBER.findall(answer), count)
-
-
-def _orders(answer: str) -> Iterator[list[str]]:
-    """Yield the numbers of everything that looks like an order, the likeliest last."""
-    yield _BRACKETED.findall(answer)
-    for pattern in (_LIST, _CHAIN):
-        for match in pattern.finditer(answer):
-            yield _NUMBER.findall(match[0])
 
 
 def _indexes(numbers: Iterable[str], count: int) -> list[int]:

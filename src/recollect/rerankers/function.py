@@ -22,7 +22,6 @@ class FunctionReranker(ModelReranker):
     """
 
     def __init__(self, function: Callable[[str, list[str]], Any], *, name: str | None = None) -> None:
-        """Store the function; it is not called yet."""
         if not callable(function):
             expected = "must be a function of a query and a list of documents"
             raise ArgumentTypeError("function", f"{expected}, got {type(function).__name__}")

@@ -102,7 +102,6 @@ class HttpReranker(ModelReranker):
         batch_size: int | None = None,
         batch_characters: int = 200_000,
     ) -> None:
-        """Check the arguments; nothing is sent yet."""
         fields = DIALECTS[arguments.choice("dialect", dialect, tuple(DIALECTS))]
         url = fields.url if base_url is None else base_url
         if url is None:

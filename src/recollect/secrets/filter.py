@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
 from recollect.errors import RecollectWarning, SecretFoundError
-from recollect.model import TEXT_FIELDS, Document, Draft, Link
+from recollect.model import TEXT_FIELDS, Draft, Link
 from recollect.secrets.patterns import Secret, find_private_keys, find_secrets, kind_of_value
 
 SecretsMode: TypeAlias = Literal["refuse", "redact"]
@@ -25,20 +25,18 @@ class SecretFilter:
     """Removes secrets from what one call stores; at the end of the context one warning says what was redacted.
 
     >>> with SecretFilter("refuse") as secrets:
-    ...     secrets.drafts([{"content": "The card is 4111 1111 1111 1111."}])  # doctest: +ELLIPSIS
+    ...     secrets.draft({"content": "The card is 4111 1111 1111 1111."})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     recollect.errors.SecretFoundError: content: contains a secret (card number); remove it, or open ...
     """
 
     def __init__(self, mode: SecretsMode) -> None:
-        """Start without findings."""
         self._mode = mode
         self._redacted: dict[str, Counter[str]] = {}
         """Counts of kinds by location: a retried write does not count twice."""
 
     def __enter__(self) -> Self:
-        """Return the filter itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -49,44 +47,8 @@ class SecretFilter:
             secrets = "one secret was" if total.total() == 1 else f"{total.total()} secrets were"
             warnings.warn(f"{secrets} redacted before the notes were stored: {kinds}", RecollectWarning, stacklevel=3)
 
-    def drafts(self, drafts: Sequence[Draft], *, first: int | None = None) -> list[Draft]:
-        """Return drafts without secrets; an error names the draft by its index, counted from ``first``."""
-        return [
-            self._draft(draft, "" if first is None else f"notes[{first + index}].")
-            for index, draft in enumerate(drafts)
-        ]
-
-    def line(self, draft: Draft, number: int) -> Draft:
-        """Return the draft of a line without secrets."""
-        return self._draft(draft, f"line {number}: ")
-
-    def documents(self, documents: Sequence[Document]) -> list[Document]:
-        """Return documents without secrets; an error names the note of the file."""
-        for document in documents:
-            self.name("file name", document.name)
-        return [
-            document._replace(
-                drafts=[
-                    self._draft(draft, f"note {number}: ", file=document.name)
-                    for number, draft in enumerate(document.drafts, 1)
-                ]
-            )
-            for document in documents
-        ]
-
-    def file(self, text: str, name: str) -> str:
-        """Return the text of a file without private keys, which chunking would split."""
-        fields = _FieldFilter(self._mode)
-        filtered = fields.text("text", text, find_private_keys)
-        self._record(name, fields.kinds)
-        return filtered
-
-    def name(self, argument: str, value: str) -> None:
-        """Raise ``SecretFoundError`` if an identifier contains a secret."""
-        for secret in find_secrets(value):
-            raise SecretFoundError(argument, f"contains a secret ({secret.kind}); choose another name")
-
-    def _draft(self, draft: Draft, prefix: str, *, file: str = "") -> Draft:
+    def draft(self, draft: Draft, prefix: str = "", *, file: str = "") -> Draft:
+        """Return a draft without secrets; an error names the field after ``prefix``."""
         fields = _FieldFilter(self._mode)
         for name in _NAMES:
             self.name(f"{prefix}{name}", draft.get(name, ""))
@@ -106,6 +68,18 @@ class SecretFilter:
             filtered.pop("vector", None)  # it is the vector of the text with the secret
         self._record(f"{file}\n{prefix}", fields.kinds)
         return filtered
+
+    def file(self, text: str, name: str) -> str:
+        """Return the text of a file without private keys, which chunking would split."""
+        fields = _FieldFilter(self._mode)
+        filtered = fields.text("text", text, find_private_keys)
+        self._record(name, fields.kinds)
+        return filtered
+
+    def name(self, argument: str, value: str) -> None:
+        """Raise ``SecretFoundError`` if an identifier contains a secret."""
+        for secret in find_secrets(value):
+            raise SecretFoundError(argument, f"contains a secret ({secret.kind}); choose another name")
 
     def _record(self, location: str, kinds: Counter[str]) -> None:
         if kinds:

@@ -221,7 +221,7 @@ def test_win_loss_prefers_graded_measures() -> None:
 def test_report_latency_and_depth() -> None:
     # 2, 3, … 8 milliseconds and again 2.
     report = small()
-    assert report.latencies["old"].p50 == 4.5 + 0.0
+    assert report.outcomes[0].latency(50) == 4.5
     assert report.depth == 10
     assert report.embedders == ["minilm"]
 

@@ -104,18 +104,18 @@ def test_remarks_say_why_questions_are_missing(tmp_path: Path) -> None:
     assert made.remarks == (
         "synthetic: made by rule from 3 notes with seed 0",
         f"exact: 3 of 5 made; {rest}",
-        "multi-hop: 2 of 5 made; connected notes that are left cannot be told from others by rare words",
+        "multi-hop: 2 of 5 made; no other notes are connected and have rare words of their own",
         "typo: 3 of 5 made; the other notes have no long word that they alone hold",
         "temporal: 0 of 5 made; the month or day of creation does not identify the other notes",
         "stale: 1 of 5 made; no other note was superseded that has words of its own",
-        "unanswerable: 0 of 5 made; no notes of another collection were given",
+        "unanswerable: 0 of 5 made; no other foreign note has few enough words in common with these",
     )
 
 
 def test_foreign_notes_of_the_same_memory_make_no_question(memory: Memory) -> None:
     made = generate_questions(memory, each=1, foreign=memory.notes())
     assert made.remarks[-1] == (
-        "unanswerable: 0 of 1 made; the other foreign notes have too many words in common with these"
+        "unanswerable: 0 of 1 made; no other foreign note has few enough words in common with these"
     )
 
 
@@ -124,9 +124,7 @@ def test_remark_on_indistinguishable_connected_notes(tmp_path: Path) -> None:
         memory.add("Green tea.", id="n1", links=["n2"])
         memory.add("Green tea.", id="n2")
         made = generate_questions(memory, each=1)
-    assert made.remarks[2] == (
-        "multi-hop: 0 of 1 made; connected notes that are left cannot be told from others by rare words"
-    )
+    assert made.remarks[2] == ("multi-hop: 0 of 1 made; no other notes are connected and have rare words of their own")
 
 
 def test_duplicate_questions_are_dropped(tmp_path: Path) -> None:

@@ -108,8 +108,7 @@ def test_server_time_is_shown(visit: Opening, server: Running) -> None:
 def test_timeline_has_every_part(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     body = search(page, "tea")
-    names = {"words": "lexical", "meaning": "vector", "connections": "graph"}
-    parts = [names.get(part["name"], part["name"]) for part in body["explanation_data"]["timeline"]]
+    parts = [part["name"] for part in body["explanation_data"]["timeline"]]
     stages = [run["stage"].replace("_", " ") for run in body["trace"]["stages"]]
     fusion = parts.index("fusion") + 1
     assert page.locator(".timeline tbody th").all_inner_texts() == [*parts[:fusion], *stages, *parts[fusion:]]

@@ -53,7 +53,7 @@ def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Runnin
         assert card["verdict"] == ["✓ adds up"]
         assert card["formula"][0].endswith(f" = {figure(hit['score'])}")
         assert card["score"] == [figure(hit["score"])]
-        assert card["pointers"] == [f"↳ {line}" for line in waterfall["notes"]]
+        assert card["pointers"] == [f"↳ {line}" for line in waterfall["pointers"]]
 
 
 def test_waterfall_marks_a_wrong_score(visit: Opening, server: Running) -> None:

@@ -40,6 +40,8 @@ _WHY_NO_MORE = {
     "typo": "the other notes have no long word that they alone hold",
     "temporal": "the month or day of creation does not identify the other notes",
     "stale": "no other note was superseded that has words of its own",
+    "multi-hop": "no other notes are connected and have rare words of their own",
+    UNANSWERABLE: "no other foreign note has few enough words in common with these",
 }
 
 
@@ -75,7 +77,7 @@ def generate_questions(
     >>> dataset.synthetic, dataset.questions[0].strata, dataset.questions[0].relevant
     (True, ('exact', 'exact: name'), {'n1': 1})
     >>> dataset.remarks[-1]
-    'unanswerable: 0 of 1 made; no notes of another collection were given'
+    'unanswerable: 0 of 1 made; no other foreign note has few enough words in common with these'
     >>> folder.cleanup()
     """
     count = arguments.at_least_one("each", each)
@@ -95,12 +97,6 @@ def generate_questions(
         "stale": lambda rng: stale_questions(lexicon, rng),
         UNANSWERABLE: lambda rng: unanswerable_questions(lexicon, foreign_lexicon, rng),
     }
-    why_no_more = dict(_WHY_NO_MORE)
-    why_no_more[UNANSWERABLE] = (
-        "the other foreign notes have too many words in common with these"
-        if foreign_lexicon.notes
-        else "no notes of another collection were given"
-    )
     questions: list[Question] = []
     remarks = [f"synthetic: made by rule from {len(notes)} notes with seed {first_seed}"]
     for number, (stratum, generate) in enumerate(generators.items()):
@@ -117,13 +113,7 @@ def generate_questions(
             for position, draft in enumerate(drafts, 1)
         ]
         if len(drafts) < count:
-            if stratum == "multi-hop":
-                why_no_more[stratum] = (
-                    "connected notes that are left cannot be told from others by rare words"
-                    if any(connected_ids(note) for note in notes)
-                    else "no two notes are connected by a link, a mention or an entity"
-                )
-            remarks.append(f"{stratum}: {len(drafts)} of {count} made; {why_no_more[stratum]}")
+            remarks.append(f"{stratum}: {len(drafts)} of {count} made; {_WHY_NO_MORE[stratum]}")
     return Dataset(
         name="synthetic",
         collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=())},  # the notes are in the memory

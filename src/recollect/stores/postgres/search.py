@@ -8,7 +8,7 @@ depends on the two vectors alone. A note has one row for each chunk; its similar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from psycopg import Connection
@@ -27,14 +27,7 @@ from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_simila
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = [
-    "NOTE_COLUMNS",
-    "search_text",
-    "search_vectors",
-    "select_candidates",
-    "similarities",
-    "text_scores",
-]
+__all__ = ["NOTE_COLUMNS", "NamespaceSearch", "index_query", "vector_literal"]
 
 NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 """The columns of a candidate, of ``living AS n``."""
@@ -46,119 +39,111 @@ HALF_PRECISION_ERROR = 0.0025
 MAX_INDEX_RESULTS = 1000
 
 
-def search_text(
-    connection: Connection[TupleRow],
-    namespace: int,
-    query: Query,
-    semantics: Semantics,
-    limit: int,
-    filters: Filters,
-    cache: ScoreCache,
-) -> list[Candidate]:
-    """Return the best notes by BM25; ties by path, then id."""
-    node = expression(query, semantics)
-    if node is None:
-        return []
-    candidates = []
-    rows = _best(connection, cache.scores(connection, namespace, node), limit, filters)
-    for rank, (score, *row) in enumerate(rows, start=1):
-        candidate = candidate_of(row)
-        candidate.lexical_rank = rank
-        candidate.lexical_score = candidate.score = score
-        candidates.append(candidate)
-    return candidates
+class NamespaceSearch(NamedTuple):
+    """Searches of one namespace on a connection in a read transaction."""
 
+    connection: Connection[TupleRow]
+    namespace: int
+    scores: ScoreCache
+    indexes: VectorIndexes
 
-def _best(connection: Connection[TupleRow], scores: Scores, limit: int, filters: Filters) -> list[tuple[Any, ...]]:
-    """Read notes in the order of their scores until enough pass the filters and have not expired.
+    def search_text(self, query: Query, semantics: Semantics, limit: int, filters: Filters) -> list[Candidate]:
+        """Return the best notes by BM25; ties by path, then id."""
+        node = expression(query, semantics)
+        if node is None:
+            return []
+        candidates = []
+        rows = self._best(self.scores.scores(self.connection, self.namespace, node), limit, filters)
+        for rank, (score, *row) in enumerate(rows, start=1):
+            candidate = candidate_of(row)
+            candidate.lexical_rank = rank
+            candidate.lexical_score = candidate.score = score
+            candidates.append(candidate)
+        return candidates
 
-    Each step reads all notes of equal score, so that no tie is split between two steps.
-    """
-    conditions, values = filter_conditions(filters)
-    depth = max(limit, FILTERED_NOTES) if filters else limit
-    best: list[tuple[Any, ...]] = []
-    read = 0
-    while read < len(scores.notes) and len(best) < limit:
-        notes, points = scores.best(depth)
-        best += connection.execute(
-            f"SELECT scored.score, {NOTE_COLUMNS} FROM unnest(%s::bigint[], %s::float8[]) AS scored (key, score) "  # noqa: S608 (fixed names)
-            f"JOIN living AS n ON n.key = scored.key WHERE true {conditions} "
-            "ORDER BY scored.score DESC, coalesce(n.path, ''), n.id LIMIT %s",
-            [notes[read:].tolist(), points[read:].tolist(), *values, limit - len(best)],
+    def _best(self, scores: Scores, limit: int, filters: Filters) -> list[tuple[Any, ...]]:
+        """Read notes in the order of their scores until enough pass the filters and have not expired.
+
+        Each step reads all notes of equal score, so that no tie is split between two steps.
+        """
+        conditions, values = filter_conditions(filters)
+        depth = max(limit, FILTERED_NOTES) if filters else limit
+        best: list[tuple[Any, ...]] = []
+        read = 0
+        while read < len(scores.notes) and len(best) < limit:
+            notes, points = scores.best(depth)
+            best += self.connection.execute(
+                f"SELECT scored.score, {NOTE_COLUMNS} FROM unnest(%s::bigint[], %s::float8[]) AS scored (key, score) "  # noqa: S608 (fixed names)
+                f"JOIN living AS n ON n.key = scored.key WHERE true {conditions} "
+                "ORDER BY scored.score DESC, coalesce(n.path, ''), n.id LIMIT %s",
+                [notes[read:].tolist(), points[read:].tolist(), *values, limit - len(best)],
+            )
+            read = len(notes)
+            depth *= _DEPTH_FACTOR
+        return best
+
+    def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
+        """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
+        node = expression(query, semantics)
+        if node is None:
+            return {}
+        rows: list[tuple[int, str]] = self.connection.execute(
+            "SELECT key, id FROM living WHERE namespace = %s AND id_mark = ANY (%s::bytea[]) ORDER BY key",
+            [self.namespace, list(map(lookup_hash, ids))],
+        ).fetchall()
+        if not rows:
+            return {}
+        notes, scores = self.scores.scores(self.connection, self.namespace, node)
+        keys = np.array([key for key, _ in rows], np.int64)
+        _, selected, matching = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
+        return {rows[row][1]: score for row, score in zip(selected.tolist(), scores[matching].tolist(), strict=True)}
+
+    def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
+        """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
+        conditions, values = candidate_conditions(self.connection, self.namespace, filters, without)
+        rows = self.connection.execute(
+            f"SELECT {NOTE_COLUMNS} FROM living AS n "  # noqa: S608 (fixed names)
+            f"WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) {conditions}",
+            [self.namespace, list(map(lookup_hash, ids)), *values],
         )
-        read = len(notes)
-        depth *= _DEPTH_FACTOR
-    return best
+        candidates = {row[0]: candidate_of(row) for row in rows}
+        return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
 
-
-def text_scores(
-    connection: Connection[TupleRow],
-    namespace: int,
-    query: Query,
-    semantics: Semantics,
-    ids: Sequence[str],
-    cache: ScoreCache,
-) -> dict[str, float]:
-    """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
-    node = expression(query, semantics)
-    if node is None:
-        return {}
-    rows: list[tuple[int, str]] = connection.execute(
-        "SELECT key, id FROM living WHERE namespace = %s AND id_mark = ANY (%s::bytea[]) ORDER BY key",
-        [namespace, list(map(lookup_hash, ids))],
-    ).fetchall()
-    if not rows:
-        return {}
-    notes, scores = cache.scores(connection, namespace, node)
-    keys = np.array([key for key, _ in rows], np.int64)
-    _, selected, matching = np.intersect1d(keys, notes, assume_unique=True, return_indices=True)
-    return {rows[row][1]: score for row, score in zip(selected.tolist(), scores[matching].tolist(), strict=True)}
-
-
-def select_candidates(
-    connection: Connection[TupleRow], namespace: int, ids: Sequence[str], filters: Filters, without: Query | None
-) -> list[Candidate]:
-    """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
-    conditions, values = candidate_conditions(connection, namespace, filters, without)
-    rows = connection.execute(
-        f"SELECT {NOTE_COLUMNS} FROM living AS n "  # noqa: S608 (fixed names)
-        f"WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) {conditions}",
-        [namespace, list(map(lookup_hash, ids)), *values],
-    )
-    candidates = {row[0]: candidate_of(row) for row in rows}
-    return [candidates[note_id] for note_id in dict.fromkeys(ids) if note_id in candidates]
-
-
-def search_vectors(
-    connection: Connection[TupleRow],
-    namespace: int,
-    active: tuple[int, Model],
-    vector: Vector,
-    limit: int,
-    filters: Filters,
-    without: Query | None,
-    indexes: VectorIndexes,
-) -> list[Candidate]:
-    """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
-    conditions = candidate_conditions(connection, namespace, filters, without)
-    search = _VectorSearch(connection, namespace, active, vector, conditions)
-    results: list[_Result] | None = None
-    if ef_search := indexes.ef_search(connection, namespace, active):
-        results = search.by_index(limit, ef_search)
-    if results is None:
-        results = search.by_scan(limit) if active[1].dimension <= MAX_DIMENSION else search.by_reading()
-    best = sorted(results)[:limit]
-    candidates = {
-        key: candidate_of(row)
-        for key, *row in connection.execute(
-            f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (fixed names)
-            [[key for *_, key in best]],
+    def similarities(self, active: tuple[int, Model], vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+        """Return the similarities of the notes with these ids to a unit vector, as ``search_vectors`` computes them."""
+        rows = self.connection.execute(
+            "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
+            "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
+            "WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) GROUP BY n.id",
+            [active[0], self.namespace, list(map(lookup_hash, ids))],
+            binary=True,
         )
-    }
-    for rank, (distance, *_, key) in enumerate(best, start=1):
-        candidates[key].vector_rank = rank
-        candidates[key].vector_similarity = candidates[key].score = -distance
-    return [candidates[key] for *_, key in best]
+        query = vector.astype(np.float64)
+        return {note: cosine_similarity(rows_of(blob, active[1]), query) for note, blob in rows}
+
+    def search_vectors(
+        self, active: tuple[int, Model], vector: Vector, limit: int, filters: Filters, without: Query | None
+    ) -> list[Candidate]:
+        """Return the notes with the nearest vectors to a unit vector; ties by path, then id."""
+        conditions = candidate_conditions(self.connection, self.namespace, filters, without)
+        search = _VectorSearch(self.connection, self.namespace, active, vector, conditions)
+        results: list[_Result] | None = None
+        if ef_search := self.indexes.ef_search(self.connection, self.namespace, active):
+            results = search.by_index(limit, ef_search)
+        if results is None:
+            results = search.by_scan(limit) if active[1].dimension <= MAX_DIMENSION else search.by_reading()
+        best = sorted(results)[:limit]
+        candidates = {
+            key: candidate_of(row)
+            for key, *row in self.connection.execute(
+                f"SELECT n.key, {NOTE_COLUMNS} FROM living AS n WHERE n.key = ANY (%s::bigint[])",  # noqa: S608 (fixed names)
+                [[key for *_, key in best]],
+            )
+        }
+        for rank, (distance, *_, key) in enumerate(best, start=1):
+            candidates[key].vector_rank = rank
+            candidates[key].vector_similarity = candidates[key].score = -distance
+        return [candidates[key] for *_, key in best]
 
 
 _Result = tuple[float, str, str, int]
@@ -270,18 +255,3 @@ _SEARCH_SETTINGS = """
 SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('enable_sort', 'off', true)
 """
-
-
-def similarities(
-    connection: Connection[TupleRow], namespace: int, active: tuple[int, Model], vector: Vector, ids: Sequence[str]
-) -> dict[str, float]:
-    """Return the similarities of the notes with these ids to a unit vector, as ``search_vectors`` computes them."""
-    rows = connection.execute(
-        "SELECT n.id, string_agg(v.vector, ''::bytea ORDER BY v.piece) FROM living AS n "
-        "JOIN vectors AS v ON v.note = n.key AND v.model = %s "
-        "WHERE n.namespace = %s AND n.id_mark = ANY (%s::bytea[]) GROUP BY n.id",
-        [active[0], namespace, list(map(lookup_hash, ids))],
-        binary=True,
-    )
-    query = vector.astype(np.float64)
-    return {note: cosine_similarity(rows_of(blob, active[1]), query) for note, blob in rows}

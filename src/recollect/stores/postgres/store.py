@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Expression, Semantics, expression
+from recollect.query.expressions import Expression, expression
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.copying import copy_store
-from recollect.stores.postgres import checking, names, search, vocabulary
+from recollect.stores.postgres import checking, names, vocabulary
 from recollect.stores.postgres.connections import (
     POOL_SIZE,
     POOL_TIMEOUT,
@@ -27,6 +27,7 @@ from recollect.stores.postgres.connections import (
 from recollect.stores.postgres.pool import split_options
 from recollect.stores.postgres.schema import SCHEMA_VERSION
 from recollect.stores.postgres.scoring import ScoreCache
+from recollect.stores.postgres.search import NamespaceSearch
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.postgres.vector_index import VectorIndexes
 from recollect.stores.rows import to_microseconds, unit_query
@@ -154,17 +155,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             locked = transaction.lock_expired(moment, most)
             return remove_expired(transaction, moment, namespaces=locked, limit=most)
 
-    def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
-    ) -> list[Candidate]:
-        """Return the best notes by BM25."""
-
-        def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
-            return search.search_text(
-                transaction.connection, namespace_id, query, semantics, min(limit, MAX_INTEGER), filters, self._scores
-            )
-
-        return [] if limit <= 0 else self._read_namespace(namespace, [], work)
+    def _search(self, transaction: PostgresTransaction, namespace_id: int) -> NamespaceSearch:
+        return NamespaceSearch(transaction.connection, namespace_id, self._scores, self._vector_indexes)
 
     def search_vectors(
         self,
@@ -185,23 +177,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             if namespace_id is None or active is None or limit <= 0:
                 return []
             unit, count = unit_query(vector, active[1]), min(limit, MAX_INTEGER)
-            return search.search_vectors(
-                transaction.connection, namespace_id, active, unit, count, filters, without, self._vector_indexes
-            )
+            return self._search(transaction, namespace_id).search_vectors(active, unit, count, filters, without)
 
         return self._read(work, namespace)
-
-    def candidates(
-        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
-    ) -> list[Candidate]:
-        """Return the notes with these ids that pass the filters."""
-        return self._read_namespace(
-            namespace,
-            [],
-            lambda transaction, namespace_id: search.select_candidates(
-                transaction.connection, namespace_id, ids, filters, without
-            ),
-        )
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return how many notes the namespace has, and how many of them each query matches."""
@@ -212,32 +190,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             return counts.total, counts.get(nodes, partial(vocabulary.count_matches, transaction, namespace_id))
 
         return self._read_namespace(namespace, (0, [0] * len(queries)), work)
-
-    def similarities(
-        self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
-    ) -> dict[str, float]:
-        """Return the similarity of a vector to the notes with these ids."""
-
-        def work(transaction: PostgresTransaction, namespace_id: int) -> dict[str, float]:
-            active = active_model(transaction)
-            if active is None or (model is not None and active[1] != model):
-                return {}
-            unit = unit_query(vector, active[1])
-            return search.similarities(transaction.connection, namespace_id, active, unit, ids)
-
-        return self._read_namespace(namespace, {}, work)
-
-    def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
-    ) -> dict[str, float]:
-        """Return the BM25 scores of the notes with these ids that match the query."""
-        return self._read_namespace(
-            namespace,
-            {},
-            lambda transaction, namespace_id: search.text_scores(
-                transaction.connection, namespace_id, query, semantics, notes, self._scores
-            ),
-        )
 
     def search_names(
         self,

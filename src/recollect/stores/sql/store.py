@@ -1,4 +1,4 @@
-"""The part of a store that both SQL engines share: everything but search, checks and backups."""
+"""The part of a store that both SQL engines share: everything but vector search, checks and backups."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from datetime import datetime
 from functools import partial
 from os import urandom
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from recollect.errors import ArgumentError, StoreError
-from recollect.model import DEFAULT_NAMESPACE, Document, Draft, EmbeddingText, Filters, Link, Note
+from recollect.model import DEFAULT_NAMESPACE, Candidate, Document, Draft, EmbeddingText, Filters, Link, Note
+from recollect.query import Query
+from recollect.query.expressions import Semantics
 from recollect.stores.base import (
     DocumentRecord,
     DocumentWriteResult,
@@ -24,7 +26,7 @@ from recollect.stores.base import (
     WriteResult,
 )
 from recollect.stores.batches import Batch, StoredText, texts_to_embed
-from recollect.stores.rows import to_microseconds
+from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import SpellingIndex, Vocabulary, similar_words, unknown_words
 from recollect.stores.sql import graph, tables
 from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction
@@ -44,6 +46,22 @@ TOUCH_TIMEOUT = 1.0
 
 T = TypeVar("T", bound=SqlTransaction)
 R = TypeVar("R")
+
+
+class NamespaceSearch(Protocol):
+    """The searches of one namespace in a transaction."""
+
+    def search_text(self, query: Query, semantics: Semantics, limit: int, filters: Filters) -> list[Candidate]:
+        """Return the best notes by BM25; ties by path, then id."""
+
+    def text_scores(self, query: Query, semantics: Semantics, ids: Sequence[str]) -> dict[str, float]:
+        """Return the scores that ``search_text`` gives the notes with these ids; those that do not match have none."""
+
+    def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
+        """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
+
+    def similarities(self, active: tuple[int, Model], vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+        """Return the similarities of the notes with these ids to a unit vector."""
 
 
 class SqlStore(ABC, Generic[T]):
@@ -66,6 +84,10 @@ class SqlStore(ABC, Generic[T]):
         It starts by deleting the expired notes of the namespaces. With ``create``, new namespaces are created. One for
         ``accesses_only`` deletes nothing, and waits for others only :data:`TOUCH_TIMEOUT` seconds.
         """
+
+    @abstractmethod
+    def _search(self, transaction: T, namespace_id: int) -> NamespaceSearch:
+        """Return the searches of a namespace."""
 
     def _read_namespace(self, namespace: str, default: R, work: Callable[[T, int], R]) -> R:
         """Return what ``work`` reads of a namespace, or the default if nothing was ever stored in it."""
@@ -131,6 +153,52 @@ class SqlStore(ABC, Generic[T]):
             filters = write_plan(transaction, plan, self._filters)
         self._filters.put(filters)
         return DocumentWriteResult(counts, plan.pending)
+
+    def search_text(
+        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
+    ) -> list[Candidate]:
+        """Return the best notes by BM25."""
+
+        def work(transaction: T, namespace_id: int) -> list[Candidate]:
+            return self._search(transaction, namespace_id).search_text(
+                query, semantics, min(limit, MAX_INTEGER), filters
+            )
+
+        return [] if limit <= 0 else self._read_namespace(namespace, [], work)
+
+    def text_scores(
+        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
+    ) -> dict[str, float]:
+        """Return the BM25 scores of the notes with these ids that match the query."""
+
+        def work(transaction: T, namespace_id: int) -> dict[str, float]:
+            return self._search(transaction, namespace_id).text_scores(query, semantics, notes)
+
+        return self._read_namespace(namespace, {}, work)
+
+    def candidates(
+        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
+    ) -> list[Candidate]:
+        """Return the notes with these ids that pass the filters."""
+
+        def work(transaction: T, namespace_id: int) -> list[Candidate]:
+            return self._search(transaction, namespace_id).select_candidates(ids, filters, without)
+
+        return self._read_namespace(namespace, [], work)
+
+    def similarities(
+        self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
+    ) -> dict[str, float]:
+        """Return the similarity of a vector to the notes with these ids."""
+
+        def work(transaction: T, namespace_id: int) -> dict[str, float]:
+            active = tables.active_model(transaction)
+            if active is None or (model is not None and active[1] != model):
+                return {}
+            unit = unit_query(vector, active[1])
+            return self._search(transaction, namespace_id).similarities(active, unit, ids)
+
+        return self._read_namespace(namespace, {}, work)
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
         """Return for each id or path its note."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import apsw
 import numpy as np
@@ -19,7 +19,7 @@ from recollect.query.expressions import Semantics, expression
 from recollect.stores.bm25 import Scores
 from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_similarities
 from recollect.stores.sqlite.filters import candidate_conditions, filter_conditions
-from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, search_fts5
+from recollect.stores.sqlite.fts5 import fts5_scores, render_fts5, render_fts5_exclusion, search_fts5
 from recollect.stores.sqlite.posting_view import PostingsView, TermQuery, term_query
 from recollect.stores.sqlite.search_indexes import SearchIndexes
 from recollect.stores.sqlite.snapshots import SNAPSHOT_ERRORS
@@ -91,23 +91,24 @@ class NamespaceSearch(NamedTuple):
         return None if view is None else (view.notes, [view.document_frequency(term) for term in terms])
 
     def search_vectors(
-        self, active: tuple[int, Model], vector: Vector, limit: int, filters: Filters, excluded: str = ""
+        self, active: tuple[int, Model], vector: Vector, limit: int, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:
-        """Return the notes with the nearest vectors, exactly, without those that match the expression ``excluded``."""
+        """Return the notes with the nearest vectors, exactly, without those with a term that ``without`` excludes."""
+        conditions = self._conditions(filters, without)
         index = self.indexes.vectors(self.namespace, *active)
         try:
-            candidates = self._search_vectors(index, active[1], vector, limit, filters, excluded)
+            candidates = self._search_vectors(index, active[1], vector, limit, conditions)
         except SNAPSHOT_ERRORS:
             if not index.is_corrupt():
                 raise
-            candidates = self._search_vectors(index, active[1], vector, limit, filters, excluded)
+            candidates = self._search_vectors(index, active[1], vector, limit, conditions)
         if index.needs_snapshot():
             self.indexes.worker.start(index.write_snapshot)
         return candidates
 
-    def select_candidates(self, ids: Sequence[str], filters: Filters, excluded: str = "") -> list[Candidate]:
-        """Return the notes with these ids, in their order, without those that match the expression ``excluded``."""
-        conditions, values = candidate_conditions(self.namespace, filters, excluded)
+    def select_candidates(self, ids: Sequence[str], filters: Filters, without: Query | None) -> list[Candidate]:
+        """Return the notes with these ids, in their order, without those that have a term that ``without`` excludes."""
+        conditions, values = self._conditions(filters, without)
         rows = self.connection.execute(
             f"SELECT {_COLUMNS} FROM json_each(?) AS ids CROSS JOIN notes AS n "  # noqa: S608 (fixed names)
             f"ON n.namespace = ? AND n.id = ids.value WHERE 1 {conditions} ORDER BY ids.key",
@@ -170,16 +171,15 @@ class NamespaceSearch(NamedTuple):
         return candidates[:limit]
 
     def _search_vectors(
-        self, index: VectorIndex, model: Model, vector: Vector, limit: int, filters: Filters, excluded: str
+        self, index: VectorIndex, model: Model, vector: Vector, limit: int, conditions: tuple[str, list[Any]]
     ) -> list[Candidate]:
         view = index.view(self.connection)
         allowed = None
-        if filters or excluded:
-            conditions, values = candidate_conditions(self.namespace, filters, excluded)
+        if conditions[0]:
             keys = self.connection.execute(
                 "SELECT v.key FROM notes AS n JOIN vectors AS v ON v.note = n.key "  # noqa: S608 (fixed conditions)
-                f"WHERE n.namespace = ? {conditions} ORDER BY v.key",
-                (self.namespace, *values),
+                f"WHERE n.namespace = ? {conditions[0]} ORDER BY v.key",
+                (self.namespace, *conditions[1]),
             )
             allowed = np.fromiter((key for (key,) in keys), dtype=np.int64)
         while True:
@@ -209,6 +209,9 @@ class NamespaceSearch(NamedTuple):
         for rank, candidate in enumerate(candidates[:limit], start=1):
             candidate.vector_rank = rank
         return candidates[:limit]
+
+    def _conditions(self, filters: Filters, without: Query | None) -> tuple[str, list[Any]]:
+        return candidate_conditions(self.namespace, filters, render_fts5_exclusion(without) if without else "")
 
     def _keys_of(self, ids: Sequence[str]) -> dict[int, str]:
         """Return the ids of notes by their keys."""

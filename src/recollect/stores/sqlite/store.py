@@ -14,7 +14,6 @@ import apsw
 from recollect import arguments
 from recollect.model import Candidate, Filters
 from recollect.query import Query
-from recollect.query.expressions import Semantics
 from recollect.stores.base import Finding, Model, ModelChangedError, StoreStats
 from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import to_microseconds, unit_query
@@ -122,19 +121,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
     def _search(self, transaction: SqliteTransaction, namespace_id: int) -> NamespaceSearch:
         return NamespaceSearch(transaction.connection, self._indexes, namespace_id)
 
-    def search_text(
-        self, query: Query, limit: int, *, namespace: str, filters: Filters, semantics: Semantics = "strict"
-    ) -> list[Candidate]:
-        """Return the best notes by BM25."""
-        limit = min(limit, MAX_INTEGER)
-        return self._read_namespace(
-            namespace,
-            [],
-            lambda transaction, namespace_id: self._search(transaction, namespace_id).search_text(
-                query, semantics, limit, filters
-            ),
-        )
-
     def search_vectors(
         self,
         vector: Vector,
@@ -146,7 +132,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         model: Model | None = None,
     ) -> list[Candidate]:
         """Return the nearest notes by exact search."""
-        excluded = render_fts5_exclusion(without) if without else ""
 
         def work(transaction: SqliteTransaction) -> list[Candidate] | None:
             namespace_id, active = transaction.namespace_id(namespace), active_model(transaction)
@@ -156,7 +141,7 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
                 return []
             unit = unit_query(vector, active[1])
             candidates = self._search(transaction, namespace_id).search_vectors(
-                active, unit, min(limit, MAX_INTEGER), filters, excluded
+                active, unit, min(limit, MAX_INTEGER), filters, without
             )
             return candidates if active_model(transaction) == active else None
 
@@ -164,19 +149,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         while (candidates := self._read(work, namespace)) is None:
             pass
         return candidates
-
-    def candidates(
-        self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
-    ) -> list[Candidate]:
-        """Return the notes with these ids that pass the filters."""
-        excluded = render_fts5_exclusion(without) if without else ""
-        return self._read_namespace(
-            namespace,
-            [],
-            lambda transaction, namespace_id: self._search(transaction, namespace_id).select_candidates(
-                ids, filters, excluded
-            ),
-        )
 
     def note_counts(self, queries: Sequence[Query], *, namespace: str) -> tuple[int, list[int]]:
         """Return how many notes the namespace has, and how many of them each query matches."""
@@ -190,32 +162,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
             return counts.total, counts.get(matches, partial(vocabulary.count_matches, transaction, namespace_id))
 
         return self._read_namespace(namespace, (0, [0] * len(queries)), work)
-
-    def similarities(
-        self, vector: Vector, ids: Sequence[str], *, namespace: str, model: Model | None = None
-    ) -> dict[str, float]:
-        """Return the similarity of a vector to the notes with these ids."""
-
-        def work(transaction: SqliteTransaction, namespace_id: int) -> dict[str, float]:
-            active = active_model(transaction)
-            if active is None or (model is not None and active[1] != model):
-                return {}
-            unit = unit_query(vector, active[1])
-            return self._search(transaction, namespace_id).similarities(active, unit, ids)
-
-        return self._read_namespace(namespace, {}, work)
-
-    def text_scores(
-        self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
-    ) -> dict[str, float]:
-        """Return the BM25 scores of the notes with these ids that match the query."""
-        return self._read_namespace(
-            namespace,
-            {},
-            lambda transaction, namespace_id: self._search(transaction, namespace_id).text_scores(
-                query, semantics, notes
-            ),
-        )
 
     def search_names(
         self,

@@ -151,9 +151,9 @@ function legLine(leg, from, to, rank) {
 }
 
 /** Return the parts of a search on one time scale. */
-export function timeline(account, trace) {
-  const total = account.timeline.at(-1).elapsed || 1;
-  const rows = account.timeline.flatMap((part) => {
+export function timeline(explained, trace) {
+  const total = explained.timeline.at(-1).elapsed || 1;
+  const rows = explained.timeline.flatMap((part) => {
     const isFusion = part.name === "fusion";
     const { name } = part;
     const row = timelineRow(name, part.start, part.elapsed, isFusion ? part.message.split(" · ")[0] : part.message, total, name);

@@ -110,8 +110,8 @@ function warnings(results, names) {
   ];
 }
 
-function column(name, { hits, explanation_data: account, trace, has_answer: hasAnswer }, highlight, select) {
-  const settings = account.query_summary.find(({ label }) => label === "preset")?.text.split(" · ").slice(1).join(" · ") ?? "";
+function column(name, { hits, explanation_data: explained, trace, has_answer: hasAnswer }, highlight, select) {
+  const settings = explained.query_summary.find(({ label }) => label === "preset")?.text.split(" · ").slice(1).join(" · ") ?? "";
   const items = hits.map((hit) =>
     h(
       "li",
@@ -164,8 +164,8 @@ function rankLines(left, right) {
   return svg("svg", { class: "changes", width: GAP, height, viewBox: `0 0 ${GAP} ${height}`, "aria-hidden": "true" }, paths);
 }
 
-function explanation(name, { hits, explanation_data: account }, id) {
+function explanation(name, { hits, explanation_data: explained }, id) {
   const index = hits.findIndex((hit) => hit.id === id);
-  const content = index < 0 ? h("p", { class: "muted" }, `Not among the first ${hits.length}.`) : waterfallTable(hits[index], account.waterfalls[index], account.max_score);
+  const content = index < 0 ? h("p", { class: "muted" }, `Not among the first ${hits.length}.`) : waterfallTable(hits[index], explained.waterfalls[index], explained.max_score);
   return h("div", { class: "by-preset" }, h("h3", {}, index < 0 ? name : `${name}: rank ${index + 1}`), content);
 }

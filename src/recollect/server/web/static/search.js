@@ -50,11 +50,11 @@ export function searchView(main, { query: initial }) {
   }
 
   function show({ data, server }, { query, started }) {
-    const { explanation_data: account, trace } = data;
+    const { explanation_data: explained, trace } = data;
     const noAnswer = data.hits.length > 0 && !data.has_answer;
     const hits = weakShownFor === query ? data.hits : data.hits.filter((hit) => !hit.weak);
     const hidden = data.hits.length - hits.length;
-    const waterfalls = new Map(account.waterfalls.map((waterfall) => [waterfall.id, waterfall]));
+    const waterfalls = new Map(explained.waterfalls.map((waterfall) => [waterfall.id, waterfall]));
     const showWeak = () => {
       weakShownFor = query;
       show({ data, server }, { query, started: performance.now() });
@@ -66,11 +66,11 @@ export function searchView(main, { query: initial }) {
     fill(notices, searchNotices(data, query, hits.length > 0, showWeak));
     fill(
       results,
-      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), account.max_score, { open: open.has(hit.id), onToggle, highlight })),
+      hits.map((hit) => hitCard(hit, waterfalls.get(hit.id), explained.max_score, { open: open.has(hit.id), onToggle, highlight })),
     );
     fill(more, hidden && !noAnswer ? h("button", { type: "button", onclick: showWeak }, `Show ${count(hidden, "weak candidate")}`) : null);
     if (focused) restoreFocus(results, focused, form.focus);
-    fill(details, parsedQuery(account), legsChart(hits, highlight), timeline(account, trace), fallbackLadder(trace.attempts));
+    fill(details, parsedQuery(explained), legsChart(hits, highlight), timeline(explained, trace), fallbackLadder(trace.attempts));
     afterPaint(() => {
       if (!form.params().query.trim()) return; // the field was emptied meanwhile
       const total = performance.measure("keystroke", { start: started, detail: server }).duration;
@@ -138,8 +138,8 @@ function noAnswerNotice({ hits, answer_threshold: threshold }, query, hasShownHi
   );
 }
 
-function parsedQuery(account) {
-  const lines = account.query_summary.filter(({ label }) => !["query", "tried", "", "warning"].includes(label));
+function parsedQuery(explained) {
+  const lines = explained.query_summary.filter(({ label }) => !["query", "tried", "", "warning"].includes(label));
   return h("dl", { class: "parsed-query" }, lines.map(({ label, text }) => [h("dt", {}, label), h("dd", {}, text)]));
 }
 
