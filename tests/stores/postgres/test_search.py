@@ -192,7 +192,7 @@ def test_names_are_as_alike_as_in_sqlite(both: Both, words: list[str], titles: b
 @settings(max_examples=ENGINE_EXAMPLES // 20)
 @given(st.text("abé", min_size=1, max_size=80))
 def test_a_long_word_is_sought_by_a_short_one_of_the_same_trigrams(word: str) -> None:
-    short = stored_names._shortened(word)
+    short = stored_names._shorten(word)
     assert trigrams(short) == trigrams(word)
     assert (short[:2], short[-2:]) == (word[:2], word[-2:])
     assert len(short) <= len(word)
@@ -201,14 +201,14 @@ def test_a_long_word_is_sought_by_a_short_one_of_the_same_trigrams(word: str) ->
 @pytest.mark.parametrize("letters", ["x", "xy", "0123456789"])
 def test_however_long_a_word_the_server_is_given_little(letters: str) -> None:
     chance = Random(7)  # noqa: S311 (no secret)
-    (((short,),),) = [stored_names._sought([["".join(chance.choices(letters, k=100_000))]])]
+    (((short,),),) = [stored_names._searchable([["".join(chance.choices(letters, k=100_000))]])]
     assert len(short) < 100 * len(letters) ** 2
 
 
 def test_a_word_of_more_trigrams_than_names_have_is_not_sought_by_the_server() -> None:
     other = ["".join(map(chr, range(0x4E00, 0x6000)))]
-    assert stored_names._sought([other, ["tea"]]) == [["tea"]]
-    assert stored_names._sought([other]) == []
+    assert stored_names._searchable([other, ["tea"]]) == [["tea"]]
+    assert stored_names._searchable([other]) == []
 
 
 def test_names_that_are_not_those_of_a_note_are_noticed_and_rebuilt(postgres: Server) -> None:
@@ -221,7 +221,7 @@ def test_names_that_are_not_those_of_a_note_are_noticed_and_rebuilt(postgres: Se
         with connections.write([HOME]) as at:
             at.connection.execute("UPDATE names SET name = 'coffee' WHERE name = 'tea'")
             assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == [
-                "the names of note 'tea.md' are not those that it has"
+                "the stored names of note 'tea.md' differ from its path and title"
             ]
             stored_names.rebuild(at.connection, at.namespaces[HOME])
             assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == []
