@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import Document, Draft, Link, WriteCounts, embedding_text
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.stores.base import Model
 from recollect.stores.batches import Batch, Plan, Tables
 from recollect.stores.rows import NoteRow

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.query import parse
 from recollect.query.expressions import Semantics
 from recollect.retrieval.terms import TermFrequencies, positive_terms

@@ -23,7 +23,7 @@ from recollect.model import (
     WriteCounts,
     embedding_text,
 )
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.stores.base import Model, Pending
 from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, blank_row, merged_row, new_id, note_of
 
