@@ -692,7 +692,7 @@ class TestExportAndLoad:
         assert [note.content for note in memory.notes()] == ["fine", "good"]
 
     def test_load_names_the_failing_line(self, memory: Memory) -> None:
-        with pytest.raises(RecollectError, match="^line 3: content: is needed for a new note; 'x' is not there yet"):
+        with pytest.raises(RecollectError, match="^line 3: content: is needed for a new note; 'x' does not exist yet"):
             memory.load(['{"content": "fine"}', '{"content": "good"}', '{"path": "x"}', '{"content": "never reached"}'])
         assert [note.content for note in memory.notes()] == ["fine", "good"]
 

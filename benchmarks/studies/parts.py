@@ -1,4 +1,4 @@
-"""What each part of the default preset is worth, and which constants other collections would choose.
+"""Measure the default preset without each of its parts, and with changed constants.
 
     python -m benchmarks.studies.parts --datasets FOLDER [--embedder minilm] [--questions 500]
 
@@ -58,7 +58,7 @@ def parts() -> list[System]:
     stages = [stage.name for stage in default.stages]
     return [
         System(default),
-        default_with("query.max_document_frequency 1", query={"common": 1.0}),
+        default_with("query.max_document_frequency 1", query={"max_document_frequency": 1.0}),
         default_with("query.stem_only_weight 1", query={"stem_only_weight": 1.0}),
         default_with("fusion.score_union off", fusion={"score_union": False}),
         default_with("fusion.chunk_penalty 0", fusion={"chunk_penalty": 0.0}),
@@ -80,25 +80,25 @@ def constants() -> list[System]:
     weights = [{"lexical": lexical - shift, "vector": vector + shift} for shift in shifts]
     return [
         System(default),
-        *(default_with(f"vector {each['vector']:g}", fusion={"weights": each}) for each in weights),
-        *(default_with(f"deviations {each:g}", fusion={"deviations": each}) for each in (4.0, 5.0, 8.0)),
-        *(default_with(f"chunk_penalty {each:g}", fusion={"chunk_penalty": each}) for each in (0.1, 0.3)),
-        *(default_with(f"coverage {each:g}", context={"coverage": each}) for each in (0.5, 1.5)),
+        *(default_with(f"vector {weight['vector']:g}", fusion={"weights": weight}) for weight in weights),
+        *(default_with(f"deviations {value:g}", fusion={"deviations": value}) for value in (4.0, 5.0, 8.0)),
+        *(default_with(f"chunk_penalty {value:g}", fusion={"chunk_penalty": value}) for value in (0.1, 0.3)),
+        *(default_with(f"coverage {value:g}", context={"coverage": value}) for value in (0.5, 1.5)),
     ]
 
 
 def leave_one_out(columns: Mapping[str, Mapping[str, Values]]) -> str:
-    """Return a table of the system that the other collections choose for each collection, and what it reaches there."""
+    """Return a table of the system that the other collections choose for each collection, with its mean there."""
     rows = []
     gaps = []
     for name, values in columns.items():
         others = [column for other, column in columns.items() if other != name]
         chosen = max(values, key=lambda system: float(np.mean([column[system].mean() for column in others])))
         own = max(values, key=lambda system: float(values[system].mean()))
-        reached = [float(values[system].mean()) for system in (chosen, "default", own)]
-        gaps.append(reached[2] - reached[0])
+        means = [float(values[system].mean()) for system in (chosen, "default", own)]
+        gaps.append(means[2] - means[0])
         rows.append(
-            [name, chosen, format_fraction(reached[0]), format_fraction(reached[1]), own, format_fraction(reached[2])]
+            [name, chosen, format_fraction(means[0]), format_fraction(means[1]), own, format_fraction(means[2])]
         )
     heads = ["left out", "chosen by the others", "reaches", "default", "best on itself", "reaches"]
     gap = format_fraction(float(np.mean(gaps)))
@@ -136,11 +136,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader.add_argument("--datasets", type=Path, required=True)
     reader.add_argument("--embedder", default="minilm")
     reader.add_argument("--questions", type=int, default=500, help="at most so many of each collection, spread evenly")
-    given = reader.parse_args(arguments)
-    datasets = list(_datasets(given.datasets, given.questions))
-    print(difference_table("default with", _columns(parts(), datasets, given.embedder), "default"))
+    options = reader.parse_args(arguments)
+    datasets = list(_datasets(options.datasets, options.questions))
+    print(difference_table("default with", _columns(parts(), datasets, options.embedder), "default"))
     print()
-    print(leave_one_out(_columns(constants(), datasets, given.embedder)))
+    print(leave_one_out(_columns(constants(), datasets, options.embedder)))
     return 0
 
 

@@ -27,7 +27,7 @@ from recollect.model import (
     is_blank,
     is_expired,
 )
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.secrets import SecretFilter, SecretsMode
 from recollect.stores.base import Model, Pending, Store
 from recollect.stores.supersession import SUPERSEDED_BY, SUPERSESSION_KINDS, cycles, follow

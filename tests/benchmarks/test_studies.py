@@ -25,7 +25,7 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_exact_terms_are_looked_up_in_any_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exact_terms_of_all_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pages = tmp_path / "pages"
     pages.mkdir()
     (pages / "tea.md").write_text("# Tea\n\nSencha since ERR_4021.\n")
@@ -50,14 +50,14 @@ def test_exact_terms_are_looked_up_in_any_source(tmp_path: Path, capsys: pytest.
     assert exact_terms.main(["sample", *options, "--first", "1.1"]) == 1
 
 
-def test_shares_of_exact_terms() -> None:
+def test_exact_terms_hit_rates() -> None:
     ranks = [1, 1, 2, None]
     found = [exact_terms.TokenRank("tea", "word", "n1", rank) for rank in ranks]
     assert exact_terms.hit_rates(found) == (0.5, 0.75)
     assert exact_terms.hit_rates([]) == (0.0, 0.0)
 
 
-def test_tables_tell_differences_with_their_verdicts() -> None:
+def test_difference_table() -> None:
     ours, theirs = np.array([1.0] * 40), np.array([0.0, 1.0] * 20)
     assert against(ours, theirs).endswith("**better**")
     assert against(np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).endswith("inconclusive")
@@ -67,7 +67,7 @@ def test_tables_tell_differences_with_their_verdicts() -> None:
     assert table(["a"], [["1"]]) == "| a |\n|---|\n| 1 |"
 
 
-def test_parts_and_constants_of_the_default_are_measured_on_every_collection(
+def test_parts_of_all_collections(
     datasets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     removed, moved = parts.parts(), parts.constants()
@@ -81,7 +81,7 @@ def test_parts_and_constants_of_the_default_are_measured_on_every_collection(
     assert re.search(r"The mean gap between tuned and left-out collections is 0\.\d{3}\.", printed)
 
 
-def test_the_system_that_other_collections_choose() -> None:
+def test_parts_leave_one_out() -> None:
     columns = {
         "a": {"default": np.array([0.5, 0.5]), "x": np.array([0.9, 0.9])},
         "b": {"default": np.array([0.6, 0.6]), "x": np.array([0.1, 0.1])},

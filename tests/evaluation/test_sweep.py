@@ -17,13 +17,6 @@ def test_sweep_lines_are_sorted() -> None:
     assert sweep.lines == {"a": (SweepPoint(5, 0.7, 0.6, 0.8), SweepPoint(60, 0.5, 0.4, 0.6))}
 
 
-def test_sweep_needs_points() -> None:
-    with pytest.raises(ArgumentError, match="series: must not be empty, got none for the sweep 't'"):
-        Sweep(title="t", parameter="k", measure="mrr", series={})
-    with pytest.raises(ArgumentError, match="series: must each have a point, got none for 'a'"):
-        Sweep(title="t", parameter="k", measure="mrr", series={"a": []})
-
-
 def test_sweep_k_uses_rrf() -> None:
     systems = sweep_systems(System("default", "bm25"), "k")
     assert tuple(systems) == SWEEP_VALUES["k"]

@@ -5,9 +5,22 @@ from dataclasses import fields, replace
 import pytest
 
 from recollect.errors import ArgumentError
-from recollect.evaluation.tuning_space import STAGE_VALUES, UNTUNED, Parameter, get_setting, search_space, with_setting
+from recollect.evaluation.tuning_space import STAGE_VALUES, Parameter, get_setting, search_space, with_setting
 from recollect.ranking import STAGES, ExactMatch
 from recollect.retrieval import FusionRules, GraphRules, Preset, presets
+
+UNTUNED = frozenset(
+    (
+        "intent.characters",
+        "composite.relevance",
+        "temporal.relevance",
+        "time_match.events",
+        "importance.base",
+        "exact_term.max_notes",
+        "exact_term.lead",
+    )
+)
+"""Constants of stages that change only speed, the scale of all scores, or few questions."""
 
 
 def paths(preset: Preset) -> list[str]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recollect import Candidate, Filters
 from recollect.model import Edge
-from recollect.model.chunks import CHUNK_CHARS, MAX_UNSPLIT_CHARS
+from recollect.model.note import CHUNK_CHARS, MAX_UNSPLIT_CHARS
 from recollect.query import expand_aliases, parse
 from recollect.retrieval import ContextRules
 from recollect.retrieval.context import SNIPPET_WIDTH, RescoredLists, rescore_with_context, snippet

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect import Candidate
-from recollect.model.chunks import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
+from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_UNSPLIT_CHARS
 from recollect.retrieval.vector import ScaledSimilarities, scale_similarities
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError
 from recollect.model import Document, Draft, Link, WriteCounts, embedding_text
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.stores.base import Model
 from recollect.stores.batches import Batch, Plan, Tables
 from recollect.stores.rows import NoteRow
@@ -19,20 +19,20 @@ TINY = Model("tiny", 2)
 VECTOR = np.array([1, 0], dtype=np.float32)
 
 
-class Held:
-    """Notes by their keys, and what batches ask about them."""
+class MemoryTables:
+    """Notes by their keys, as the tables of a batch."""
 
     def __init__(self) -> None:
         self.rows: dict[int, NoteRow] = {}
         self.linked: dict[int, tuple[Link, ...]] = {}
         self.vectors: dict[int, Model | None] = {}
-        self.homes: dict[str, int] = {}
-        self.papers: dict[tuple[int, str, str], int] = {}
+        self.namespaces: dict[str, int] = {}
+        self.documents: dict[tuple[int, str, str], int] = {}
         self.active: Model | None = None
         self.keys = count(1)
 
     def namespace(self, name: str) -> int:
-        return self.homes.setdefault(name, len(self.homes) + 1)
+        return self.namespaces.setdefault(name, len(self.namespaces) + 1)
 
     def notes(self, namespace: int, ids: Sequence[str], paths: Sequence[str]) -> list[NoteRow]:
         here = [row for row in self.rows.values() if row.namespace == namespace]
@@ -45,13 +45,13 @@ class Held:
         return next(self.keys)
 
     def document(self, namespace: int, document: Document) -> int:
-        return self.papers.setdefault((namespace, document.root, document.name), len(self.papers) + 1)
+        return self.documents.setdefault((namespace, document.root, document.name), len(self.documents) + 1)
 
     def notes_of(self, document: int) -> list[int]:
         return [row.key for row in self.rows.values() if row.document == document]
 
     def owner(self, document: int | None) -> tuple[str, str] | None:
-        return next(((root, name) for (_, root, name), key in self.papers.items() if key == document), None)
+        return next(((root, name) for (_, root, name), key in self.documents.items() if key == document), None)
 
     def model(self) -> Model | None:
         return self.active
@@ -59,98 +59,103 @@ class Held:
     def embedded(self, notes: Sequence[int], model: Model) -> set[int]:
         return {note for note in notes if self.vectors.get(note) == model}
 
-    def take(self, plan: Plan) -> None:
-        for note in [note for notes in plan.gone.values() for note in notes]:
+    def apply(self, plan: Plan) -> None:
+        for note in [note for notes in plan.deleted.values() for note in notes]:
             del self.rows[note]
         self.rows.update((change.new.key, change.new) for change in plan.changes)
-        self.linked.update(plan.links)
+        self.linked.update(links_of(plan))
         for note in plan.stale:
             self.vectors.pop(note, None)
         self.vectors.update((each.note, plan.model) for each in plan.vectors)
 
 
-def write(held: Held, *drafts: Draft, model: Model | None = None, create: bool = True) -> Plan:
-    tables: Tables = held
+def links_of(plan: Plan) -> dict[int, tuple[Link, ...]]:
+    return {change.new.key: change.links for change in plan.changes if change.links != change.old_links}
+
+
+def write(stored: MemoryTables, *drafts: Draft, model: Model | None = None, create: bool = True) -> Plan:
+    tables: Tables = stored
     batch = Batch(tables, create=create)
     batch.add(drafts)
     texts = [embedding_text("", "", draft.get("content", "")) for draft in drafts]
     plan = batch.plan(model, {text_digest(text): VECTOR for text in texts})
-    held.take(plan)
+    stored.apply(plan)
     assert [note.id for note in batch.notes()] == [
         draft.get("id", note.id) for draft, note in zip(drafts, batch.notes(), strict=True)
     ]
     return plan
 
 
-def read(held: Held, root: str, *documents: tuple[str, Sequence[Draft]], adopt: bool = False) -> WriteCounts:
-    batch = Batch(held, adopt=adopt)
+def read(stored: MemoryTables, root: str, *documents: tuple[str, Sequence[Draft]], adopt: bool = False) -> WriteCounts:
+    batch = Batch(stored, adopt=adopt)
     written = batch.add_documents([Document(root, name, "1", drafts) for name, drafts in documents], "default")
-    held.take(batch.plan(None, {}))
+    stored.apply(batch.plan(None, {}))
     return written
 
 
 def test_notes_begin_and_change() -> None:
-    held = Held()
-    plan = write(held, {"id": "a", "content": "tea"}, {"id": "b", "content": "milk", "namespace": "alice"})
+    stored = MemoryTables()
+    plan = write(stored, {"id": "a", "content": "tea"}, {"id": "b", "content": "milk", "namespace": "alice"})
     assert [(change.old, change.new.key, change.new.namespace) for change in plan.changes] == [
         (None, 1, 1),
         (None, 2, 2),
     ]
-    again = write(held, {"id": "a", "content": "tea"}, {"id": "b", "title": "Milk", "namespace": "alice"})
+    again = write(stored, {"id": "a", "content": "tea"}, {"id": "b", "title": "Milk", "namespace": "alice"})
     assert [(change.new.key, change.new.title, change.new.content) for change in again.changes] == [(2, "Milk", "milk")]
     assert again.stale == [2]
 
 
 def test_changes_come_by_namespace_then_key() -> None:
-    held = Held()
-    plan = write(held, *({"id": f"{n}", "content": "x", "namespace": "ab"[n % 2]} for n in range(4)))
+    stored = MemoryTables()
+    plan = write(stored, *({"id": f"{n}", "content": "x", "namespace": "ab"[n % 2]} for n in range(4)))
     assert [(change.new.namespace, change.new.key) for change in plan.changes] == [(1, 1), (1, 3), (2, 2), (2, 4)]
 
 
 def test_two_notes_exchange_their_paths() -> None:
-    held = Held()
-    write(held, {"id": "a", "path": "one", "content": "x"}, {"id": "b", "path": "two", "content": "y"})
-    plan = write(held, {"id": "a", "path": "two"}, {"id": "b", "path": "one"})
+    stored = MemoryTables()
+    write(stored, {"id": "a", "path": "one", "content": "x"}, {"id": "b", "path": "two", "content": "y"})
+    plan = write(stored, {"id": "a", "path": "two"}, {"id": "b", "path": "one"})
     assert [(change.new.id, change.new.path, change.renamed) for change in plan.changes] == [
         ("a", "two", True),
         ("b", "one", True),
     ]
     with pytest.raises(ArgumentError, match="'one' is the path of another note, 'b'"):
-        write(held, {"id": "a", "path": "one"})
+        write(stored, {"id": "a", "path": "one"})
 
 
 def test_links_are_written_where_they_are_others() -> None:
-    held = Held()
+    stored = MemoryTables()
     link = Link("related", "b")
-    assert write(held, {"id": "a", "content": "x", "links": (link,)}, {"id": "b", "content": "y"}).links == {1: (link,)}
-    assert write(held, {"id": "a", "links": (link,)}).changes == []
-    assert write(held, {"id": "a", "links": ()}).links == {1: ()}
+    plan = write(stored, {"id": "a", "content": "x", "links": (link,)}, {"id": "b", "content": "y"})
+    assert links_of(plan) == {1: (link,)}
+    assert write(stored, {"id": "a", "links": (link,)}).changes == []
+    assert links_of(write(stored, {"id": "a", "links": ()})) == {1: ()}
 
 
 def test_vectors_are_wanted_where_there_are_none_of_the_text() -> None:
-    held = Held()
-    plan = write(held, {"id": "a", "content": "tea"}, model=TINY)
+    stored = MemoryTables()
+    plan = write(stored, {"id": "a", "content": "tea"}, model=TINY)
     assert [(each.note, each.digest) for each in plan.vectors] == [(1, text_digest(embedding_text("", "", "tea")))]
-    assert write(held, {"id": "a", "importance": 1.0, "content": "tea"}, model=TINY).vectors == []
-    plan = write(held, {"id": "a", "title": "Tea"}, model=TINY)
+    assert write(stored, {"id": "a", "importance": 1.0, "content": "tea"}, model=TINY).vectors == []
+    plan = write(stored, {"id": "a", "title": "Tea"}, model=TINY)
     assert [(note.key, note.text) for note in plan.pending] == [(1, embedding_text("Tea", "", "tea"))]
-    held.active = TINY
+    stored.active = TINY
     with pytest.raises(ArgumentError, match="makes vectors of 3 numbers; those of tiny in this memory have 2"):
-        write(held, {"id": "a", "content": "milk"}, model=Model("tiny", 3))
+        write(stored, {"id": "a", "content": "milk"}, model=Model("tiny", 3))
 
 
 def test_only_notes_that_are_there_can_be_changed() -> None:
     with pytest.raises(NoteNotFoundError, match="there is no note 'a'"):
-        write(Held(), {"id": "a", "content": "x"}, create=False)
+        write(MemoryTables(), {"id": "a", "content": "x"}, create=False)
 
 
 def test_documents_replace_their_notes() -> None:
-    held = Held()
+    stored = MemoryTables()
     drafts: list[Draft] = [{"path": "a#1", "content": "x"}, {"path": "a#2", "content": "y"}]
-    assert read(held, "/notes", ("a", drafts)) == WriteCounts(added=2)
-    assert read(held, "/notes", ("a", drafts[:1]), ("b", [{"path": "b", "content": "z"}])) == WriteCounts(1, 0, 1, 1)
-    assert sorted(row.path or "" for row in held.rows.values()) == ["a#1", "b"]
-    assert read(held, "/notes", ("a", [])) == WriteCounts(removed=1)
+    assert read(stored, "/notes", ("a", drafts)) == WriteCounts(added=2)
+    assert read(stored, "/notes", ("a", drafts[:1]), ("b", [{"path": "b", "content": "z"}])) == WriteCounts(1, 0, 1, 1)
+    assert sorted(row.path or "" for row in stored.rows.values()) == ["a#1", "b"]
+    assert read(stored, "/notes", ("a", [])) == WriteCounts(removed=1)
     with pytest.raises(IngestError, match="b is the path of a note from /notes/b"):
-        read(held, "/other", ("b", [{"path": "b", "content": "another"}]))
-    assert read(held, "/other", ("b", [{"path": "b", "content": "another"}]), adopt=True) == WriteCounts(updated=1)
+        read(stored, "/other", ("b", [{"path": "b", "content": "another"}]))
+    assert read(stored, "/other", ("b", [{"path": "b", "content": "another"}]), adopt=True) == WriteCounts(updated=1)

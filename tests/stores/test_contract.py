@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import ArgumentError, IngestError, NoteNotFoundError, StoreError
 from recollect.model import Document, Filters, Link, Note, WriteCounts, draft_of
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.query import parse
 from recollect.query.expressions import Semantics
 from recollect.retrieval.terms import TermFrequencies, positive_terms
@@ -178,7 +178,7 @@ class TestWriting:
         assert [note.id for note in store.notes()] == ["2"]
 
     def test_a_new_note_needs_content(self, store: Store) -> None:
-        with pytest.raises(ArgumentError, match="^content: is needed for a new note; 'a' is not there yet"):
+        with pytest.raises(ArgumentError, match="^content: is needed for a new note; 'a' does not exist yet"):
             put(store, "fine", {"path": "a", "title": "x"})
         with pytest.raises(ArgumentError, match="^content: is needed for a new note$"):
             put(store, {"title": "x"})
@@ -1589,7 +1589,7 @@ class TestDocuments:
     def test_a_note_by_hand_is_left_alone_unless_it_is_adopted(self, store: Store) -> None:
         (note,) = put(store, {"path": "a", "content": "x", "tags": ["mine"]})
         document = Document("/one", "a.md", "1", [draft_of({"path": "a", "content": "y"})])
-        with pytest.raises(IngestError, match="^a is the path of a note from another hand; ingest with a prefix"):
+        with pytest.raises(IngestError, match="^a is the path of a note from another source; ingest with a prefix"):
             store.write_documents([document], namespace=HOME)
         assert store.get(["a"], namespace=HOME) == [note]
         store.write_documents([document], namespace=HOME, adopt=True)

@@ -7,7 +7,7 @@ on the best confidence then separates queries that have an answer from those tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,6 @@ class ReliabilityBin:
     count: int
     confidence: float
     accuracy: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the bin as JSON-ready data."""
-        return {"count": self.count, "confidence": self.confidence, "accuracy": self.accuracy}
 
 
 def reliability_bins(confidences: ArrayLike, relevant: ArrayLike, *, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
@@ -151,7 +147,7 @@ class TrustMetrics:
             "ece_interval": [self.ece.low, self.ece.high],
             "queries": self.queries,
             "unanswerable_queries": self.unanswerable_queries,
-            "reliability": [reliability_bin.to_dict() for reliability_bin in self.bins],
+            "reliability": [asdict(reliability_bin) for reliability_bin in self.bins],
         }
 
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from recollect import arguments
-from recollect.errors import ArgumentError
 from recollect.evaluation.outcome import Outcome, System
 from recollect.evaluation.significance import interval
 from recollect.retrieval.preset import changed_preset
@@ -44,14 +43,6 @@ class Sweep:
     measure: str
     series: Mapping[str, Sequence[tuple[float, float, float, float]]]
     """By name: the points ``(x, mean, low, high)``."""
-
-    def __post_init__(self) -> None:
-        """Refuse a sweep or a series without points."""
-        if not self.series:
-            raise ArgumentError("series", f"must not be empty, got none for the sweep {self.title!r}")
-        for name, points in self.series.items():
-            if not points:
-                raise ArgumentError("series", f"must each have a point, got none for {name!r}")
 
     @property
     def lines(self) -> dict[str, tuple[SweepPoint, ...]]:

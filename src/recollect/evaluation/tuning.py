@@ -161,8 +161,21 @@ def tune(
     passes = arguments.at_least_one("passes", passes)
     if arguments.at_least_one("folds", folds) < 2:
         raise ArgumentError("folds", f"must be at least 2, so that questions can be held out, got {folds}")
-    scores = _ScoreCache(scorer, start, parameters)
-    baseline = scores.get(scores.start)
+    initial: Setting = tuple(parameter.values_in(start) for parameter in parameters)
+    scores: dict[Setting, NDArray[np.float64]] = {}
+
+    def preset_of(setting: Setting) -> Preset:
+        preset = start
+        for parameter, values, unchanged in zip(parameters, setting, initial, strict=True):
+            preset = preset if values == unchanged else parameter.apply(preset, values)
+        return preset
+
+    def values_of(setting: Setting) -> NDArray[np.float64]:
+        if setting not in scores:
+            scores[setting] = np.asarray(scorer(preset_of(setting)), dtype=np.float64)
+        return scores[setting]
+
+    baseline = values_of(initial)
     question_groups = [""] * len(baseline) if groups is None else groups
     if len(question_groups) != len(baseline):
         raise ArgumentError(
@@ -181,28 +194,31 @@ def tune(
             if progress:
                 progress(done, total, name)
 
-        def score(setting: Setting) -> float:
-            return float(scores.get(setting)[questions].mean())
-
-        return coordinate_ascent(scores.start, parameters, score, passes=passes, on_trial=count)
+        return coordinate_ascent(
+            initial,
+            parameters,
+            lambda setting: float(values_of(setting)[questions].mean()),
+            passes=passes,
+            on_trial=count,
+        )
 
     held_out = np.empty_like(baseline)
     by_fold = []
     for fold in range(fold_count):
         in_fold = fold_of == fold
         setting = choose(~in_fold, f"without fold {fold + 1} of {fold_count}")
-        held_out[in_fold] = scores.get(setting)[in_fold]
+        held_out[in_fold] = values_of(setting)[in_fold]
         by_fold.append(setting)
     chosen = choose(np.ones(len(baseline), dtype=bool), "on all questions")
     return TuningResult(
         start=start,
-        chosen=scores.preset(chosen),
-        changes=_changes(parameters, scores.start, chosen, by_fold),
-        by_fold=tuple(scores.preset(setting) for setting in by_fold),
+        chosen=preset_of(chosen),
+        changes=_changes(parameters, initial, chosen, by_fold),
+        by_fold=tuple(preset_of(setting) for setting in by_fold),
         gain=paired_difference(held_out, baseline, seed=seed),
         before=float(baseline.mean()),
         questions=len(baseline),
-        settings=scores.size,
+        settings=len(scores),
     )
 
 
@@ -214,31 +230,6 @@ def require_min_questions(count: int) -> None:
             f"there must be at least {MIN_QUESTIONS} to tell a gain from chance, got {count}; "
             "recollect questions generates some from your notes",
         )
-
-
-class _ScoreCache:
-    """The values of each question under each setting, computed once."""
-
-    def __init__(self, scorer: PresetScorer, preset: Preset, space: Sequence[Parameter]) -> None:
-        self._scorer, self._preset, self._space = scorer, preset, space
-        self._values: dict[Setting, NDArray[np.float64]] = {}
-        self.start: Setting = tuple(parameter.values_in(preset) for parameter in space)
-
-    @property
-    def size(self) -> int:
-        return len(self._values)
-
-    def get(self, setting: Setting) -> NDArray[np.float64]:
-        if setting not in self._values:
-            self._values[setting] = np.asarray(self._scorer(self.preset(setting)), dtype=np.float64)
-        return self._values[setting]
-
-    def preset(self, setting: Setting) -> Preset:
-        """Return the preset with a setting; only what differs from the start is changed."""
-        preset = self._preset
-        for parameter, values, initial in zip(self._space, setting, self.start, strict=True):
-            preset = preset if values == initial else parameter.apply(preset, values)
-        return preset
 
 
 def _changes(

@@ -76,19 +76,6 @@ STAGE_VALUES = {
 }
 """The values to try for constants of stages, by ``stage.constant``."""
 
-UNTUNED = frozenset(
-    (
-        "intent.characters",
-        "composite.relevance",
-        "temporal.relevance",
-        "time_match.events",
-        "importance.base",
-        "exact_term.max_notes",
-        "exact_term.lead",
-    )
-)
-"""Constants of stages that change only speed, the scale of all scores, or few questions."""
-
 
 def search_space(preset: Preset) -> tuple[Parameter, ...]:
     """Return the parameters to try for a preset, the most important first.

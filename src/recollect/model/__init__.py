@@ -1,10 +1,7 @@
 """Plain data: notes, drafts, documents, filters, candidates and hits."""
 
 from recollect.model.candidate import Candidate, Contribution, Step, as_candidate, as_candidates
-from recollect.model.chunks import EmbeddingText, embedding_chunks, embedding_text
 from recollect.model.document import Document, NoteName, WriteCounts
-from recollect.model.filters import Filters
-from recollect.model.hit import Hit, RankedHits
 from recollect.model.note import (
     DEFAULT_NAMESPACE,
     DRAFT_FIELDS,
@@ -14,14 +11,18 @@ from recollect.model.note import (
     UNCHANGED_IF_EMPTY,
     Draft,
     Edge,
+    EmbeddingText,
     Link,
     Note,
     NoteField,
     aliases_of,
     draft_of,
+    embedding_chunks,
+    embedding_text,
     is_blank,
     is_expired,
 )
+from recollect.model.search import Filters, Hit, RankedHits
 
 __all__ = [
     "DEFAULT_NAMESPACE",

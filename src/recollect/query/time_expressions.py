@@ -50,9 +50,9 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
     arguments.text("text", text)
     moment = arguments.instant("now", now)
     read = text[:MAX_CHARACTERS]
+    if not _DIGITS.search(read) and TIME_WORDS.isdisjoint(word.lower() for word in _WORDS.findall(read)):
+        return ()  # most queries
     words = TokenizedText(read)
-    if TIME_WORDS.isdisjoint(words.lower) and not _DIGITS.search(read):
-        return ()
     intervals: list[TimeInterval] = []
     try:
         for mention in _ranges(read, _with_years(read, find_mentions(words, moment))):
@@ -120,6 +120,7 @@ def _around_digits(text: str) -> list[tuple[int, str]]:
 
 
 _DIGITS = re.compile(r"\d+")
+_WORDS = re.compile(r"[^\W\d_]+")
 _WINDOW = 24
 """How many characters on either side of a number may belong to its date."""
 

@@ -14,7 +14,7 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from recollect.model import Candidate, Edge
-from recollect.model.chunks import CHUNK_CHARS, MAX_UNSPLIT_CHARS
+from recollect.model.note import CHUNK_CHARS, MAX_UNSPLIT_CHARS
 from recollect.query import Query
 from recollect.retrieval.terms import (
     MAX_SCANNED,

@@ -115,7 +115,7 @@ class SearchOptions:
             "rerank": arguments.flag("rerank", self.rerank),
             "rerank_top_n": arguments.count("rerank_top_n", self.rerank_top_n),
             "skip_retry_ladder": arguments.flag("skip_retry_ladder", self.skip_retry_ladder),
-            "question_date": check_question_date(self.question_date),
+            "question_date": None if self.question_date is None else check_question_date(self.question_date),
             "now": arguments.optional_instant("now", self.now),
             "filters": Filters.of(self.filters),
         }

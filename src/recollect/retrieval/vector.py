@@ -12,7 +12,7 @@ from recollect import arguments
 from recollect.embedders.base import unit_rows
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.model import Candidate, as_candidates
-from recollect.model.chunks import chunk_count
+from recollect.model.note import chunk_count
 from recollect.retrieval.deadlines import Task, Workers
 from recollect.retrieval.request import SearchRequest, SearchScope
 from recollect.retrieval.terms import error_summary

@@ -12,7 +12,7 @@ A name with a symbol, such as C++ or .NET, is contained exactly as written, or e
 ``exact_term`` handles single terms with punctuation inside, such as ``BZH-20931``.
 
 A word that no note contains as written may be there in another form of the same number, identifier or name
-(:mod:`recollect.query.forms`): :func:`substitute` searches for the forms that notes contain.
+(:mod:`recollect.query.expressions`): :func:`substitute` searches for the forms that notes contain.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from recollect.model import Candidate
 from recollect.query import Query, Token, normalise
-from recollect.query.forms import Form, any_form, joined_forms, letter_forms, number_forms
+from recollect.query.expressions import Form, any_form, joined_forms, letter_forms, number_forms
 from recollect.query.parser import PUNCTUATION, symbolic_name
 from recollect.query.terms import STOPWORDS
 from recollect.retrieval.terms import TermFrequencies, count_terms

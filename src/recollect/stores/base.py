@@ -1,13 +1,13 @@
-"""The contract that every store keeps. Nothing outside ``stores/`` knows an engine; nothing inside knows ranking.
+"""The contract of a store. Nothing outside ``stores/`` knows an engine; nothing inside knows ranking.
 
-A note has a vector for each piece of its text: one, or a row for each piece. It is as near to a query as the nearest.
+A note has one vector, or one for each chunk of its text; its similarity to a query is that of its best chunk.
 
-A namespace is a wall: notes, links, documents, vectors and word statistics of one are never seen from another. Each
-method that writes is one transaction: it happens as a whole, or not at all.
+Namespaces are isolated: notes, links, documents, vectors and term statistics of one are invisible to the others. Each
+method that writes is one transaction.
 
-A note that expires is there until that instant. From then on no method returns, finds, follows or changes it, whether
-it was removed yet or not; the clock is :func:`recollect.arguments.now`. Every write removes what is due, and ``expire``
-does nothing else. Word statistics may count it until it is removed.
+From the instant at which a note expires no method returns, follows or changes it, whether it was deleted yet or not;
+the clock is :func:`recollect.arguments.now`. Every write deletes expired notes first, and ``expire`` does only that.
+Term statistics may count them until then.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ __all__ = [
 FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "content": 1.0}
 )
-"""What a word counts in each field of a note."""
+"""The BM25 weight of each field of a note."""
 
 
 class Model(NamedTuple):
-    """What is stored with vectors, so that only such as can be compared are compared."""
+    """The embedding model of stored vectors: only vectors of the same model are compared."""
 
     name: str
     dimension: int
@@ -72,25 +72,25 @@ class Model(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """A note one step away: how it is connected, seen from the note that was asked about."""
+    """A note at the other end of an edge."""
 
     note: Note
     kind: str
     """``previous``, ``next``, ``mention``, ``entity``, or a link's kind."""
     direction: Literal["out", "in"]
-    """Whether the connection leads from the note that was asked about, or to it."""
+    """Whether the edge leads from the note in question, or to it."""
 
 
 class Page(NamedTuple):
-    """Some notes of a longer list, and where the rest begins."""
+    """Some notes of a longer list, and the cursor to the rest."""
 
     notes: list[Note]
     next: int | None
-    """The place to go on behind; ``None`` at the end of the list."""
+    """The cursor for the next page; ``None`` at the end of the list."""
 
 
 class Pending(NamedTuple):
-    """A note that has no vector of a model yet: the store's own key of it, and the text to embed."""
+    """A note that has no vector of a model yet: its key in the store, and the text to embed."""
 
     key: Any
     text: EmbeddingText
@@ -111,7 +111,7 @@ class DocumentWriteResult(NamedTuple):
 
 
 class DocumentRecord(NamedTuple):
-    """A document as a store knows it: where it lies, what stands for its state, and which notes are its own.
+    """A document: where it is, the fingerprint of its state, and the notes that were made of it.
 
     >>> DocumentRecord("default", "/notes", "tea.md", "20:1:af", ("n1",)).notes
     ('n1',)
@@ -122,24 +122,24 @@ class DocumentRecord(NamedTuple):
     name: str
     fingerprint: str
     notes: tuple[str, ...]
-    """The ids of its notes, in the order in which they came."""
+    """The ids of its notes, in the order of their creation."""
 
 
 class Finding(NamedTuple):
-    """What a check found in one part of a store."""
+    """The result of a check of one part of a store."""
 
     part: str
     problem: str
-    """In words for a person; empty where all is well."""
+    """A message for a person; empty if there is none."""
     repairable: bool = True
-    """Whether ``repair`` can put it right: it can rebuild what is derived from the notes."""
+    """Whether ``repair`` can fix it: it rebuilds what is derived from the notes."""
     warning: str = ""
     """A condition that is no error, and what to do about it; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
-    """What a store holds."""
+    """How much a store contains."""
 
     location: str
     engine: str
@@ -147,7 +147,7 @@ class StoreStats:
     notes: Mapping[str, int] = field(default_factory=dict)
     """How many notes each namespace has."""
     expiring: int = 0
-    """How many of them expire some day."""
+    """How many of them have an expiry date."""
     links: int = 0
     documents: int = 0
     model: Model | None = None
@@ -158,10 +158,10 @@ class StoreStats:
 
 
 class ModelChangedError(Exception):
-    """The store is searched with another model than the one that made a query's vector."""
+    """The store is searched with another model than that of a query's vector."""
 
     def __init__(self, model: Model) -> None:
-        """Keep the model."""
+        """Set the model that the store is searched with."""
         super().__init__(model.name)
         self.model = model
 
@@ -229,43 +229,43 @@ class Store(
         vectors: Mapping[bytes, Vector] | None = None,
         adopt: bool = False,
     ) -> DocumentWriteResult:
-        """Store documents as ``write`` stores drafts, and delete the notes that they had and no longer have.
+        """Write documents as ``write`` writes drafts, and delete the notes that they had and no longer have.
 
-        A note at one of their paths that is not theirs raises ``IngestError``, unless it says the same, or ``adopt`` is
-        true: then it becomes theirs.
+        A note at one of their paths that belongs to no or another document raises ``IngestError``, unless its content
+        is the same or ``adopt`` is true: then it becomes theirs.
         """
         ...
 
     def get(self, keys: Sequence[str], *, namespace: str) -> list[Note | None]:
-        """Return for each id or path its note; an id goes before a path."""
+        """Return for each id, or else path, its note."""
         ...
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
-        """Delete notes by id or path, with all that was derived from them; return how many there were."""
+        """Delete notes by id or path, with everything derived from them; return how many there were."""
         ...
 
     def expire(self, now: datetime, *, most: int | None = None) -> int:
-        """Delete the notes that are due at an instant, or ``most`` of them, as ``delete`` does; return how many.
+        """Delete the notes that have expired at ``now``, or ``most`` of them; return how many.
 
-        Where none is, that costs next to nothing. It is not worth waiting for: where others keep the store busy,
-        ``StoreBusyError`` comes at once. A store that can only be read deletes nothing.
+        It takes one index lookup if there are none. It does not wait for other writers, but raises ``StoreBusyError``
+        at once. A read-only store deletes nothing.
         """
         ...
 
     def touch(self, accessed: Mapping[str, datetime], *, namespace: str) -> int:
-        """Set when notes, named by id, were last accessed, where that is later than what is known; return how many.
+        """Set when notes, by id, were last accessed, where that is later than before; return how many changed.
 
-        Nothing else of a note changes, and ids that are not there are passed over. It is not worth waiting for: where
-        others keep the store busy, ``StoreBusyError`` comes soon.
+        Nothing else of a note changes, and unknown ids are skipped. It waits for other writers only briefly before it
+        raises ``StoreBusyError``.
         """
         ...
 
     def notes(self, *, namespace: str | None = None, filters: Filters | None = None) -> Iterator[Note]:
-        """Walk over the notes of a namespace, or of all, in the order in which they came."""
+        """Iterate over the notes of a namespace, or of all, in the order of their creation."""
         ...
 
     def vectors_of(self, notes: Sequence[Note]) -> tuple[Model | None, list[Vector | None]]:
-        """Return the model that the store is searched with, and its vectors of these notes as they are here."""
+        """Return the active model, and its vectors of these notes if they were made of the texts given here."""
         ...
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
@@ -273,11 +273,11 @@ class Store(
         ...
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Take a link from a note; return whether it was there."""
+        """Remove a link of a note; return whether it was there."""
         ...
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
-        """Return the notes at the other ends of its edges, as ``edges`` orders them."""
+        """Return the notes at the other ends of a note's edges, in the order of ``edges``."""
         ...
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
@@ -285,39 +285,39 @@ class Store(
         ...
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
-        """Forget documents and delete their notes; return how many notes there were."""
+        """Delete documents and their notes; return how many notes there were."""
         ...
 
     def document_records(self, *, namespace: str | None = None) -> Iterator[DocumentRecord]:
-        """Walk over the documents of a namespace, or of all, in whatever order."""
+        """Iterate over the documents of a namespace, or of all, in any order."""
         ...
 
     def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
-        """Let documents have these fingerprints and just these notes, by id; no note changes otherwise.
+        """Set the fingerprints of documents and just which notes they have; nothing else of a note changes.
 
-        A document that is not there yet begins. What it had before and has no longer belongs to none, a note that
-        another had is that one's no more, and ids that are not there are passed over.
+        New documents are created. A note that a document no longer has belongs to none, a note of another document
+        leaves that one, and unknown ids are skipped.
         """
         ...
 
     def pending(self, model: Model, limit: int, *, after: Any = None) -> list[Pending]:
-        """Return notes of any namespace that have no vector of ``model``, from the one behind ``after`` on."""
+        """Return the next notes after a key, of any namespace, that have no vector of ``model``."""
         ...
 
     def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
-        """Store vectors of notes whose text is still the one that was embedded; return how many."""
+        """Write vectors of notes whose text is still the one that was embedded; return how many."""
         ...
 
     def activate(self, model: Model) -> bool:
-        """Search with ``model`` from now on and drop all other vectors, if no note lacks one; return whether."""
+        """Search with ``model`` from now on and delete all other vectors, if every note has one; return whether."""
         ...
 
     def stats(self) -> StoreStats:
-        """Return what the store holds."""
+        """Return how much the store contains."""
         ...
 
     def check(self) -> list[Finding]:
-        """Look at every part and return what was found, the good news too."""
+        """Check every part and return the findings, good ones too."""
         ...
 
     def repair(self) -> list[Finding]:
@@ -329,5 +329,5 @@ class Store(
         ...
 
     def close(self) -> None:
-        """Let go of the file or server; further calls raise ``StoreError``."""
+        """Close the file or connections; further calls raise ``StoreError``."""
         ...

@@ -1,7 +1,6 @@
-"""One batch of drafts: what it does to the notes that exist, and which begin.
+"""One batch of drafts: which notes it changes and creates.
 
-First all is read and decided, then a plan says what to write. A batch with a draft that cannot be stored is given up
-with its transaction.
+It first reads and decides everything; then a plan says what to write. A draft that cannot be stored aborts the batch.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from recollect.model import (
     WriteCounts,
     embedding_text,
 )
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.stores.base import Model, Pending
 from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, blank_row, merged_row, new_id, note_of
 
@@ -35,10 +34,10 @@ __all__ = ["Batch", "NewVector", "Plan", "StoredText", "Tables", "texts_to_embed
 
 
 class Tables(Protocol):
-    """What a batch asks of the transaction that it is written in."""
+    """What a batch reads in its transaction."""
 
     def namespace(self, name: str) -> int:
-        """Return the key of a namespace, which begins here if it is new."""
+        """Return the key of a namespace, which is created if it is new."""
 
     def notes(self, namespace: int, ids: Sequence[str], paths: Sequence[str]) -> Sequence[NoteRow]:
         """Return the notes with one of these ids, then those with one of these paths; a note may come twice."""
@@ -47,10 +46,10 @@ class Tables(Protocol):
         """Return the links of the notes that have any."""
 
     def new_key(self) -> int:
-        """Return the key of a note that begins, higher than those before."""
+        """Return the key of a new note, higher than those before."""
 
     def document(self, namespace: int, document: Document) -> int:
-        """Return the key of a document, which begins here if it is new, and has this fingerprint from now on."""
+        """Return the key of a document."""
 
     def notes_of(self, document: int) -> Collection[int]:
         """Return the notes that a document has."""
@@ -71,91 +70,88 @@ class NewVector(NamedTuple):
     note: int
     namespace: int
     digest: bytes
-    """That of the text which it stands for."""
+    """That of the text that was embedded."""
     vector: Vector
 
 
 class Plan(NamedTuple):
-    """What is to be written for a batch, in this order."""
+    """What a batch writes, in this order."""
 
-    gone: Mapping[int, Sequence[int]]
+    deleted: Mapping[int, Sequence[int]]
     """The notes to delete, by namespace."""
     changes: Sequence[Change]
-    """The notes that begin or change, by namespace, then key."""
+    """The new and changed notes, by namespace, then key."""
     model: Model | None
-    """Whose vectors these are, where that is known."""
+    """The model of the vectors, if it is known."""
     vectors: Sequence[NewVector]
     pending: list[Pending]
-    """The notes that are left without a vector of the model."""
-
-    @property
-    def links(self) -> dict[int, tuple[Link, ...]]:
-        """The links of the notes that have others than before."""
-        return {change.new.key: change.links for change in self.changes if change.links != change.old_links}
+    """The notes that remain without a vector of the model."""
 
     @property
     def stale(self) -> list[int]:
-        """The notes whose vectors, of whatever model, stand for another text."""
+        """The notes whose vectors, of any model, were made of another text."""
         return [change.new.key for change in self.changes if change.old and change.text_changed]
 
 
 class Batch:
-    """Drafts on their way into a store."""
+    """A batch of drafts to be written."""
 
     def __init__(self, tables: Tables, *, create: bool = True, adopt: bool = False) -> None:
-        """Begin an empty batch in a transaction.
+        """Start an empty batch in a transaction.
 
-        Without ``create`` it may only change notes; with ``adopt``, documents take over notes at their paths.
+        Without ``create`` it only changes notes; with ``adopt``, documents take over notes at their paths.
         """
         self._tables = tables
         self._create = create
         self._adopt = adopt
         self._moves: dict[tuple[str, str], str] = {}
-        """Where the drafts of this batch put notes that they name by id."""
+        """The new paths of notes that drafts name by id."""
         self._now = time.time_ns() // 1000
         self._blank = blank_row(self._now)
         self._namespaces: dict[str, int] = {}
         self._in_order: list[Change] = []
-        """One for each draft; drafts of the same note share theirs."""
+        """One for each draft; drafts of the same note share one."""
         self._by_key: dict[int, Change] = {}
         self._by_id: dict[tuple[int, str], Change] = {}
         self._by_path: dict[tuple[int, str], Change] = {}
-        self._free: set[int] = set()
-        """Notes that their documents gave up in this batch."""
-        self._gone: dict[int, list[int]] = {}
+        self._released: set[int] = set()
+        """Notes that their documents no longer have after this batch."""
+        self._deleted: dict[int, list[int]] = {}
 
     def add(self, drafts: Sequence[Draft]) -> None:
-        """Decide what the drafts do to the notes that exist, or begin."""
+        """Decide what the drafts change or create."""
         self._read_existing(drafts)
         for draft in drafts:
             self._decide(draft)
 
     def add_documents(self, documents: Sequence[Document], namespace: str) -> WriteCounts:
-        """Decide what documents do, the notes that they no longer have included, and return how many are which.
+        """Decide what documents change, create and delete, and return the counts.
 
-        A note may move from one of them to another, whichever comes first.
+        A note may move from one of them to another, in any order.
         """
-        home = self._namespace(namespace)
+        namespace_id = self._namespace(namespace)
         latest = {(document.root, document.name): document for document in documents}
         drafts = {
-            self._tables.document(home, document): [{**draft, "namespace": namespace} for draft in document.drafts]
+            self._tables.document(namespace_id, document): [
+                {**draft, "namespace": namespace} for draft in document.drafts
+            ]
             for document in latest.values()
         }
-        had = {note: document for document in drafts for note in self._tables.notes_of(document)}
-        self._read_existing([draft for each in drafts.values() for draft in each])
+        owned = {note: document for document in drafts for note in self._tables.notes_of(document)}
+        self._read_existing([draft for group in drafts.values() for draft in group])
         named = {
             (change.new.key, document)
-            for document, each in drafts.items()
-            for change in map(self._named_by, each)
+            for document, group in drafts.items()
+            for change in map(self._named_by, group)
             if change
         }
-        self._free = {note for note, document in had.items() if (note, document) not in named}
-        changes = [self._decide(draft, document) for document, each in drafts.items() for draft in each]
-        gone = had.keys() - {change.new.key for change in changes}
-        self._gone = {home: sorted(gone)}
+        self._released = {note for note, document in owned.items() if (note, document) not in named}
+        changes = [self._decide(draft, document) for document, group in drafts.items() for draft in group]
+        deleted = owned.keys() - {change.new.key for change in changes}
+        self._deleted = {namespace_id: sorted(deleted)}
         added = sum(change.old is None for change in changes)
         updated = sum(change.old is not None and change.matters for change in changes)
-        return WriteCounts(added, updated, len(changes) - added - updated, len(gone))
+        return WriteCounts(added, updated, len(changes) - added - updated, len(deleted))
 
     def plan(self, model: Model | None, vectors: Mapping[bytes, Vector]) -> Plan:
         """Return what is to be written; ``vectors`` has those that notes lack, by the digests of their texts."""
@@ -165,7 +161,7 @@ class Batch:
         changes = sorted(
             (change for change in self._by_key.values() if change.matters), key=attrgetter("new.namespace", "new.key")
         )
-        return Plan(self._gone, changes, model, new, pending)
+        return Plan(self._deleted, changes, model, new, pending)
 
     def notes(self) -> list[Note]:
         """Return the notes as they are then, in the order of their drafts."""
@@ -208,38 +204,38 @@ class Batch:
 
     def _read_existing(self, drafts: Sequence[Draft]) -> None:
         """Read the notes that the drafts name by id or path."""
-        asked: dict[str, tuple[list[str], list[str]]] = {}
+        names: dict[str, tuple[list[str], list[str]]] = {}
         for draft in drafts:
-            home = draft.get("namespace", DEFAULT_NAMESPACE)
-            ids, paths = asked.setdefault(home, ([], []))
+            namespace = draft.get("namespace", DEFAULT_NAMESPACE)
+            ids, paths = names.setdefault(namespace, ([], []))
             if draft.get("id") and draft.get("path"):
-                self._moves[home, draft["id"]] = draft["path"]
+                self._moves[namespace, draft["id"]] = draft["path"]
             if draft.get("id"):
                 ids.append(draft["id"])
             if draft.get("path"):
                 paths.append(draft["path"])
-        for name, (ids, paths) in asked.items():
+        for name, (ids, paths) in names.items():
             rows = self._tables.notes(self._namespace(name), ids, paths)
-            fresh = {row.key: row for row in rows if row.key not in self._by_key}
-            links = self._tables.links(list(fresh))
-            for key, row in fresh.items():
-                self._remember(Change(row, row, name, links.get(key, ()), links.get(key, ())))
+            unread = {row.key: row for row in rows if row.key not in self._by_key}
+            links = self._tables.links(list(unread))
+            for key, row in unread.items():
+                self._add_change(Change(row, row, name, links.get(key, ()), links.get(key, ())))
 
-    def _remember(self, change: Change) -> None:
+    def _add_change(self, change: Change) -> None:
         self._by_key[change.new.key] = change
         self._by_id[change.new.namespace, change.new.id] = change
         if change.new.path:
             self._by_path[change.new.namespace, change.new.path] = change
 
-    def _forget_names(self, change: Change) -> None:
+    def _release_names(self, change: Change) -> None:
         del self._by_id[change.new.namespace, change.new.id]
-        place = change.new.namespace, change.new.path or ""
-        if self._by_path.get(place) is change:  # another may have taken it
-            del self._by_path[place]
+        path = change.new.namespace, change.new.path or ""
+        if self._by_path.get(path) is change:  # another may have taken it
+            del self._by_path[path]
 
     def _decide(self, draft: Draft, document: int | None = None) -> Change:
-        """Merge a draft into the note that it names, or begin a note; a document's draft replaces all of it."""
-        change = self._named_by(draft) or self._begin(draft)
+        """Merge a draft into the note that it names, or create one; a document's draft replaces the whole note."""
+        change = self._named_by(draft) or self._create_note(draft)
         row = change.new
         if document is not None:
             if change.old is not None:
@@ -254,28 +250,28 @@ class Batch:
         if vector is None and change.vector is not None and merged.embedding_text == row.embedding_text:
             vector = change.vector
         if change.new.key in self._by_key:
-            self._forget_names(change)
+            self._release_names(change)
         change.new, change.links, change.vector = merged, links, vector
-        self._remember(change)
+        self._add_change(change)
         self._in_order.append(change)
         return change
 
     def _named_by(self, draft: Draft) -> Change | None:
-        """Return the note that a draft means: the one with its id, or else the one with its path."""
+        """Return the note that a draft names: the one with its id, or else the one with its path."""
         namespace = self._namespace(draft.get("namespace", DEFAULT_NAMESPACE))
         with_id = self._by_id.get((namespace, draft.get("id", "")))
         with_path = self._by_path.get((namespace, draft.get("path", "")))
         if with_id and with_path and with_id is not with_path:
             if self._moves.get((with_path.namespace, with_path.new.id), draft["path"]) != draft["path"]:
-                return with_id  # the other is on its way to another path
+                return with_id  # the other moves to another path
             raise ArgumentError(
                 "path", f"{draft['path']!r} is the path of another note, {with_path.new.id!r}; delete that first"
             )
         if draft.get("id") and not self._create:
-            return with_id  # the path is where the note should go, not the note that is meant
+            return with_id  # the path is the new one of this note
         return with_id or with_path
 
-    def _begin(self, draft: Draft) -> Change:
+    def _create_note(self, draft: Draft) -> Change:
         if not self._create:
             raise NoteNotFoundError(f"there is no note {draft.get('id') or draft.get('path')!r}")
         if "content" not in draft:
@@ -286,21 +282,21 @@ class Batch:
         return Change(None, row, name, (), ())
 
     def _check_owner(self, row: NoteRow, document: int, draft: Draft) -> None:
-        """Refuse to write over a note that is not this document's, unless it says the same or that is wanted."""
-        taken = row.document != document and row.key not in self._free and row.content != draft.get("content")
+        """Refuse to overwrite a note of another origin, unless its content is the same or ``adopt`` is set."""
+        taken = row.document != document and row.key not in self._released and row.content != draft.get("content")
         if not taken or self._adopt:
             return
         owner = self._tables.owner(row.document)
-        origin = "/".join(owner) if owner else "another hand"
+        origin = "/".join(owner) if owner else "another source"
         raise IngestError(
-            f"{row.path} is the path of a note from {origin}; ingest with a prefix, or adopt the notes that are there"
+            f"{row.path} is the path of a note from {origin}; ingest with a prefix, or adopt the existing notes"
         )
 
 
 def _named(draft: Draft) -> str:
-    """Return how an error message calls the note of a draft."""
+    """Return the part of an error message that names the note of a draft."""
     name = draft.get("path") or draft.get("id")
-    return f"; {name!r} is not there yet" if name else ""
+    return f"; {name!r} does not exist yet" if name else ""
 
 
 @dataclass(slots=True, eq=False)

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from recollect.evaluation.comparison import Comparison, ComparisonResult
 from recollect.evaluation.report.charts import HeatMap, result_cell, sweep_chart
-from recollect.evaluation.report.plot import escape_markup, nice_ticks, read_template, truncate_to_width
+from recollect.evaluation.report.plot import (
+    LinePoint,
+    escape_markup,
+    line_chart,
+    nice_ticks,
+    read_template,
+    truncate_to_width,
+)
 from recollect.evaluation.report.render import _environment
 from recollect.evaluation.significance import Difference, Interval
 from recollect.evaluation.sweep import Sweep
@@ -137,12 +144,22 @@ def test_sweep_chart_labels_do_not_overlap() -> None:
 
 
 def test_sweep_chart_legend_wraps() -> None:
-    names = tuple(f"a series with a long name, {place}" for place in range(8))
+    names = tuple(f"a series with a long name, {index}" for index in range(8))
     svg = sweep_chart(sweep(1, 2, names=names))
     assert [text for text in texts(svg) if text in names] == list(names)
     assert svg.count('class="band"') == 8
     tall, short = (float(tree(drawn).attrib["height"]) for drawn in (svg, sweep_chart(sweep(1, 2))))
     assert tall == short + 7 * 20
+
+
+def test_line_chart_logarithmic_y_axis() -> None:
+    points = [LinePoint(x, 10.0**-x, f"{x}") for x in (1, 2, 3)]
+    svg = line_chart("Latency", {"a": points}, x_label="x", y_format="{:g}".format, log_y=True)
+    (line,) = re.findall(r'<polyline class="trace" points="([^"]*)"', svg)
+    heights = [float(point.split(",")[1]) for point in line.split()]
+    assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1])
+    assert {"0.001", "0.01", "0.1"} <= set(texts(svg))
+    assert "band" not in re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
 def test_plots_have_a_style_of_their_own() -> None:
@@ -169,10 +186,10 @@ def test_ticks(low: float, high: float, expected: list[float]) -> None:
 
 @given(st.floats(-1, 1), st.floats(0, 2))
 def test_ticks_cover_the_range(low: float, width: float) -> None:
-    found = nice_ticks(low, low + width)
-    assert found[0] <= low + 1e-9
-    assert found[-1] >= low + width - 1e-9
-    assert 2 <= len(found) <= 8
+    actual = nice_ticks(low, low + width)
+    assert actual[0] <= low + 1e-9
+    assert actual[-1] >= low + width - 1e-9
+    assert 2 <= len(actual) <= 8
 
 
 @settings(max_examples=60)

@@ -1,4 +1,4 @@
-"""Questions of each stratum, from notes of which it is known what can be asked."""
+"""Questions of each stratum, from notes of which it is known what can be questions."""
 
 from __future__ import annotations
 
@@ -263,3 +263,5 @@ class TestUnanswerable:
         foreign = lexicon("one two three " * 20 + "zephyr", "Other.")
         drafts = drafts_of_all_seeds(lambda rng: unanswerable_questions(lexicon("Green tea."), foreign, rng))
         assert all(len(content_words(draft.text)) >= 3 for draft in drafts)
+        same = lexicon("quartz basalt gneiss", "quartz basalt gneiss", "quartz basalt gneiss")
+        assert list(unanswerable_questions(lexicon("Green tea."), same, np.random.default_rng(0))) == []  # no rare word

@@ -29,7 +29,9 @@ def test_reference_is_written_by_a_command(tmp_path: Path) -> None:
 
 
 def test_every_endpoint_is_documented(memory: Memory) -> None:
-    for path, methods in create_app(memory).openapi()["paths"].items():
+    app = create_app(memory)
+    assert app.openapi() is app.openapi()
+    for path, methods in app.openapi()["paths"].items():
         for method in methods:
             assert f"\n### {method.upper()} {path}\n" in http_reference()
 

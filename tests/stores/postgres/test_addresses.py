@@ -29,7 +29,7 @@ from recollect.stores.postgres.store import PostgresStore
         ),
     ],
 )
-def test_options_of_ours_are_taken_out(address: str, theirs: str, ours: dict[str, float]) -> None:
+def test_pool_options_are_split_off(address: str, theirs: str, ours: dict[str, float]) -> None:
     assert split_options(address) == (theirs, ours)
 
 
@@ -46,13 +46,13 @@ def test_options_of_ours_are_taken_out(address: str, theirs: str, ours: dict[str
         ("statement_timeout=inf", "give seconds, from 0 to 86400"),
     ],
 )
-def test_options_that_are_none(option: str, problem: str) -> None:
+def test_invalid_pool_options(option: str, problem: str) -> None:
     with pytest.raises(ArgumentError, match=f"^target: has {option}; {problem}$"):
         open_store(f"postgresql://db/notes?{option}")
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
-def test_an_address_opens_a_store(database: str, scheme: str) -> None:
+def test_address_opens_a_store(database: str, scheme: str) -> None:
     address = f"{scheme}{database.removeprefix('postgresql')}&pool_size=2&pool_timeout=3&statement_timeout=7"
     with closing(open_store(address)) as store:
         assert isinstance(store, PostgresStore)
@@ -60,13 +60,13 @@ def test_an_address_opens_a_store(database: str, scheme: str) -> None:
         assert store.stats().location == database
 
 
-def test_a_memory_lives_there(database: str) -> None:
+def test_memory_on_postgres(database: str) -> None:
     with recollect.open(database, embedder=None) as memory:
         memory.add("Prefers green tea.", path="tea.md")
         assert [hit.path for hit in memory.search("which tea?")] == ["tea.md"]
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "recollect.stores.postgres.store", None)
     with pytest.raises(StoreError, match=r"^psycopg cannot be imported \(.*\): pip install 'recollectdb\[postgres\]'$"):
         open_store("postgresql://db/notes")
@@ -85,7 +85,7 @@ def test_the_demo_shows_no_password(database: str) -> None:
     assert "hush" not in told.output
 
 
-def test_an_empty_database_is_left_as_it_is_by_who_reads(database: str) -> None:
+def test_read_only_leaves_an_empty_database_alone(database: str) -> None:
     for _ in range(2):
         told = CliRunner().invoke(commands, ["search", "--db", database, "--embedder", "none", "tea"])
         assert told.exit_code == 1

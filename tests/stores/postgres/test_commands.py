@@ -58,7 +58,7 @@ def fill(address: str, *, embedded: bool = True) -> None:
 BUILT = ["breadth 200 for 30 notes"]
 
 
-def test_reindex_ends_when_the_index_is_built_and_tried(database: str, ask: Ask) -> None:
+def test_reindex_waits_for_the_index(database: str, ask: Ask) -> None:
     fill(database, embedded=False)
     assert trials(ask) == []
     result = run("reindex", "--db", database, "--embedder", "static")
@@ -66,13 +66,13 @@ def test_reindex_ends_when_the_index_is_built_and_tried(database: str, ask: Ask)
     assert trials(ask) == BUILT
 
 
-def test_repair_ends_when_the_index_is_built_and_tried(database: str, ask: Ask) -> None:
+def test_repair_waits_for_the_index(database: str, ask: Ask) -> None:
     fill(database)
     assert run("doctor", "--repair", "--db", database, "--embedder", "none", "-q").exit_code == 0
     assert trials(ask) == BUILT
 
 
-def test_a_copy_ends_when_the_index_is_built_and_tried(database: str, ask: Ask, tmp_path: Path) -> None:
+def test_copy_waits_for_the_index(database: str, ask: Ask, tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "memory.db")) as source:
         source.write(DRAFTS)
         source.write([{"content": "a note without a vector"}])
@@ -81,7 +81,7 @@ def test_a_copy_ends_when_the_index_is_built_and_tried(database: str, ask: Ask, 
     assert trials(ask) == ["breadth 200 for 31 notes"]
 
 
-def test_who_waits_is_told_what_cannot_be_built_each_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finish_warns_of_every_failed_build(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(database)
     with closing(PostgresStore(database)) as store:
         monkeypatch.setattr(vector_index, "_PLAN", "SELECT %s, %s, 1 / 0")
@@ -90,9 +90,7 @@ def test_who_waits_is_told_what_cannot_be_built_each_time(database: str, monkeyp
                 store.finish_indexes()
 
 
-def test_who_waits_does_so_for_what_began_after_the_change(
-    database: str, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_finish_builds_after_a_running_build(database: str, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(database)
     ensure = VectorIndexes.ensure
     with closing(PostgresStore(database)) as store:
@@ -107,7 +105,7 @@ def test_who_waits_does_so_for_what_began_after_the_change(
     assert trials(ask) == BUILT
 
 
-def test_a_database_that_is_set_to_be_read_only_is_searched_and_not_written_to(database: str, ask: Ask) -> None:
+def test_read_only_database_is_searched(database: str, ask: Ask) -> None:
     fill(database)
     name = database.rpartition("?")[0].rpartition("/")[2]
     ask(f"ALTER DATABASE {name} SET default_transaction_read_only = on")

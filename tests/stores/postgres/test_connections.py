@@ -53,7 +53,7 @@ def cut(transaction: Transaction, ask: Ask) -> Transaction:
 
 
 class TestReading:
-    def test_a_transaction_says_where_and_when_it_is(self, connections: Connections, frozen_clock: FrozenClock) -> None:
+    def test_transaction_sets_namespace_and_time(self, connections: Connections, frozen_clock: FrozenClock) -> None:
         with connections.write(["tea", "work"], create=True) as transaction:
             keys = dict(transaction.namespaces)
         now = str(int(frozen_clock.now().timestamp()) * 1_000_000 + frozen_clock.now().microsecond)
@@ -65,7 +65,7 @@ class TestReading:
         assert connections.read(setting("statement_timeout"), namespace="tea") == "1min"
         assert connections.read(setting("statement_timeout"), namespace="tea", statement_timeout=0) == "0"
 
-    def test_nothing_is_left_in_the_connection_for_who_borrows_it_next(self, opened: Opener) -> None:
+    def test_pooled_connection_has_no_state(self, opened: Opener) -> None:
         connections = opened(pool_size=1)
         with connections.write(["tea"], create=True) as transaction:
             first = transaction.connection
@@ -73,7 +73,7 @@ class TestReading:
         left = first.execute("SELECT current_setting('recollect.namespaces'), current_setting('recollect.now')")
         assert left.fetchall() == [("", "")]
 
-    def test_it_sees_one_moment(self, connections: Connections) -> None:
+    def test_read_has_a_consistent_snapshot(self, connections: Connections) -> None:
         def twice(transaction: Transaction) -> tuple[list[str], list[str]]:
             before = names(transaction)
             with connections.write(["tea"], create=True):
@@ -83,16 +83,16 @@ class TestReading:
         assert connections.read(twice, namespace=None) == ([], [])
         assert connections.read(names, namespace=None) == ["tea"]
 
-    def test_it_cannot_write(self, connections: Connections) -> None:
+    def test_read_transaction_cannot_write(self, connections: Connections) -> None:
         with pytest.raises(StoreReadOnlyError, match="cannot be written to"):
             connections.read(lambda t: t.connection.execute("DELETE FROM notes"), namespace=None)
 
-    def test_a_search_that_takes_too_long_is_stopped(self, opened: Opener) -> None:
+    def test_statement_timeout(self, opened: Opener) -> None:
         connections = opened(statement_timeout=0.05)
         with pytest.raises(StoreError, match="took too long and was stopped; ask for less, or raise statement_timeout"):
             connections.read(lambda t: t.connection.execute("SELECT pg_sleep(20)"), namespace=None)
 
-    def test_an_error_of_our_own_passes(self, connections: Connections) -> None:
+    def test_errors_of_the_caller_are_raised(self, connections: Connections) -> None:
         def work(_: Transaction) -> None:
             raise LookupError("ours")
 
@@ -102,12 +102,12 @@ class TestReading:
 
 
 class TestWriting:
-    def test_it_happens_as_a_whole_or_not_at_all(self, connections: Connections) -> None:
+    def test_write_is_atomic(self, connections: Connections) -> None:
         with pytest.raises(LookupError), connections.write(["tea"], create=True):
             raise LookupError
         assert connections.read(names, namespace=None) == []
 
-    def test_a_namespace_begins_only_where_that_is_asked_for(self, connections: Connections) -> None:
+    def test_namespace_is_created_only_on_request(self, connections: Connections) -> None:
         with connections.write(["tea"]) as transaction:
             assert transaction.namespaces == {}
         with connections.write(["tea", "work"], create=True) as transaction:
@@ -117,14 +117,14 @@ class TestWriting:
             listed = setting("recollect.namespaces")(transaction)
         assert sorted(map(int, listed.split(","))) == sorted(transaction.namespaces.values())
 
-    def test_all_namespaces_are_seen_and_none_is_locked(self, connections: Connections) -> None:
+    def test_write_to_all_namespaces_locks_none(self, connections: Connections) -> None:
         with connections.write(["tea"], create=True):
             pass
         with connections.write(["tea"]), connections.write(None) as transaction:
             assert setting("recollect.namespaces")(transaction) == "*"
             assert transaction.namespaces == {}
 
-    def test_writers_of_one_namespace_wait_for_each_other(self, connections: Connections) -> None:
+    def test_writers_of_one_namespace_are_serialised(self, connections: Connections) -> None:
         with connections.write(["tea", "work"], create=True):
             pass
         with connections.write(["tea"]):
@@ -137,7 +137,7 @@ class TestWriting:
             with connections.write(["work"]), connections.write(["tea"], lock=False) as transaction:
                 assert set(transaction.namespaces) == {"tea"}
 
-    def test_whoever_comes_second_sees_what_the_first_has_written(self, connections: Connections) -> None:
+    def test_second_writer_sees_the_first_commit(self, connections: Connections) -> None:
         with connections.write(["tea"], create=True):
             pass
 
@@ -154,7 +154,7 @@ class TestWriting:
         )
         assert found == [(40,)]
 
-    def test_many_who_want_several_never_wait_in_a_circle(self, connections: Connections) -> None:
+    def test_writers_of_several_namespaces_do_not_deadlock(self, connections: Connections) -> None:
         def both(number: int) -> None:
             wanted = ["tea", "work", f"new {number % 5}"]
             with connections.write(wanted[:: (-1) ** number], create=True) as transaction:
@@ -164,14 +164,14 @@ class TestWriting:
             list(crew.map(both, range(60)))
         assert len(connections.read(names, namespace=None)) == 7
 
-    def test_what_was_opened_for_reading_is_not_written_to(self, opened: Opener) -> None:
+    def test_read_only_store_rejects_writes(self, opened: Opener) -> None:
         opened()
         reader = opened(read_only=True)
         assert reader.read(names, namespace=None) == []
         with pytest.raises(StoreReadOnlyError, match="opened with read_only=True"), reader.write(["tea"]):
             pass
 
-    def test_a_database_that_is_set_to_be_read_only_stays_as_it_is(
+    def test_read_only_database_rejects_writes(
         self, connections: Connections, opened: Opener, database: str, ask: Ask
     ) -> None:
         with connections.write(["tea"], create=True):
@@ -188,7 +188,7 @@ class TestWriting:
             assert "\n" not in str(told.value)
         assert fresh.read(names, namespace=None) == ["tea"]
 
-    def test_an_error_that_was_swallowed_is_no_commit(self, connections: Connections) -> None:
+    def test_swallowed_error_prevents_the_commit(self, connections: Connections) -> None:
         with (
             pytest.raises(StoreError, match="rejected a part of a change; nothing was written"),
             connections.write(["tea"], create=True) as transaction,
@@ -197,13 +197,13 @@ class TestWriting:
             transaction.connection.execute("SELECT 1 / 0")
         assert connections.read(names, namespace=None) == []
 
-    def test_what_fails_at_the_commit_is_told(self, connections: Connections) -> None:
+    def test_error_at_commit_is_raised(self, connections: Connections) -> None:
         twice = "CREATE TEMP TABLE t (x int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO t VALUES (1), (1)"
         with pytest.raises(StoreError, match="duplicate key"), connections.write(["tea"], create=True) as transaction:
             transaction.connection.execute(twice)
         assert connections.read(names, namespace=None) == []
 
-    def test_a_newer_program_has_changed_the_tables_meanwhile(self, connections: Connections, ask: Ask) -> None:
+    def test_newer_schema_during_a_session(self, connections: Connections, ask: Ask) -> None:
         ask("UPDATE recollect.schema_version SET version = 999")
         with pytest.raises(StoreVersionError, match="its schema is 999"), connections.write(["tea"]):
             pass
@@ -212,7 +212,7 @@ class TestWriting:
 
 
 class TestFaults:
-    def test_a_read_that_is_cut_is_repeated_once(self, connections: Connections, ask: Ask) -> None:
+    def test_read_is_repeated_after_a_disconnect(self, connections: Connections, ask: Ask) -> None:
         seen: list[int] = []
 
         def work(transaction: Transaction) -> list[str]:
@@ -224,7 +224,7 @@ class TestFaults:
         assert connections.read(work, namespace=None) == []
         assert len(set(seen)) == 2
 
-    def test_one_that_is_cut_twice_is_an_error(self, connections: Connections, ask: Ask) -> None:
+    def test_second_disconnect_raises_an_error(self, connections: Connections, ask: Ask) -> None:
         def work(transaction: Transaction) -> list[str]:
             cut(transaction, ask)
             return names(transaction)
@@ -233,7 +233,7 @@ class TestFaults:
             connections.read(work, namespace=None)
         assert connections.read(names, namespace=None) == []
 
-    def test_a_write_that_is_cut_is_not_repeated(self, connections: Connections, ask: Ask) -> None:
+    def test_write_is_not_repeated_after_a_disconnect(self, connections: Connections, ask: Ask) -> None:
         with (
             pytest.raises(StoreError, match="cannot be reached"),
             connections.write(["tea"], create=True) as transaction,
@@ -241,14 +241,14 @@ class TestFaults:
             names(cut(transaction, ask))
         assert connections.read(names, namespace=None) == []
 
-    def test_a_commit_that_is_cut_may_have_happened(self, connections: Connections, ask: Ask) -> None:
+    def test_disconnect_during_commit(self, connections: Connections, ask: Ask) -> None:
         with (
             pytest.raises(StoreError, match="a whole or not at all; check which before you repeat it"),
             connections.write(["tea"], create=True) as transaction,
         ):
             cut(transaction, ask)
 
-    def test_all_connections_in_use_is_worth_waiting_for_and_then_an_error(self, opened: Opener) -> None:
+    def test_exhausted_pool_raises_busy_error(self, opened: Opener) -> None:
         connections = opened(pool_size=1, pool_timeout=2)
         with (
             connections.write(["tea"], create=True),
@@ -270,7 +270,7 @@ class TestFaults:
             assert waiting.result(30) == ["tea"]
             held.result(30)
 
-    def test_a_server_that_has_no_connection_at_once_is_busy(self, database: str) -> None:
+    def test_server_without_free_connections_is_busy(self, database: str) -> None:
         slow = f"{database}&options=-c%20post_auth_delay%3D1"
         with (
             closing(Connections(slow, pool_timeout=0)) as connections,
@@ -278,7 +278,7 @@ class TestFaults:
         ):
             connections.read(names, namespace=None)
 
-    def test_a_restart_is_not_noticed(self, fragile: Server) -> None:
+    def test_restart_between_calls(self, fragile: Server) -> None:
         with closing(Connections(fragile.address(fragile.create()))) as connections:
             with connections.write(["tea"], create=True):
                 pass
@@ -290,7 +290,7 @@ class TestFaults:
                 pass
             assert connections.read(names, namespace=None) == ["tea", "work"]
 
-    def test_a_server_that_is_away_is_waited_for_and_then_an_error(self, fragile: Server) -> None:
+    def test_stopped_server_raises_unavailable_error(self, fragile: Server) -> None:
         address = fragile.address(fragile.create())
         with closing(Connections(address, pool_timeout=3)) as hasty, closing(Connections(address)) as patient:
             hasty.read(names, namespace=None)
@@ -306,9 +306,7 @@ class TestFaults:
                 assert waiting.result(30) == []
             assert hasty.read(names, namespace=None) == []
 
-    def test_a_server_that_stays_away_is_waited_for_once(
-        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_outage_is_waited_for_once(self, fragile: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         looks = 0
         getconn = ConnectionPool.getconn
 
@@ -336,9 +334,7 @@ class TestFaults:
             fragile.start()
             assert looks > 1
 
-    def test_a_server_that_does_not_even_refuse_is_asked_once_for_all_steps_of_a_call(
-        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_unreachable_server_is_probed_once_per_call(self, fragile: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         with closing(Connections(fragile.address(fragile.create()), pool_timeout=0.1)) as connections:
             asked: list[bool] = []
             silent = 1.5  # seconds
@@ -361,9 +357,7 @@ class TestFaults:
                 assert len(asked) == 2
             fragile.start()
 
-    def test_one_that_is_back_and_full_is_worth_waiting_for(
-        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_busy_server_after_an_outage(self, fragile: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         with closing(Connections(fragile.address(fragile.create()), pool_timeout=1)) as connections:
             fragile.stop()
             with pytest.raises(StoreUnavailableError):
@@ -376,13 +370,11 @@ class TestFaults:
             monkeypatch.setattr(psycopg, "connect", full)
             assert connections.read(names, namespace=None) == []
 
-    def test_a_server_of_ours_has_time_left_to_say_that_this_one_is_away(self) -> None:
+    def test_pool_timeout_is_below_the_request_timeout(self) -> None:
         assert Settings().timeout > POOL_TIMEOUT + CONNECT_TIMEOUT
         assert 2 * CONNECT_TIMEOUT <= POOL_TIMEOUT  # the second of two hosts is tried in time
 
-    def test_a_search_finds_out_once_that_the_server_is_away(
-        self, fragile: Server, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_search_detects_an_outage_once(self, fragile: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         waited = 0
         no_connection = Connections._no_connection
 
@@ -407,7 +399,7 @@ class TestFaults:
 
 
 class TestClosing:
-    def test_a_closed_one_says_so(self, opened: Opener) -> None:
+    def test_closed_connections_raise_an_error(self, opened: Opener) -> None:
         connections = opened()
         connections.read(names, namespace=None)
         connections.close()
@@ -415,7 +407,7 @@ class TestClosing:
         with pytest.raises(StoreError, match="is closed; open it again to use it"):
             connections.read(names, namespace=None)
 
-    def test_who_waits_when_it_closes_is_told(self, opened: Opener) -> None:
+    def test_close_wakes_waiting_threads(self, opened: Opener) -> None:
         connections = opened(pool_size=1)
         with ThreadPoolExecutor(1) as crew, connections.write(["tea"], create=True):
             waiting = crew.submit(connections.read, names, namespace=None)
@@ -426,7 +418,7 @@ class TestClosing:
         with pytest.raises(StoreError, match="is closed"), connections.write(["tea"]):
             pass
 
-    def test_a_child_process_has_connections_of_its_own(self, connections: Connections) -> None:
+    def test_forked_process_opens_its_own_connections(self, connections: Connections) -> None:
         def backend(transaction: Transaction) -> int:
             return transaction.connection.info.backend_pid
 
@@ -458,7 +450,7 @@ class TestAddresses:
             "postgresql://ines@host:huzq/db",
         ],
     )
-    def test_what_is_no_address_is_not_repeated(self, address: str) -> None:
+    def test_invalid_address_is_not_shown(self, address: str) -> None:
         with pytest.raises(ArgumentError, match="target: is no address of a PostgreSQL database") as caught:
             Connections(address)
         assert "zq" not in str(caught.value)
@@ -477,24 +469,22 @@ class TestAddresses:
             ("closed", "postgres", "check the names of the database and of the user"),
         ],
     )
-    def test_who_is_not_let_in_is_told_what_to_check(
-        self, postgres: Server, user: str, database: str, advice: str
-    ) -> None:
+    def test_refused_login_says_what_to_check(self, postgres: Server, user: str, database: str, advice: str) -> None:
         if user == "closed":
             postgres.execute("CREATE ROLE closed NOLOGIN")
         with pytest.raises(StoreError, match=f"refused the login; {advice}"):
             Connections(postgres.address(database, user))
 
-    def test_a_server_without_a_connection_left_is_busy(self, postgres: Server) -> None:
+    def test_server_at_max_connections_is_busy(self, postgres: Server) -> None:
         postgres.execute(f"CREATE DATABASE crowded OWNER {ROLE} CONNECTION LIMIT 0")
         with pytest.raises(StoreBusyError, match="has no connection left; raise max_connections"):
             Connections(postgres.address("crowded"))
 
-    def test_a_server_of_the_network_is_named_by_host_and_port(self) -> None:
+    def test_location_has_host_and_port(self) -> None:
         with pytest.raises(StoreError, match=r"^postgresql://ines@localhost:1/db cannot be reached"):
             Connections("postgresql://ines:hush@localhost:1/db")
 
 
-def test_the_clock_is_ours(connections: Connections, frozen_clock: FrozenClock) -> None:
+def test_transactions_use_our_clock(connections: Connections, frozen_clock: FrozenClock) -> None:
     now = int(connections.read(setting("recollect.now"), namespace=None))
     assert datetime.fromtimestamp(now / 1_000_000, UTC) == frozen_clock.now()

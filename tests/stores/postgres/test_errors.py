@@ -34,7 +34,7 @@ from recollect.stores.postgres.errors import is_disconnect, translate_error
         (errors.UniqueViolation("x"), StoreError, "postgresql://db/notes: x"),
     ],
 )
-def test_each_says_which_database_and_what_to_do(error: psycopg.Error, ours: type[StoreError], advice: str) -> None:
+def test_error_names_the_database_and_the_remedy(error: psycopg.Error, ours: type[StoreError], advice: str) -> None:
     told = translate_error("postgresql://db/notes", error)
     assert type(told) is ours
     assert str(told).startswith("postgresql://db/notes")
@@ -52,20 +52,20 @@ def test_each_says_which_database_and_what_to_do(error: psycopg.Error, ours: typ
         ("Connection refused", StoreUnavailableError, "check that the server runs"),
     ],
 )
-def test_who_is_not_let_in_is_told_why(said: str, ours: type[StoreError], advice: str) -> None:
+def test_refused_login_says_why(said: str, ours: type[StoreError], advice: str) -> None:
     told = translate_error("postgresql://db/notes", psycopg.OperationalError(f"connection failed: {said}"))
     assert type(told) is ours
     assert advice in str(told)
 
 
-def test_a_message_is_one_line_without_the_password() -> None:
+def test_message_is_one_line_without_the_password() -> None:
     told = translate_error(
         "postgresql://db/notes", psycopg.OperationalError('no role "x"\n  hush, it is hush\n'), "hush"
     )
     assert str(told).endswith('(no role "x" …, it is …)')
 
 
-def test_an_error_without_words_has_its_name() -> None:
+def test_error_without_message_has_its_class_name() -> None:
     assert str(translate_error("here", errors.UniqueViolation())) == "here: UniqueViolation"
 
 
@@ -80,5 +80,5 @@ def test_an_error_without_words_has_its_name() -> None:
         (errors.UniqueViolation(), False),
     ],
 )
-def test_a_cut_connection_is_told_from_a_refusal(error: psycopg.Error, cut: bool) -> None:
+def test_disconnect_differs_from_refusal(error: psycopg.Error, cut: bool) -> None:
     assert is_disconnect(error) is cut

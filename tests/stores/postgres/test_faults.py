@@ -41,7 +41,7 @@ def whole(store: PostgresStore) -> bool:
 
 
 @pytest.mark.parametrize("after", [1, 5, 12])
-def test_a_killed_server_keeps_what_it_acknowledged(durable: Server, after: int) -> None:
+def test_killed_server_keeps_commits(durable: Server, after: int) -> None:
     acknowledged: list[str] = []
     enough = threading.Event()
 
@@ -115,9 +115,7 @@ def waiting(
     return wait
 
 
-def test_a_search_whose_connection_is_cut_is_done_once_more(
-    database: str, waiting: Callable[[PostgresStore], Any]
-) -> None:
+def test_search_is_repeated_after_a_disconnect(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore(database)) as store:
         store.write([{"path": "tea.md", "content": "green tea"}])
         with waiting(store) as (other, found):
@@ -125,7 +123,7 @@ def test_a_search_whose_connection_is_cut_is_done_once_more(
         assert [each.path for each in found.result(60)] == ["tea.md"]
 
 
-def test_one_that_is_cut_again_says_so(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
+def test_search_fails_after_two_disconnects(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore(database)) as store:
         store.write([{"path": "tea.md", "content": "green tea"}])
         with waiting(store) as (other, found):
@@ -136,9 +134,7 @@ def test_one_that_is_cut_again_says_so(database: str, waiting: Callable[[Postgre
         assert [each.path for each in search(store)] == ["tea.md"]
 
 
-def test_all_connections_in_use_is_worth_waiting_for_and_then_an_error(
-    database: str, waiting: Callable[[PostgresStore], Any]
-) -> None:
+def test_exhausted_pool_raises_busy_error(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
     address = f"{database}&pool_size=1"
     with closing(PostgresStore.at(f"{address}&pool_timeout=1")) as hasty, closing(PostgresStore.at(address)) as patient:
         hasty.write([{"path": "tea.md", "content": "green tea"}])
@@ -153,7 +149,7 @@ def test_all_connections_in_use_is_worth_waiting_for_and_then_an_error(
         assert len(walk.result(60)) == 1
 
 
-def test_a_restart_is_not_noticed(fragile: Server) -> None:
+def test_restart_between_calls(fragile: Server) -> None:
     with closing(PostgresStore(fragile.address(fragile.create()))) as store:
         store.write([{"path": "tea.md", "content": "green tea", "vector": [1.0, 0.0]}])
         fragile.restart()
@@ -166,9 +162,7 @@ def test_a_restart_is_not_noticed(fragile: Server) -> None:
         assert whole(store)
 
 
-def test_what_takes_too_long_is_stopped_and_says_by_what(
-    database: str, waiting: Callable[[PostgresStore], Any]
-) -> None:
+def test_statement_timeout_is_named(database: str, waiting: Callable[[PostgresStore], Any]) -> None:
     with closing(PostgresStore.at(f"{database}&statement_timeout=0.2")) as store:
         store.write([{"content": "green tea"}])
         with waiting(store) as (_, found), pytest.raises(StoreError, match="took too long .* raise statement_timeout"):

@@ -54,7 +54,7 @@ def holds(held: dict[str, Any], asked: dict[str, Any]) -> bool:
 @example({"a": 10**400}, {"a": 10**400})
 @example(2**64, 2**64 + 1)
 @example(10**400, 10**401)
-def test_a_value_equals_another_where_it_does_in_sqlite(connection: apsw.Connection, held: Any, asked: Any) -> None:
+def test_values_are_equal_as_in_sqlite(connection: apsw.Connection, held: Any, asked: Any) -> None:
     conditions, values = sqlite.filter_conditions(Filters(metadata={"key": asked}))
     statement = f"SELECT 1 FROM (SELECT ? AS metadata) AS n WHERE true {conditions}"  # noqa: S608 (our own)
     for value in (held, asked):
@@ -62,7 +62,7 @@ def test_a_value_equals_another_where_it_does_in_sqlite(connection: apsw.Connect
         assert holds({"key": value}, {"key": asked}) == expected
 
 
-def test_what_is_deep_or_long_is_compared_as_well() -> None:
+def test_deep_and_long_values_are_compared() -> None:
     deep = nested(60)
     assert holds({"key": deep}, {"key": deep})
     assert not holds({"key": deep}, {"key": nested(59)})
@@ -72,11 +72,11 @@ def test_what_is_deep_or_long_is_compared_as_well() -> None:
     assert max(map(len, json.loads(metadata_facts(json.dumps({"key": long}))).values())) < 100
 
 
-def test_a_key_may_hold_anything() -> None:
+def test_metadata_keys_may_have_any_characters() -> None:
     assert holds({"a\0b": 1, "a\x1aNb": 2}, {"a\0b": 1})
     assert not holds({"a\0b": 1, "a\x1aNb": 2}, {"a\x1aNb": 1})
 
 
-def test_a_note_without_metadata_passes_no_filter_of_it() -> None:
+def test_note_without_metadata_is_filtered_out() -> None:
     assert metadata_facts("{}") == "{}"
     assert not holds({}, {"key": None})

@@ -69,9 +69,7 @@ def _with_key(change: TextChange) -> TextChange:
 
 @settings(max_examples=60)
 @given(_batches)
-def test_any_history_leaves_the_index_that_fts5_would_have(
-    opened: Connections, batches: list[dict[int, Fields | None]]
-) -> None:
+def test_any_history_gives_the_index_of_fts5(opened: Connections, batches: list[dict[int, Fields | None]]) -> None:
     held: dict[int, Fields] = {}
     for batch in batches:
         write(opened, held, batch)
@@ -100,7 +98,7 @@ def test_any_history_leaves_the_index_that_fts5_would_have(
     assert left == [(0, 0, 0)]
 
 
-def test_a_change_of_words_is_a_new_revision(opened: Connections) -> None:
+def test_changed_terms_raise_the_revision(opened: Connections) -> None:
     def revision() -> int:
         ((number,),) = opened.read(
             lambda t: t.connection.execute("SELECT revision FROM namespaces").fetchall(), namespace="tea"

@@ -133,7 +133,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_found_and_put_right(trip: PostgresStore, ask: Ask, name: str) -> None:
+def test_repair_fixes_damage(trip: PostgresStore, ask: Ask, name: str) -> None:
     statement, part = DAMAGES[name]
     ask(f"SET search_path = recollect; {statement}")
     assert part in problems(trip)

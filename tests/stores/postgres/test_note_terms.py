@@ -30,14 +30,14 @@ def of_content(text: str) -> NoteTerms:
     return read_terms(["", "", "", "", text])
 
 
-def test_words_count_by_the_field_they_stand_in() -> None:
+def test_terms_are_weighted_by_field() -> None:
     words = read_terms(["notes/tea.md", "Tea", "On teas", "tea\ngreen", "Tea, and tea."])
     assert words.tokens == 3 + 1 + 2 + 2 + 3
     assert words.weights["tea"] == 3 + 10 + 5 + 4 + 2
     assert words.weights["md"] == 3
 
 
-def test_a_phrase_does_not_cross_from_one_field_to_the_next(matches: Matches) -> None:
+def test_phrase_does_not_cross_fields(matches: Matches) -> None:
     words = read_terms(["", "green", None, "", "tea pot"])
     assert matches(words, "'~tea' <-> '~pot'")
     assert matches(words, "'~green' & '~tea'")
@@ -45,7 +45,7 @@ def test_a_phrase_does_not_cross_from_one_field_to_the_next(matches: Matches) ->
     assert words.vector(7)[1]
 
 
-def test_titles_are_named_in_the_summary_and_the_content_alone(matches: Matches) -> None:
+def test_label_marks_summary_and_content(matches: Matches) -> None:
     words = read_terms(["green tea.md", "a tea pot", "two mugs", "green tea\nlid", "no sugar"])
     for found in ("'~green' <-> '~tea'", "'~tea' <-> '~pot'"):
         assert matches(words, found)
@@ -55,16 +55,16 @@ def test_titles_are_named_in_the_summary_and_the_content_alone(matches: Matches)
         assert not matches(words, label)
 
 
-def test_an_empty_note_has_no_words() -> None:
+def test_empty_note_has_no_terms() -> None:
     assert read_terms([None, "", "", "", "?!"])[:3] == (0, {}, {})
     assert read_terms([None, "", "", "", "?!"]).vector(7) == ("", True)
 
 
-def test_words_are_read_in_the_spelling_of_queries() -> None:
+def test_terms_are_normalised_like_queries() -> None:
     assert list(of_content("e\u0301te\u0301").weights) == list(of_content("été").weights)
 
 
-def test_a_word_at_more_than_255_places_is_not_whole(matches: Matches) -> None:
+def test_term_with_more_than_255_positions_is_incomplete(matches: Matches) -> None:
     assert of_content("tea " * 255).vector(7)[1]
     words = of_content("tea " * 300 + "pot")
     assert not words.vector(7)[1]
@@ -72,7 +72,7 @@ def test_a_word_at_more_than_255_places_is_not_whole(matches: Matches) -> None:
     assert words.weights["tea"] == 300.0
 
 
-def test_a_note_of_more_than_16383_words_is_not_whole(matches: Matches) -> None:
+def test_note_of_more_than_16383_tokens_is_incomplete(matches: Matches) -> None:
     words = of_content(" ".join(f"w{number}" for number in range(20_000)))
     assert not words.vector(7)[1]
     assert matches(words, "'~w19999'")
@@ -80,7 +80,7 @@ def test_a_note_of_more_than_16383_words_is_not_whole(matches: Matches) -> None:
 
 
 @pytest.mark.parametrize("letter", ["w", "é"])
-def test_a_note_of_too_many_different_words_loses_some_and_says_so(matches: Matches, letter: str) -> None:
+def test_note_with_too_many_terms_is_incomplete(matches: Matches, letter: str) -> None:
     words = of_content(" ".join(f"{letter * 5}{number}" for number in range(150_000)))
     assert not words.vector(7)[1]
     assert matches(words, f"'~{'w' * 5 if letter == 'w' else 'e' * 5}0'")

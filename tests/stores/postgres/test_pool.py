@@ -35,10 +35,8 @@ def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("trusting")
-class TestTrust:
-    def test_what_was_used_just_now_is_not_asked(
-        self, connections: Connections, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+class TestConnectionCheck:
+    def test_recent_connection_is_not_checked(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[object] = []
         monkeypatch.setattr(ConnectionPool, "check_connection", asked.append)
         for _ in range(3):
@@ -48,19 +46,19 @@ class TestTrust:
         connections.read(names, namespace=None)
         assert len(asked) in (1, 2)
 
-    def test_one_that_was_cut_meanwhile_is_another_for_who_reads(self, connections: Connections, ask: Ask) -> None:
+    def test_read_replaces_a_broken_connection(self, connections: Connections, ask: Ask) -> None:
         for _ in range(2):
             assert connections.read(names, namespace=None) == []
             assert ask(CUT)
 
-    def test_and_for_who_writes_for_nothing_was_done(self, connections: Connections, ask: Ask) -> None:
+    def test_write_replaces_a_broken_connection(self, connections: Connections, ask: Ask) -> None:
         for number in range(3):
             with connections.write([f"{number}"], create=True):
                 pass
             assert ask(CUT)
         assert connections.read(names, namespace=None) == ["0", "1", "2"]
 
-    def test_when_one_was_cut_none_is_trusted(self, opened: Opener, ask: Ask) -> None:
+    def test_all_connections_are_checked_after_a_disconnect(self, opened: Opener, ask: Ask) -> None:
         connections = opened(pool_size=4)
 
         def many(transaction: Transaction) -> None:
@@ -74,7 +72,7 @@ class TestTrust:
             pass
         assert connections.read(names, namespace=None) == ["tea"]
 
-    def test_a_server_that_cuts_each_time_is_an_error(
+    def test_repeated_disconnects_raise_an_error(
         self, connections: Connections, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def cut(*_: object) -> None:
@@ -85,7 +83,7 @@ class TestTrust:
             raise AssertionError
 
 
-def test_trust_ends(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_connection_is_checked(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(ConnectionPool, "check_connection", asked.append)
     monkeypatch.setattr(pool, "TRUST_SECONDS", 0.0)
@@ -95,7 +93,9 @@ def test_trust_ends(connections: Connections, monkeypatch: pytest.MonkeyPatch) -
 
 
 class TestLogs:
-    def test_an_error_is_told_once(self, connections: Connections, ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    def test_psycopg_does_not_log_our_errors(
+        self, connections: Connections, ask: Ask, caplog: pytest.LogCaptureFixture
+    ) -> None:
         with connections.write(["tea"], create=True):
             pass
         with connections.write(["tea"]), ThreadPoolExecutor(1) as crew, pytest.raises(StoreBusyError):
@@ -104,7 +104,7 @@ class TestLogs:
         connections.read(names, namespace=None)
         assert [record for record in caplog.records if record.name.startswith("psycopg")] == []
 
-    def test_others_are_heard(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_psycopg_logs_errors_of_others(self, caplog: pytest.LogCaptureFixture) -> None:
         logging.getLogger("psycopg").warning("error ignored terminating somebody's pipeline")
         with pool.silence_psycopg():
             logging.getLogger("psycopg.pool").warning("discarding closed connection")
@@ -121,7 +121,7 @@ def _enter(connections: Connections) -> None:
         raise AssertionError
 
 
-def test_nothing_is_trusted_that_was_never_here(monkeypatch: pytest.MonkeyPatch, database: str) -> None:
+def test_unknown_connection_is_checked(monkeypatch: pytest.MonkeyPatch, database: str) -> None:
     asked: list[object] = []
     monkeypatch.setattr(ConnectionPool, "check_connection", asked.append)
     with psycopg.connect(database) as connection:

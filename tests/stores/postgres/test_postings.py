@@ -64,7 +64,7 @@ def postings(*notes: int) -> list[Posting]:
     return [Posting(note, float(note % 7 + 1), note % 90 + 1) for note in notes]
 
 
-def test_a_long_list_becomes_several_blocks(empty: Connections) -> None:
+def test_long_list_is_split_into_blocks(empty: Connections) -> None:
     change(empty, {"tea": postings(*range(10, 510)), "cup": postings(11)}, fresh=10)
     found = empty.read(rows, namespace="tea")
     assert [(term, block, count) for term, block, count, _ in found] == [
@@ -77,14 +77,14 @@ def test_a_long_list_becomes_several_blocks(empty: Connections) -> None:
     assert empty.read(held, namespace="tea")["tea"] == postings(*range(10, 510))
 
 
-def test_new_notes_go_behind_the_last_block(empty: Connections) -> None:
+def test_new_notes_are_appended(empty: Connections) -> None:
     change(empty, {"tea": postings(*range(1, 200))}, fresh=1)
     change(empty, {"tea": postings(*range(200, 300))}, fresh=200)
     change(empty, {"tea": postings(*range(300, 400))}, fresh=300)
     assert empty.read(held, namespace="tea") == {"tea": postings(*range(1, 400))}
 
 
-def test_keys_that_are_far_apart_are_in_blocks_of_their_own(empty: Connections) -> None:
+def test_distant_keys_have_separate_blocks(empty: Connections) -> None:
     far = [1, 2**32, 2**32 + 1, 2**40]
     change(empty, {"tea": postings(*far)})
     assert empty.read(held, namespace="tea") == {"tea": postings(*far)}
@@ -92,14 +92,14 @@ def test_keys_that_are_far_apart_are_in_blocks_of_their_own(empty: Connections) 
     assert empty.read(held, namespace="tea") == {"tea": postings(*far, 2**41)}
 
 
-def test_a_list_without_notes_is_no_more(empty: Connections) -> None:
+def test_empty_list_is_deleted(empty: Connections) -> None:
     change(empty, {"tea": postings(1, 2)})
     change(empty, {}, {"tea": [1, 2], "unknown": [1]})
     assert empty.read(rows, namespace="tea") == []
     change(empty, {}, {})
 
 
-def test_a_note_that_changed_has_its_new_weight(empty: Connections) -> None:
+def test_changed_note_has_its_new_weight(empty: Connections) -> None:
     change(empty, {"tea": postings(1, 2, 3)})
     change(empty, {"tea": [Posting(2, 50.0, 60)]}, {"tea": [2]})
     assert empty.read(held, namespace="tea") == {"tea": [*postings(1), Posting(2, 50.0, 60), *postings(3)]}
@@ -117,7 +117,7 @@ _changes = st.lists(
 
 @settings(max_examples=60)
 @given(_changes)
-def test_any_history_of_changes_leaves_what_it_says(
+def test_any_history_gives_the_expected_postings(
     stored: Connections, changes: list[tuple[dict[str, set[int]], dict[str, set[int]]]]
 ) -> None:
     with stored.write(["tea"]) as transaction:

@@ -55,7 +55,7 @@ def wait_for(replica: Server, first: Server) -> None:
     raise AssertionError("the replica does not follow")
 
 
-def test_a_replica_answers_searches_and_refuses_to_be_written(pair: tuple[Server, Server, str]) -> None:
+def test_replica_is_searched_and_rejects_writes(pair: tuple[Server, Server, str]) -> None:
     first, replica, name = pair
     store = PostgresStore(first.address(name))
     put(store, "green tea", "black tea", "coffee")
@@ -74,7 +74,7 @@ def test_a_replica_answers_searches_and_refuses_to_be_written(pair: tuple[Server
     store.close()
 
 
-def test_a_second_server_takes_over(pair: tuple[Server, Server, str]) -> None:
+def test_failover_to_a_second_server(pair: tuple[Server, Server, str]) -> None:
     first, second, name = pair
     address = f"postgresql://{ROLE}@/{name}?host={first.home},{second.home}&target_session_attrs=read-write"
     store = PostgresStore(address)
@@ -88,7 +88,7 @@ def test_a_second_server_takes_over(pair: tuple[Server, Server, str]) -> None:
     store.close()
 
 
-def test_a_dump_becomes_a_store_again(postgres: Server, database: str) -> None:
+def test_restore_from_pg_dump(postgres: Server, database: str) -> None:
     store = PostgresStore(database)
     put(store, "green tea", "black tea")
     name = psycopg.conninfo.conninfo_to_dict(database)["dbname"]

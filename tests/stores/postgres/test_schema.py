@@ -45,7 +45,7 @@ def ids(transaction: Transaction, table: str = "notes") -> list[str]:
 
 
 class TestOpening:
-    def test_the_tables_are_created_once(self, opened: Opener, ask: Ask) -> None:
+    def test_tables_are_created_once(self, opened: Opener, ask: Ask) -> None:
         opened()
         made = ask("SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace ORDER BY oid")
         opened()
@@ -54,94 +54,92 @@ class TestOpening:
         listed = ask("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
         assert {name for (name,) in listed} == {*TABLES, "schema_version"}
 
-    def test_many_open_a_new_store_at_the_same_moment(self, opened: Opener, ask: Ask) -> None:
+    def test_concurrent_creation_of_a_store(self, opened: Opener, ask: Ask) -> None:
         with ThreadPoolExecutor(4) as crew:
             list(crew.map(lambda _: opened(), range(4)))
         assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
-    def test_a_schema_that_an_administrator_made_is_used(self, opened: Opener, ask: Ask) -> None:
+    def test_existing_empty_schema_is_used(self, opened: Opener, ask: Ask) -> None:
         ask("CREATE SCHEMA recollect AUTHORIZATION recollect")
         opened()
         assert ask("SELECT version FROM recollect.schema_version") == [(schema.SCHEMA_VERSION,)]
 
-    def test_extensions_may_lie_elsewhere(self, opened: Opener, ask: Ask) -> None:
+    def test_extensions_in_another_schema(self, opened: Opener, ask: Ask) -> None:
         ask('CREATE SCHEMA "add ons"; GRANT USAGE ON SCHEMA "add ons" TO recollect')
         ask('ALTER EXTENSION vector SET SCHEMA "add ons"')
         connections = opened()
         connections.read(lambda t: t.connection.execute("SELECT '[1]'::halfvec, similarity('a', 'b')"), namespace=None)
 
-    def test_a_newer_store_is_left_alone(self, opened: Opener, ask: Ask) -> None:
+    def test_newer_schema_is_refused(self, opened: Opener, ask: Ask) -> None:
         opened()
         ask("UPDATE recollect.schema_version SET version = 999")
         with pytest.raises(StoreVersionError, match="its schema is 999, this one knows 1.; upgrade recollect"):
             opened()
 
-    def test_one_that_lost_its_version_is_damaged(self, opened: Opener, ask: Ask) -> None:
+    def test_missing_version_is_damage(self, opened: Opener, ask: Ask) -> None:
         opened()
         ask("DELETE FROM recollect.schema_version")
         with pytest.raises(StoreDamagedError, match="has no schema version"):
             opened()
 
-    def test_one_that_lost_an_extension_is_damaged(self, opened: Opener, ask: Ask) -> None:
+    def test_missing_extension_is_damage(self, opened: Opener, ask: Ask) -> None:
         opened()
         ask("DROP EXTENSION vector CASCADE")
         with pytest.raises(StoreDamagedError, match="lacks the extension 'vector'; run CREATE EXTENSION vector"):
             opened()
 
-    def test_a_schema_of_somebody_else_is_left_alone(self, opened: Opener, ask: Ask) -> None:
+    def test_foreign_schema_is_refused(self, opened: Opener, ask: Ask) -> None:
         ask("CREATE SCHEMA recollect AUTHORIZATION recollect; CREATE TABLE recollect.memories ()")
         with pytest.raises(StoreDamagedError, match="a schema 'recollect' that is not a store; choose"):
             opened()
 
-    def test_a_new_store_cannot_be_opened_for_reading_alone(self, opened: Opener) -> None:
+    def test_new_store_read_only(self, opened: Opener) -> None:
         with pytest.raises(StoreError, match="^there is no memory at postgresql://.*; add a note to create one"):
             opened(read_only=True)
 
-    def test_an_older_store_cannot_be_opened_for_reading_alone(
-        self, opened: Opener, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_older_store_read_only(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
         opened()
         monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
         with pytest.raises(StoreError, match="older schema; open it once without read_only=True"):
             opened(read_only=True)
 
-    def test_who_may_not_add_an_extension_is_told_whom_to_ask(self, postgres: Server, bare: str) -> None:
+    def test_extension_without_permission(self, postgres: Server, bare: str) -> None:
         with pytest.raises(StoreError, match="ask an administrator to run CREATE EXTENSION vector in this database"):
             Connections(postgres.address(bare))
 
-    def test_a_server_without_pgvector_is_told_to_install_it(self, postgres: Server, bare: str) -> None:
+    def test_server_without_pgvector(self, postgres: Server, bare: str) -> None:
         postgres.execute(f"ALTER DATABASE {bare} SET extension_control_path = '/nowhere'")
         with pytest.raises(StoreError, match="has no extension 'vector'; install pgvector on the server"):
             Connections(postgres.address(bare))
 
-    def test_who_may_not_create_a_schema_is_told_what_to_ask_for(self, postgres: Server, bare: str) -> None:
+    def test_schema_without_permission(self, postgres: Server, bare: str) -> None:
         postgres.execute(f"ALTER DATABASE {bare} OWNER TO postgres")
         postgres.execute("CREATE EXTENSION vector; CREATE EXTENSION pg_trgm", database=bare)
         with pytest.raises(StoreError, match="ask an administrator to run CREATE SCHEMA recollect AUTHORIZATION"):
             Connections(postgres.address(bare))
 
-    def test_what_failed_leaves_nothing_behind(self, postgres: Server, bare: str) -> None:
+    def test_failed_creation_leaves_nothing(self, postgres: Server, bare: str) -> None:
         with pytest.raises(StoreError):
             Connections(postgres.address(bare))
         assert postgres.execute("SELECT to_regnamespace('recollect')", database=bare) == [(None,)]
 
-    def test_a_database_that_cannot_hold_every_character_is_refused(self, postgres: Server) -> None:
+    def test_database_without_utf8_is_refused(self, postgres: Server) -> None:
         postgres.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0 OWNER recollect")
         with pytest.raises(StoreError, match="has the encoding LATIN1; create the database with ENCODING 'UTF8'"):
             Connections(postgres.address("latin"))
         postgres.drop("latin")
 
-    def test_an_old_pgvector_is_refused(self, opened: Opener, ask: Ask) -> None:
+    def test_old_pgvector_is_refused(self, opened: Opener, ask: Ask) -> None:
         ask("UPDATE pg_extension SET extversion = '0.6.2' WHERE extname = 'vector'")
         with pytest.raises(StoreError, match="has pgvector 0.6.2; 0.7 is needed"):
             opened()
 
-    def test_an_old_server_is_refused(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_old_server_is_refused(self, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(schema, "_MIN_SERVER", 990000)  # an old server is nothing that tests can start
         with pytest.raises(StoreError, match="version 15 or newer is needed"):
             opened()
 
-    def test_a_superuser_is_warned_that_no_wall_stands(self, postgres: Server, opened: Opener, database: str) -> None:
+    def test_superuser_is_warned_about_policies(self, postgres: Server, opened: Opener, database: str) -> None:
         opened()
         with (
             pytest.warns(RecollectWarning, match="opened by 'postgres', who bypasses row-level security"),
@@ -151,7 +149,7 @@ class TestOpening:
         assert postgres.execute("SELECT rolsuper FROM pg_roles WHERE rolname = 'postgres'") == [(True,)]
 
 
-class TestWalls:
+class TestRowLevelSecurity:
     @pytest.fixture
     def notes(self, connections: Connections) -> dict[str, int]:
         keys = {}
@@ -161,7 +159,7 @@ class TestWalls:
         return keys
 
     @pytest.mark.usefixtures("notes")
-    def test_a_query_without_a_condition_sees_its_own_namespaces_alone(self, connections: Connections) -> None:
+    def test_policy_restricts_queries_to_their_namespaces(self, connections: Connections) -> None:
         assert connections.read(ids, namespace="tea") == ["of tea"]
         assert connections.read(ids, namespace="work") == ["of work"]
         assert connections.read(ids, namespace="unknown") == []
@@ -170,11 +168,11 @@ class TestWalls:
             assert ids(transaction) == ["of tea", "of work"]
 
     @pytest.mark.usefixtures("notes")
-    def test_without_a_transaction_of_ours_nothing_is_seen(self, database: str) -> None:
+    def test_policy_hides_everything_by_default(self, database: str) -> None:
         with psycopg.connect(database) as connection:
             assert connection.execute("SELECT id FROM recollect.notes").fetchall() == []
 
-    def test_nothing_is_written_to_another_namespace(self, connections: Connections, notes: dict[str, int]) -> None:
+    def test_policy_rejects_writes_to_other_namespaces(self, connections: Connections, notes: dict[str, int]) -> None:
         with connections.write(["work"]) as transaction:
             elsewhere = dict(transaction.namespaces)
         with connections.write(["tea"]) as transaction:
@@ -188,7 +186,7 @@ class TestWalls:
         assert connections.read(ids, namespace=None) == ["of tea", "of work"]
 
     @pytest.mark.parametrize("table", ISOLATED_TABLES)
-    def test_every_table_that_holds_text_has_one(self, opened: Opener, ask: Ask, table: str) -> None:
+    def test_every_table_with_text_has_a_policy(self, opened: Opener, ask: Ask, table: str) -> None:
         opened()
         found = ask(
             "SELECT relname, relrowsecurity, relforcerowsecurity, polname FROM pg_class JOIN pg_policy "
@@ -196,7 +194,7 @@ class TestWalls:
         )
         assert (table, True, True, "wall") in found
 
-    def test_indexes_are_used_behind_them(self, connections: Connections) -> None:
+    def test_indexes_are_used_with_policies(self, connections: Connections) -> None:
         def plan(statement: str) -> str:
             def work(transaction: Transaction) -> str:
                 transaction.connection.execute("SET LOCAL enable_seqscan = off")
@@ -212,9 +210,7 @@ class TestWalls:
         assert "Bitmap Index Scan on names_by_trigram" in names
 
 
-def test_who_reads_the_living_does_not_see_what_has_expired(
-    connections: Connections, frozen_clock: FrozenClock
-) -> None:
+def test_view_living_hides_expired_notes(connections: Connections, frozen_clock: FrozenClock) -> None:
     noon = int(frozen_clock.now().timestamp()) * 1_000_000
     with connections.write(["tea"], create=True) as transaction:
         insert_note(transaction, "for ever")
@@ -226,7 +222,7 @@ def test_who_reads_the_living_does_not_see_what_has_expired(
     assert connections.read(ids, namespace="tea") == ["for ever", "until one"]
 
 
-def test_titles_count_who_names_them_and_go_with_the_last_note_that_bears_them(connections: Connections) -> None:
+def test_titles_count_mentions_and_are_dropped_with_their_last_note(connections: Connections) -> None:
     def titles(transaction: Transaction) -> list[tuple[Any, ...]]:
         return transaction.connection.execute("SELECT words, namers FROM titles ORDER BY words").fetchall()
 

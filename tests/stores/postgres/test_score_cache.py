@@ -54,7 +54,7 @@ def test_scores_of_a_query_are_computed_once(store: PostgresStore, computed: lis
     assert computed == [TEA, TEA]
 
 
-def test_a_write_makes_them_stale(store: PostgresStore, computed: list[Expression]) -> None:
+def test_write_invalidates_the_cache(store: PostgresStore, computed: list[Expression]) -> None:
     cache = ScoreCache()
     assert len(scores(store, cache, TEA)) == 2
     store.write([draft_of("more tea")])
@@ -86,7 +86,7 @@ def test_queries_are_limited_in_number(
     assert computed == [TEA, MILK, TEA]
 
 
-def test_a_query_that_two_compute_at_once_is_kept_once(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_computation_is_cached_once(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = ScoreCache()
     nested = [True]
 

@@ -20,7 +20,7 @@ from recollect.stores.postgres.scoring import Scores, score_notes
 from recollect.stores.postgres.text import query_terms
 from recollect.stores.sqlite.fts5 import _Fts5
 from recollect.stores.tokens import stems_of
-from tests.stores.postgres.beside import NOTES, expressions, fts5, path_and_rest, queries, store_words
+from tests.stores.postgres.fts5_reference import NOTES, expressions, fts5, path_and_rest, queries, store_words
 from tests.stores.postgres.server import Server
 from tests.strategies import ENGINE_EXAMPLES
 
@@ -156,19 +156,19 @@ def reference(node: Expression) -> dict[int, float]:
         AllOf((Match("phrase", "green tea"), AnyOf((Match("prefix", "bre"), Match("term", "cafe"))))),
     ],
 )
-def test_a_leaf_counts_only_where_all_above_it_matches(search: Search, node: Expression) -> None:
+def test_leaf_scores_only_if_its_parents_match(search: Search, node: Expression) -> None:
     assert search(node) == pytest.approx(reference(node), abs=1e-12)
     assert search(node)
 
 
-def test_a_phrase_at_the_end_of_a_book_is_found(search: Search, beside: Search) -> None:
+def test_phrase_at_the_end_of_a_long_note(search: Search, beside: Search) -> None:
     book = len(NOTES) + 1
     for node in (Match("phrase", "tea at the end"), Match("prefix", "tea tea cu")):
         assert set(search(node)) == {book}
         assert search(node) == beside(node)
 
 
-def test_words_of_one_namespace_never_touch_the_scores_of_another(stored: Connections) -> None:
+def test_scores_do_not_depend_on_other_namespaces(stored: Connections) -> None:
     node = expression(parse('tea OR "green tea" OR gre*'))
     assert node is not None
     found = stored.read(lambda t: as_dict(score_notes(t.connection, t.namespaces["other"], node)), namespace="other")
@@ -177,14 +177,14 @@ def test_words_of_one_namespace_never_touch_the_scores_of_another(stored: Connec
     assert found == {1001: pytest.approx(expected, rel=1e-12)}
 
 
-def test_nothing_is_found_in_an_empty_namespace(stored: Connections) -> None:
+def test_empty_namespace_has_no_results(stored: Connections) -> None:
     with stored.write(["empty"], create=True) as transaction:
         (empty,) = transaction.namespaces.values()
         scores = score_notes(transaction.connection, empty, AnyOf((Match("term", "tea"), Match("prefix", "t"))))
     assert as_dict(scores) == {}
 
 
-def test_the_best_come_first_and_those_that_are_as_good_as_the_last_with_them(stored: Connections) -> None:
+def test_best_includes_ties_with_the_last(stored: Connections) -> None:
     node = Match("term", "tea")
     scores = stored.read(lambda t: score_notes(t.connection, t.namespaces["tea"], node), namespace="tea")
     ranked = sorted(as_dict(scores).items(), key=lambda pair: (-pair[1], pair[0]))
@@ -195,7 +195,7 @@ def test_the_best_come_first_and_those_that_are_as_good_as_the_last_with_them(st
     assert list(as_dict(scores.best(1_000)).items()) == ranked
 
 
-def test_keys_may_be_far_apart(stored: Connections) -> None:
+def test_scores_of_distant_keys(stored: Connections) -> None:
     with stored.write(["far"], create=True) as transaction:
         store_words(transaction, {2_001: ["", "", "", "", "tea"], 10**12: ["", "", "", "", "cup of tea"]})
         node = AnyOf((Match("term", "tea"), Match("term", "cup")))

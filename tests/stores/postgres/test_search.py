@@ -19,7 +19,7 @@ from recollect.stores.postgres import names as stored_names
 from recollect.stores.postgres import search
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SQLiteStore
-from tests.stores.postgres.beside import NOTES, queries
+from tests.stores.postgres.fts5_reference import NOTES, queries
 from tests.stores.postgres.server import Server
 from tests.stores.postgres.test_scoring import BOOK, is_scored_as_a_whole
 from tests.strategies import ENGINE_EXAMPLES
@@ -106,7 +106,7 @@ _FILTERS = [
 @example(parse("word3 OR tied"), 3, {"session": ""}, "strict")
 @example(parse("tea"), 5, _FILTERS[-2], "strict")
 @example(parse("tea"), 5, _FILTERS[-1], "literal")
-def test_words_find_what_they_find_in_sqlite(
+def test_lexical_results_equal_those_of_sqlite(
     both: Both, query: Query, limit: int, filters: dict[str, Any], semantics: Semantics
 ) -> None:
     ours, theirs = (
@@ -120,7 +120,7 @@ def test_words_find_what_they_find_in_sqlite(
         assert {each for each, *_ in ours} == {each for each, *_ in theirs}
 
 
-def test_a_filter_is_followed_down_to_the_end_of_the_ranking(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_filter_reads_the_whole_ranking(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "FILTERED_NOTES", 2)
     query, filters = parse("tea OR green OR cafe"), Filters(session="s3")
     ours, theirs = (ranked(store.search_text(query, 8, namespace=HOME, filters=filters)) for store in both)
@@ -134,7 +134,7 @@ def test_a_filter_is_followed_down_to_the_end_of_the_ranking(both: Both, monkeyp
 @example(parse('tea NOT "green tea at the end"'))
 @example(parse('tea NOT "tea cup"'))
 @example(parse("tea NOT word16990"))
-def test_what_is_excluded_is_what_sqlite_excludes(both: Both, query: Query) -> None:
+def test_exclusions_equal_those_of_sqlite(both: Both, query: Query) -> None:
     every = ["book", *(f"n{key}" for key in range(len(NOTES)))]
     ours, theirs = (
         [found.id for found in store.candidates(every, namespace=HOME, filters=Filters(), without=query)]
@@ -146,12 +146,12 @@ def test_what_is_excluded_is_what_sqlite_excludes(both: Both, query: Query) -> N
 @settings(max_examples=ENGINE_EXAMPLES // 200)
 @given(st.lists(queries, max_size=4))
 @example([parse("tea"), parse("teas"), parse("?!"), parse("nothing"), parse('"green tea"'), parse("te*")])
-def test_words_are_counted_as_in_sqlite(both: Both, asked: list[Query]) -> None:
+def test_counts_equal_those_of_sqlite(both: Both, asked: list[Query]) -> None:
     ours, theirs = (store.note_counts(asked, namespace=HOME) for store in both)
     assert ours == theirs
 
 
-def test_no_more_counts_are_kept_than_are_of_use(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_count_cache_is_limited(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 3)
     asked = [parse(word) for word in ("tea", "green", "cafe", "brew")]
     ours, theirs = ([store.note_counts(asked[:end], namespace=HOME) for end in (2, 4, 4)] for store in both)
@@ -181,7 +181,9 @@ _word = st.one_of(
 @example(["node-" * 400 + "js"], True, {})
 @example(["very-" * 400 + "long"], True, {})
 @example(["".join(map(chr, range(0x4E00, 0x6000)))], True, {})  # more trigrams than any name can share
-def test_names_are_as_alike_as_in_sqlite(both: Both, words: list[str], titles: bool, filters: dict[str, Any]) -> None:
+def test_name_similarities_equal_those_of_sqlite(
+    both: Both, words: list[str], titles: bool, filters: dict[str, Any]
+) -> None:
     ours, theirs = (
         ranked(store.search_names(words, 20, namespace=HOME, filters=Filters.of(filters), titles=titles))
         for store in both
@@ -191,7 +193,7 @@ def test_names_are_as_alike_as_in_sqlite(both: Both, words: list[str], titles: b
 
 @settings(max_examples=ENGINE_EXAMPLES // 20)
 @given(st.text("abé", min_size=1, max_size=80))
-def test_a_long_word_is_sought_by_a_short_one_of_the_same_trigrams(word: str) -> None:
+def test_long_word_is_shortened_to_its_trigrams(word: str) -> None:
     short = stored_names._shortened(word)
     assert trigrams(short) == trigrams(word)
     assert (short[:2], short[-2:]) == (word[:2], word[-2:])
@@ -199,19 +201,19 @@ def test_a_long_word_is_sought_by_a_short_one_of_the_same_trigrams(word: str) ->
 
 
 @pytest.mark.parametrize("letters", ["x", "xy", "0123456789"])
-def test_however_long_a_word_the_server_is_given_little(letters: str) -> None:
+def test_long_word_sends_a_short_query(letters: str) -> None:
     chance = Random(7)  # noqa: S311 (no secret)
     (((short,),),) = [stored_names._sought([["".join(chance.choices(letters, k=100_000))]])]
     assert len(short) < 100 * len(letters) ** 2
 
 
-def test_a_word_of_more_trigrams_than_names_have_is_not_sought_by_the_server() -> None:
+def test_word_with_too_many_trigrams_is_not_queried() -> None:
     other = ["".join(map(chr, range(0x4E00, 0x6000)))]
     assert stored_names._sought([other, ["tea"]]) == [["tea"]]
     assert stored_names._sought([other]) == []
 
 
-def test_names_that_are_not_those_of_a_note_are_noticed_and_rebuilt(postgres: Server) -> None:
+def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
     name = postgres.create()
     with closing(PostgresStore(postgres.address(name))) as store:
         store.write(
@@ -234,6 +236,6 @@ def test_names_that_are_not_those_of_a_note_are_noticed_and_rebuilt(postgres: Se
 @given(
     st.lists(st.sampled_from("graen teaa brewng brewinng cafes kubernetse tied wxyz knoots numbre".split()), max_size=3)
 )
-def test_what_a_misspelt_word_may_mean_is_what_sqlite_says(both: Both, words: list[str]) -> None:
+def test_similar_words_equal_those_of_sqlite(both: Both, words: list[str]) -> None:
     ours, theirs = (store.similar_words(words, namespace=HOME) for store in both)
     assert ours == theirs

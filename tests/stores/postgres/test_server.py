@@ -12,7 +12,7 @@ import pytest
 from tests.stores.postgres.server import ROLE, Server, programs
 
 
-def test_each_test_has_a_database_of_its_own(postgres: Server) -> None:
+def test_each_test_has_its_own_database(postgres: Server) -> None:
     one, other = postgres.create(), postgres.create()
     postgres.execute("CREATE TABLE seen ()", database=one)
     assert postgres.execute("SELECT to_regclass('seen')", database=other) == [(None,)]
@@ -20,13 +20,13 @@ def test_each_test_has_a_database_of_its_own(postgres: Server) -> None:
     postgres.drop(other)
 
 
-def test_stores_are_opened_by_somebody_for_whom_policies_count(database: str) -> None:
+def test_test_role_is_subject_to_policies(database: str) -> None:
     with psycopg.connect(database) as connection:
         asked = connection.execute("SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user")
         assert asked.fetchall() == [(ROLE, False, False)]
 
 
-def test_it_is_killed_started_again_and_leaves_nothing_behind() -> None:
+def test_server_is_killed_restarted_and_removed() -> None:
     server = Server()
     try:
         server.start()
@@ -47,7 +47,7 @@ def test_it_is_killed_started_again_and_leaves_nothing_behind() -> None:
     assert not Path(f"/proc/{process}").exists()
 
 
-def test_without_its_programs_tests_are_skipped_but_not_where_nothing_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_skip_tests_outside_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("RECOLLECT_SKIP_NOTHING", raising=False)

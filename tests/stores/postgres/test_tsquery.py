@@ -14,7 +14,7 @@ from recollect.query import Query, expression, parse, render
 from recollect.query.expressions import AnyOf, Expression, Match, Semantics
 from recollect.stores.postgres.text import read_terms, render_tsquery
 from recollect.stores.sqlite.fts5 import _Fts5, render_fts5
-from tests.stores.postgres.beside import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
+from tests.stores.postgres.fts5_reference import NAMESPACE, NOTES, expressions, fts5, path_and_rest, queries
 from tests.stores.postgres.server import Server
 from tests.strategies import ENGINE_EXAMPLES
 
@@ -68,7 +68,7 @@ def test_any_query_finds_the_same_notes_as_fts5(
 
 
 @pytest.mark.usefixtures("server_side")
-def test_the_notes_are_found_at_all(beside: Search) -> None:
+def test_reference_notes_match(beside: Search) -> None:
     assert 0 < len(beside('"green tea" OR "brew" *')) < len(NOTES)
 
 
@@ -81,11 +81,11 @@ def test_another_namespace_finds_nothing(server_side: Search) -> None:
 
 
 @pytest.mark.parametrize("number", [20_000, 50_000])
-def test_tens_of_thousands_of_words_are_not_too_deep(server_side: Search, number: int) -> None:
+def test_query_of_many_terms_is_not_too_deep(server_side: Search, number: int) -> None:
     node = AnyOf(tuple(Match("term", f"w{place}") for place in range(number)) + (Match("term", "tea"),))
     assert server_side(render_tsquery(node, NAMESPACE)) == server_side(render_tsquery(Match("term", "tea"), NAMESPACE))
 
 
-def test_of_a_long_prefix_the_beginning_counts(server_side: Search) -> None:
+def test_long_prefix_is_truncated(server_side: Search) -> None:
     assert server_side(render_tsquery(Match("prefix", "y" * 1500 + "x"), NAMESPACE)) == {len(NOTES)}
     assert server_side(render_tsquery(Match("prefix", "y" * 900 + "x"), NAMESPACE)) == set()

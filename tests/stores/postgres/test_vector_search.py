@@ -130,7 +130,7 @@ def found(hits: list[Candidate]) -> list[str]:
     return [hit.id for hit in hits]
 
 
-def test_a_search_that_finds_no_index_answers_exactly_and_has_one_built(
+def test_missing_index_is_built_in_the_background(
     big: Searches, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = topics(1)[0]
@@ -150,19 +150,19 @@ def only_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("only_the_index")
-def test_the_index_finds_nearly_all_that_is_nearest(indexed: Searches, vectors: Vectors) -> None:
+def test_index_recall(indexed: Searches, vectors: Vectors) -> None:
     queries = topics(60)
     recall = [len(set(found(indexed.nearest(query, 10))) & set(best(vectors, query, 10))) / 10 for query in queries]
     assert np.mean(recall) >= 0.95
 
 
-def test_the_planner_learns_what_the_tables_hold(indexed: Searches) -> None:
+def test_build_analyzes_the_tables(indexed: Searches) -> None:
     known = "SELECT count(last_analyze) FROM pg_stat_user_tables WHERE relname IN ('vectors', 'notes')"
     with indexed.connections.outside() as connection:
         assert connection.execute(known).fetchall() == [(2,)]
 
 
-def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -> None:
+def test_planner_uses_the_index(indexed: Searches) -> None:
     def plan(connection: Connection[TupleRow], namespace: int) -> str:
         connection.execute(search_module._SEARCH_SETTINGS, ["200"])
         asked = [namespace, search_module.vector_literal(topics(1)[0]), 200]
@@ -175,7 +175,7 @@ def test_the_index_is_used_however_little_the_planner_knows(indexed: Searches) -
 
 
 @pytest.mark.usefixtures("only_the_index")
-def test_what_the_index_finds_is_scored_as_everywhere(indexed: Searches) -> None:
+def test_index_results_are_rescored(indexed: Searches) -> None:
     query = topics(3)[2]
     hits = indexed.nearest(query, 20)
     same = indexed.read(
@@ -188,7 +188,7 @@ def test_what_the_index_finds_is_scored_as_everywhere(indexed: Searches) -> None
 
 
 @pytest.mark.usefixtures("only_the_index")
-def test_the_index_is_asked_for_more_where_filters_leave_enough(indexed: Searches, vectors: Vectors) -> None:
+def test_filtered_search_uses_the_index(indexed: Searches, vectors: Vectors) -> None:
     queries, third = topics(30), Filters(tags=("third",))
     for query in queries:
         hits = found(indexed.nearest(query, 10, third))
@@ -197,7 +197,7 @@ def test_the_index_is_asked_for_more_where_filters_leave_enough(indexed: Searche
 
 
 @pytest.mark.usefixtures("only_the_index")
-def test_where_most_of_the_nearest_have_expired_the_index_is_asked_again(indexed: Searches, vectors: Vectors) -> None:
+def test_index_search_is_widened_for_expired_notes(indexed: Searches, vectors: Vectors) -> None:
     query = topics(5)[1]
     nearest_ones = best(vectors, query, 195)
     with indexed.connections.write(["big"]) as transaction:
@@ -209,14 +209,14 @@ def test_where_most_of_the_nearest_have_expired_the_index_is_asked_again(indexed
     assert len(set(hits) & set(left[:10])) >= 8
 
 
-def test_what_few_notes_pass_or_many_are_wanted_of_is_searched_exactly(indexed: Searches, vectors: Vectors) -> None:
+def test_selective_filters_and_large_limits_are_exact(indexed: Searches, vectors: Vectors) -> None:
     query = topics(2)[1]
     tenth = Filters(session="tenth")
     assert found(indexed.nearest(query, 10, tenth)) == best(vectors, query, 10, lambda key: key % 10 == 0)
     assert found(indexed.nearest(query, 700)) == best(vectors, query, 700)
 
 
-def test_no_index_is_asked_about_a_small_part_of_the_store(
+def test_small_namespace_does_not_use_the_index(
     indexed: Searches, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_index, "MIN_SHARE", 1.1)
@@ -255,20 +255,20 @@ def in_a_row(connections: Connections, monkeypatch: pytest.MonkeyPatch) -> InARo
 class TestWidening:
     """Of what the index leads to, filters leave a part: how much more to ask for is known from how large it was."""
 
-    def test_it_is_asked_once_where_enough_pass(self, in_a_row: InARow) -> None:
+    def test_index_is_searched_once_if_enough_pass(self, in_a_row: InARow) -> None:
         assert in_a_row(6, Filters(tags=("third",))) == (["n3", "n6", "n9", "n12", "n15", "n18"], [20])
 
-    def test_it_is_asked_for_as_much_as_should_be_enough(self, in_a_row: InARow) -> None:
+    def test_index_search_is_widened_by_the_pass_rate(self, in_a_row: InARow) -> None:
         # Six of twenty pass: 2 * 20 * 10 / 6 should have twice as many as are wanted.
         assert in_a_row(10, Filters(tags=("third",))) == ([f"n{3 * n}" for n in range(1, 11)], [20, 66])
 
-    def test_it_is_not_asked_for_more_than_it_gives_at_once(self, in_a_row: InARow) -> None:
+    def test_index_search_is_limited(self, in_a_row: InARow) -> None:
         # Two of 22 pass, then ten, which are all: 2 * 22 * 11 / 2, 2 * 242 * 11 / 10, and the next would be too much.
         hits, asked = in_a_row(11, Filters(session="tenth"))
         assert hits == [f"n{10 * n}" for n in range(1, 11)]
         assert asked == [22, 242, 532]
 
-    def test_where_none_pass_that_is_all(self, in_a_row: InARow) -> None:
+    def test_index_search_without_results(self, in_a_row: InARow) -> None:
         hits, asked = in_a_row(30, Filters(session="nowhere"))
         assert (hits, asked) == ([], [60])
 
@@ -282,7 +282,7 @@ def index_names(searches: Searches) -> list[str]:
     return [name for (name,) in rows.fetchall()]
 
 
-class TestUpkeep:
+class TestIndexBuilds:
     @pytest.fixture
     def small(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> Searches:
         """Give a namespace of thirty vectors, and let that be many."""
@@ -291,12 +291,12 @@ class TestUpkeep:
             store_vectors(transaction, topics(30))
         return Searches(connections)
 
-    def test_an_index_is_built_once(self, small: Searches) -> None:
+    def test_index_is_built_once(self, small: Searches) -> None:
         small.indexes.ensure()
         small.indexes.ensure()
         assert index_names(small) == ["vectors_near_1"]
 
-    def test_processes_that_miss_it_at_once_do_not_stand_in_each_others_way(
+    def test_concurrent_builds_do_not_conflict(
         self, connections: Connections, opened: Callable[..., Connections], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 20)
@@ -309,7 +309,7 @@ class TestUpkeep:
         searches = Searches(connections)
         assert searches.read(lambda c, n: searches.indexes.ef_search(c, n, (1, MODEL)))
 
-    def test_what_another_process_sees_to_is_left_to_it(self, small: Searches) -> None:
+    def test_build_of_another_process_is_not_repeated(self, small: Searches) -> None:
         with small.connections.outside() as connection:
             connection.execute("SELECT pg_try_advisory_lock(%s, %s)", vector_index._LOCK)
             small.indexes.start()
@@ -319,7 +319,7 @@ class TestUpkeep:
         small.indexes.wait()
         assert index_names(small) == ["vectors_near_1"]
 
-    def test_none_is_built_for_few_notes_nor_for_no_model(self, connections: Connections) -> None:
+    def test_no_index_for_few_notes_or_without_model(self, connections: Connections) -> None:
         VectorIndexes(connections).ensure()
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, topics(30))
@@ -329,9 +329,7 @@ class TestUpkeep:
         assert index_names(searches) == []
         assert found(searches.nearest(topics(30)[4], 1)) == ["n5"]
 
-    def test_none_is_built_of_vectors_that_are_too_wide(
-        self, connections: Connections, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_index_for_wide_vectors(self, connections: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(vector_index, "MAX_EXACT_NOTES", 5)
         wide = topics(6, 4001)
         with connections.write(["big"], create=True) as transaction:
@@ -341,7 +339,7 @@ class TestUpkeep:
         assert index_names(searches) == []
         assert found(searches.nearest(wide[4], 2)) == best(wide, wide[4], 2)
 
-    def test_one_that_was_given_up_is_built_anew(self, small: Searches) -> None:
+    def test_abandoned_index_is_rebuilt(self, small: Searches) -> None:
         small.indexes.ensure()
         with small.connections.outside() as connection:
             connection.execute("DROP INDEX vectors_near_1")
@@ -351,7 +349,7 @@ class TestUpkeep:
         small.nearest(topics(1)[0], 1)
         assert small.read(lambda c, n: small.indexes.ef_search(c, n, (1, MODEL)))
 
-    def test_those_of_models_that_are_gone_are_dropped(self, small: Searches) -> None:
+    def test_indexes_of_old_models_are_dropped(self, small: Searches) -> None:
         small.indexes.ensure()
         with small.connections.write(None) as transaction:
             transaction.connection.execute("DELETE FROM vectors")
@@ -359,12 +357,12 @@ class TestUpkeep:
         small.indexes.ensure()
         assert index_names(small) == []
 
-    def test_an_older_pgvector_is_searched_without(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_old_pgvector_builds_no_index(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(vector_index, "_MIN_PGVECTOR", (99, 0))
         small.indexes.ensure()
         assert index_names(small) == []
 
-    def test_searches_without_an_index_do_not_each_look_for_one(
+    def test_missing_index_is_not_looked_for_by_every_search(
         self, small: Searches, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         looks: list[bool] = []
@@ -381,9 +379,7 @@ class TestUpkeep:
         search()
         assert len(looks) == 2
 
-    def test_what_comes_of_it_is_of_no_interest_to_who_closed_the_store(
-        self, small: Searches, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_closed_store_does_not_warn(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
         go_on = threading.Event()
 
         def fail(_: VectorIndexes) -> None:
@@ -401,15 +397,13 @@ class TestUpkeep:
             small.indexes.wait()
         assert told == []
 
-    def test_a_store_that_can_only_be_read_builds_none(
-        self, small: Searches, opened: Callable[..., Connections]
-    ) -> None:
+    def test_read_only_store_builds_no_index(self, small: Searches, opened: Callable[..., Connections]) -> None:
         reading = Searches(opened(read_only=True))
         reading.nearest(topics(1)[0], 1)
         reading.indexes.wait()
         assert index_names(small) == []
 
-    def test_what_cannot_be_built_is_said_once(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failed_build_warns_once(self, small: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(vector_index, "_PLAN", "SELECT %s, %s, 1 / 0")
 
         def search() -> None:
@@ -442,7 +436,7 @@ with psycopg.connect(sys.argv[1], autocommit=True) as watching:  # it leaves whe
 """
 
 
-def test_an_index_is_finished_though_who_asked_for_it_has_gone(database: str, connections: Connections) -> None:
+def test_server_finishes_the_build_of_an_ended_process(database: str, connections: Connections) -> None:
     """A program that searches once and ends does not leave the work to the next, who would leave it to another."""
     with connections.write(["big"], create=True) as transaction:
         store_vectors(transaction, topics(6000, 64), Model("wider", 64))
@@ -456,8 +450,8 @@ def test_an_index_is_finished_though_who_asked_for_it_has_gone(database: str, co
 _VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('recollect.vectors_near_1')"
 
 
-class TestExactly:
-    def test_half_precision_decides_nothing(self, connections: Connections) -> None:
+class TestExactSearch:
+    def test_half_precision_does_not_change_results(self, connections: Connections) -> None:
         """Vectors that are the same in half precision are told apart, and those of one score go by path and id."""
         base = topics(1, 8)[0]
         rows = np.stack([base + np.float32(1e-5) * place * topics(2, 8)[1] for place in range(40)])
@@ -467,7 +461,7 @@ class TestExactly:
         query = topics(2, 8)[1]
         assert found(Searches(connections).nearest(query, 5)) == best(rows, query, 5)
 
-    def test_a_vector_that_is_too_wide_for_the_server_is_compared_here(self, connections: Connections) -> None:
+    def test_very_wide_vectors_are_compared_in_python(self, connections: Connections) -> None:
         wide = topics(4, 16_001)
         with connections.write(["big"], create=True) as transaction:
             store_vectors(transaction, wide, Model("widest", 16_001))
@@ -476,7 +470,7 @@ class TestExactly:
         assert found(searches.nearest(wide[2], 4, Filters(tags=("third",)))) == ["n3"]
 
 
-class TestTrials:
+class TestRecall:
     """An index that misses much of what is nearest is not asked."""
 
     @pytest.fixture
@@ -497,7 +491,7 @@ class TestTrials:
         text: str | None = rows[0][0]
         return text
 
-    def test_it_is_built_and_left_alone(self, scattered: tuple[Searches, Vectors]) -> None:
+    def test_index_with_low_recall_is_not_used(self, scattered: tuple[Searches, Vectors]) -> None:
         searches, vectors = scattered
         searches.indexes.ensure()
         assert self.told(searches) == "breadth 0 for 3000 notes"
@@ -505,7 +499,7 @@ class TestTrials:
         assert found(searches.nearest(query, 10)) == best(vectors, query, 10)
         assert searches.indexes._thread is None
 
-    def test_it_is_searched_as_broadly_as_it_must_be(
+    def test_lowest_sufficient_ef_search_is_used(
         self, scattered: tuple[Searches, Vectors], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         searches, vectors = scattered
@@ -516,7 +510,7 @@ class TestTrials:
         query = topics(1, 64)[0]
         assert len(set(found(searches.nearest(query, 10))) & set(best(vectors, query, 10))) >= 9
 
-    def test_one_that_grew_is_tried_again(
+    def test_index_is_tested_again_after_growth(
         self, scattered: tuple[Searches, Vectors], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         searches, _ = scattered

@@ -68,7 +68,7 @@ print(*(note.id for note in store.notes() if "thread" not in note.id))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
-def test_parent_and_children_lose_nothing(tmp_path: Path) -> None:
+def test_forked_processes_lose_no_notes(tmp_path: Path) -> None:
     code = FORK.replace("[1.0, 0.0]", "np.array([1, 0], np.float32)").replace("import os,", "import numpy as np, os,")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "memory.db")],
@@ -82,7 +82,7 @@ def test_parent_and_children_lose_nothing(tmp_path: Path) -> None:
     assert sorted(done.stdout.split()) == sorted(expected)
 
 
-def test_a_fork_waits_for_who_is_reading(tmp_path: Path) -> None:
+def test_fork_waits_for_readers(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     store.write([{"content": "one"}])
     opened = store._connections
@@ -108,7 +108,7 @@ def test_a_fork_waits_for_who_is_reading(tmp_path: Path) -> None:
     store.close()
 
 
-def test_every_store_is_told_of_a_fork(tmp_path: Path) -> None:
+def test_fork_closes_every_store(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     store.write([{"content": "one"}])
     connections._before_fork()
@@ -120,7 +120,7 @@ def test_every_store_is_told_of_a_fork(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_connection_that_cannot_be_made_is_not_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_connection_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     store._connections._close_idle()
 
@@ -134,7 +134,7 @@ def test_a_connection_that_cannot_be_made_is_not_in_use(tmp_path: Path, monkeypa
     store.close()
 
 
-def test_an_interrupt_while_waiting_leaves_nothing_open(tmp_path: Path) -> None:
+def test_interrupt_while_waiting_leaves_no_transaction(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     other = apsw.Connection(str(tmp_path / "memory.db"))
     other.execute("BEGIN IMMEDIATE")
@@ -148,7 +148,7 @@ def test_an_interrupt_while_waiting_leaves_nothing_open(tmp_path: Path) -> None:
     other.close()
 
 
-def test_an_interrupt_is_heard_during_a_long_search(tmp_path: Path) -> None:
+def test_interrupt_stops_a_long_search(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     forever = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT)).start()
@@ -159,7 +159,7 @@ def test_an_interrupt_is_heard_during_a_long_search(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_transaction_may_have_ended_by_itself(tmp_path: Path) -> None:
+def test_transaction_that_sqlite_rolled_back(tmp_path: Path) -> None:
     """SQLite undoes some transactions without being asked, when there is no room or a page cannot be read."""
     store = SQLiteStore(tmp_path / "memory.db")
     with store._connections.reading() as connection:
@@ -172,7 +172,7 @@ def test_a_transaction_may_have_ended_by_itself(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_folder_in_which_no_log_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_folder_without_wal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "memory.db"
     store = SQLiteStore(file)
     store.write([{"content": "one"}])
@@ -194,7 +194,7 @@ def test_a_folder_in_which_no_log_can_be_made(tmp_path: Path, monkeypatch: pytes
         SQLiteStore(file, read_only=True)
 
 
-def test_a_file_that_sqlite_opens_for_reading_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_sqlite_opens_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "memory.db"
     SQLiteStore(file).close()
     connect = Connections._connect
@@ -203,7 +203,7 @@ def test_a_file_that_sqlite_opens_for_reading_alone(tmp_path: Path, monkeypatch:
         SQLiteStore(file)
 
 
-def test_who_is_sent_away_at_once_tries_again() -> None:
+def test_enabling_wal_is_retried() -> None:
     class Busy:
         def __init__(self) -> None:
             self.answers = [apsw.BusyError("locked"), apsw.BusyError("locked"), None]
@@ -218,7 +218,7 @@ def test_who_is_sent_away_at_once_tries_again() -> None:
     assert busy.answers == []
 
 
-def test_a_connection_in_use_outlives_closing(tmp_path: Path) -> None:
+def test_connection_in_use_survives_close(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     store.write([{"content": "one"}])
     with store._connections.reading() as connection:
@@ -228,7 +228,7 @@ def test_a_connection_in_use_outlives_closing(tmp_path: Path) -> None:
         connection.execute("SELECT 1")
 
 
-def test_many_may_create_the_same_store_at_once(tmp_path: Path) -> None:
+def test_concurrent_creation_of_one_store(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     errors: list[BaseException] = []
 
@@ -251,7 +251,7 @@ def test_many_may_create_the_same_store_at_once(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_new_store_that_another_keeps_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_store_locked_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     file = tmp_path / "memory.db"
     other = apsw.Connection(str(file))
@@ -266,7 +266,7 @@ def test_a_new_store_that_another_keeps_busy(tmp_path: Path, monkeypatch: pytest
     Connections(file).close()
 
 
-def test_another_process_may_have_migrated_meanwhile(tmp_path: Path) -> None:
+def test_concurrent_migration(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     Connections(file).close()
     raw = apsw.Connection(str(file))
@@ -284,19 +284,19 @@ def test_another_process_may_have_migrated_meanwhile(tmp_path: Path) -> None:
         ("a\0b", "must be the path of a file, got 'a\\\\x00b'"),
     ],
 )
-def test_targets_that_are_no_file(target: str, problem: str) -> None:
+def test_open_rejects_targets_that_are_no_file(target: str, problem: str) -> None:
     with pytest.raises(ArgumentError, match=f"^target: {problem}"):
         open_store(target)
 
 
-def test_a_target_must_be_a_path() -> None:
+def test_open_rejects_other_types() -> None:
     with pytest.raises(ArgumentTypeError, match="^target: must be the path of a file, got int"):
         open_store(7)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="^target: must be the path of a file, got bytes"):
         open_store(b"memory.db")  # type: ignore[arg-type]
 
 
-def test_names_of_files_may_hold_anything(tmp_path: Path) -> None:
+def test_file_names_may_have_any_characters(tmp_path: Path) -> None:
     file = tmp_path / "what? 100% #1 & ünï.db"
     store = open_store(file)
     store.write([{"content": "one"}])
@@ -311,9 +311,7 @@ def test_names_of_files_may_hold_anything(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_memory_stays_the_same_when_its_process_goes_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_survives_a_change_of_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
@@ -332,7 +330,7 @@ def test_a_memory_stays_the_same_when_its_process_goes_elsewhere(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links are for administrators there")
-def test_a_link_leads_to_one_memory(tmp_path: Path) -> None:
+def test_symbolic_link_opens_the_same_memory(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     memory, link = tmp_path / "elsewhere" / "memory.db", tmp_path / "link.db"
     link.symlink_to(memory)
@@ -344,7 +342,7 @@ def test_a_link_leads_to_one_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "lone \ud800"])
-def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+def test_open_rejects_impossible_file_names(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be used as a file"):
         SQLiteStore(tmp_path / name)
     store = SQLiteStore(tmp_path / "memory.db")
@@ -353,7 +351,7 @@ def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
     store.close()
 
 
-def test_who_has_little_patience_does_not_wait_for_long(tmp_path: Path) -> None:
+def test_write_timeout(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     opened = store._connections
     problem = "is locked by other writers; nothing was written after 0.01 seconds"

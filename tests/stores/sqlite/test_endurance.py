@@ -1,4 +1,4 @@
-"""Nothing that was acknowledged is ever lost: not by a kill, nor in a crowd."""
+"""No acknowledged write is lost: not by a crash, nor by concurrent processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS = 120 if FULL else 30
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
-def test_a_writer_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+def test_killed_writer_loses_no_commit(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.stores.sqlite.crashes", str(tmp_path), str(KILLS), "1"],
         cwd=ROOT,
@@ -29,17 +29,17 @@ def test_a_writer_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout)
-    assert told["rounds"] == KILLS
-    assert told["calls"] > KILLS / 4  # on a busy machine, too, many live long enough to finish something
-    assert told["interrupted"] > KILLS / 10  # and many die in the middle of it
+    report = json.loads(done.stdout)
+    assert report["rounds"] == KILLS
+    assert report["calls"] > KILLS / 4  # on a busy machine, too, many live long enough to finish something
+    assert report["interrupted"] > KILLS / 10  # and many die in the middle of it
 
 
-def test_a_crowd_may_share_one_file(tmp_path: Path) -> None:
+def test_many_processes_share_one_file(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
-    crowd = [
+    processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.stores.sqlite.crowd", str(file), f"p{number}", "8", str(SECONDS)],
+            [sys.executable, "-m", "tests.stores.sqlite.concurrency", str(file), f"p{number}", "8", str(SECONDS)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -48,13 +48,13 @@ def test_a_crowd_may_share_one_file(tmp_path: Path) -> None:
         for number in range(4)
     ]
     expected: dict[str, str] = {}
-    for process in crowd:
+    for process in processes:
         out, err = process.communicate()
         assert process.returncode == 0, err[-2000:]
-        told = json.loads(out)
-        assert told["errors"] == []
-        assert told["calls"] > 0
-        expected |= told["notes"]
+        report = json.loads(out)
+        assert report["errors"] == []
+        assert report["calls"] > 0
+        expected |= report["notes"]
     with recollect.open(file, embedder=embed) as memory:
         assert {note.path: note.content.removeprefix("about ") for note in memory.notes()} == expected
         assert not any(finding.problem for finding in memory.doctor())

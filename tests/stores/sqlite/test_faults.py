@@ -72,7 +72,7 @@ def in_the_open(path: Path) -> None:
             folder.chmod(folder.stat().st_mode | 0o055)
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_file_that_is_no_database(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("Dear diary, " * 500)
     with pytest.raises(StoreDamagedError, match=r"notes\.txt is not an SQLite database; choose another file"):
@@ -80,7 +80,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert file.read_text() == "Dear diary, " * 500
 
 
-def test_a_database_of_someone_else(tmp_path: Path) -> None:
+def test_database_of_another_application(tmp_path: Path) -> None:
     file = tmp_path / "other.db"
     other = apsw.Connection(str(file))
     other.execute("CREATE TABLE songs (title); INSERT INTO songs VALUES ('one')")
@@ -92,7 +92,7 @@ def test_a_database_of_someone_else(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_store_of_a_newer_version(path: Path) -> None:
+def test_store_of_a_newer_version(path: Path) -> None:
     raw = apsw.Connection(str(path))
     raw.pragma("user_version", SCHEMA_VERSION + 1)
     raw.close()
@@ -105,7 +105,7 @@ def test_a_store_of_a_newer_version(path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9])
-def test_a_truncated_file(path: Path, share: float) -> None:
+def test_truncated_file(path: Path, share: float) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])
     with pytest.raises(StoreDamagedError, match="damaged|not an SQLite database"):  # noqa: PT012 (whichever comes first)
@@ -119,23 +119,23 @@ def test_a_truncated_file(path: Path, share: float) -> None:
     assert count(path) == 100
 
 
-def test_a_directory(tmp_path: Path) -> None:
+def test_directory_instead_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a directory; give the path of a file"):
         SQLiteStore(tmp_path)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="nowhere does not exist; create it first"):
         SQLiteStore(tmp_path / "nowhere" / "memory.db")
 
 
-def test_a_file_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
+def test_missing_file_read_only(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="does not exist; open it without read_only=True to create it"):
         SQLiteStore(tmp_path / "memory.db", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_reading_only(path: Path) -> None:
+def test_read_only_store_rejects_writes(path: Path) -> None:
     store = SQLiteStore(path, read_only=True)
     assert len(store.search_text(parse("tea"), 200, namespace="default", filters=Filters())) == 100
     assert not any(finding.problem for finding in store.check())
@@ -144,7 +144,7 @@ def test_reading_only(path: Path) -> None:
     store.close()
 
 
-def test_an_empty_file_is_not_yet_a_store_for_reading(tmp_path: Path) -> None:
+def test_empty_file_read_only(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     file.touch()
     with pytest.raises(StoreError, match="is empty or has an older schema; open it once without read_only=True"):
@@ -153,7 +153,7 @@ def test_an_empty_file_is_not_yet_a_store_for_reading(tmp_path: Path) -> None:
     SQLiteStore(file, read_only=True).close()
 
 
-def test_a_file_without_permission_to_write(path: Path) -> None:
+def test_file_without_write_permission(path: Path) -> None:
     in_the_open(path)
     path.chmod(0o444)
     assert "StoreReadOnlyError" in opened_without_power(path)
@@ -163,7 +163,7 @@ def test_a_file_without_permission_to_write(path: Path) -> None:
     assert count(path) == 100
 
 
-def test_a_file_without_permission_to_read(path: Path) -> None:
+def test_file_without_read_permission(path: Path) -> None:
     in_the_open(path)
     path.chmod(0o000)
     for options in ((), ("read-only",)):
@@ -174,7 +174,7 @@ def test_a_file_without_permission_to_read(path: Path) -> None:
     assert count(path) == 100
 
 
-def test_a_folder_without_permission(path: Path) -> None:
+def test_folder_without_permission(path: Path) -> None:
     in_the_open(path)
     path.parent.chmod(0o555)
     assert "cannot be opened; check" in opened_without_power(path.parent / "new.db")
@@ -182,7 +182,7 @@ def test_a_folder_without_permission(path: Path) -> None:
     assert count(path) == 100
 
 
-def test_a_full_disk(path: Path) -> None:
+def test_simulated_full_disk(path: Path) -> None:
     """SQLite's own limit on pages gives the same error as a disk without room."""
     store = SQLiteStore(path)
     with store._connections.writing() as connection:
@@ -198,7 +198,7 @@ def test_a_full_disk(path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare, to mount a small disk of its own")
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+def test_real_full_disk(tmp_path: Path) -> None:
     fill = """
 import sys
 from pathlib import Path
@@ -237,7 +237,7 @@ print(written, notes, again, problems)
     assert problems == "[]"
 
 
-def test_others_that_keep_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_store_raises_busy_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     store = SQLiteStore(path)
     other = apsw.Connection(str(path))
@@ -251,7 +251,7 @@ def test_others_that_keep_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -
     other.close()
 
 
-def test_an_error_in_a_transaction_undoes_it(path: Path) -> None:
+def test_error_rolls_back_the_transaction(path: Path) -> None:
     store = SQLiteStore(path)
     with pytest.raises(StoreError, match="syntax error"), store._connections.writing() as connection:  # noqa: PT012 (what is raised inside is the point)
         connection.execute("DELETE FROM notes")

@@ -162,7 +162,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_found_and_put_right(store: SQLiteStore, path: Path, name: str) -> None:
+def test_repair_fixes_damage(store: SQLiteStore, path: Path, name: str) -> None:
     sql, part = DAMAGES[name]
     raw = apsw.Connection(str(path))
     raw.execute(f"PRAGMA foreign_keys = OFF; {sql}")
@@ -207,7 +207,7 @@ def test_a_store_of_the_first_version_gets_its_mentions(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_what_is_deleted_is_gone_from_the_file(store: SQLiteStore, path: Path) -> None:
+def test_delete_overwrites_the_file(store: SQLiteStore, path: Path) -> None:
     store.write([{"id": "secret", "title": "Xylophonic plan", "content": "x", "metadata": {"entities": ["Quixotry"]}}])
     store.write([{"id": "other", "content": "the xylophonic plan"}])
     assert ("other", "secret") in edges(store)

@@ -14,7 +14,7 @@ NOTES = 1_000_000
 
 
 @pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "full", reason="takes minutes: scripts/test --full runs it")
-def test_a_million_notes(tmp_path: Path) -> None:
+def test_million_notes(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     vectors = np.empty((0, 8), dtype=np.float32)
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:

@@ -8,18 +8,14 @@ from pathlib import Path
 from recollect import arguments
 from recollect.errors import ArgumentError
 from recollect.evaluation.dataset import Dataset
-from recollect.evaluation.datasets.beir import BeirFormat
+from recollect.evaluation.datasets.beir import BEIR
 from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource
-from recollect.evaluation.datasets.locomo import LocomoFormat
-from recollect.evaluation.datasets.longmemeval import LongMemEvalFormat
+from recollect.evaluation.datasets.locomo import LOCOMO
+from recollect.evaluation.datasets.longmemeval import LONGMEMEVAL
 
 __all__ = ["DATASETS", "LEVELS", "DatasetFormat", "load_dataset"]
 
-DATASETS: dict[str, DatasetFormat] = {
-    "beir": BeirFormat(),
-    "locomo": LocomoFormat(),
-    "longmemeval": LongMemEvalFormat(),
-}
+DATASETS: dict[str, DatasetFormat] = {"beir": BEIR, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
 """The dataset formats by name; a path without a named format is read by the first that detects it."""
 
 LEVELS = ("turn", "session")
@@ -64,11 +60,11 @@ def load_dataset(
         raise ArgumentError("dataset", f"{source.path} is none of {names}; if it is one of them, name it by format")
     reader = DATASETS[name]
     given = {"level": level, "split": split, "pool": pool or None}
-    for option, value in given.items():
-        if value is not None and option not in reader.options:
-            users = " and ".join(key for key, other in DATASETS.items() if option in other.options)
-            raise ArgumentError(option, f"is for {users}; leave it out for {name}")
-    dataset = reader.load(source, level=level, split=split, pool=pool)
+    options = {option: value for option, value in given.items() if value is not None}
+    for option in options.keys() - reader.options:
+        users = " and ".join(key for key, other in DATASETS.items() if option in other.options)
+        raise ArgumentError(option, f"is for {users}; leave it out for {name}")
+    dataset = reader.load(source, **options)
     if not dataset.answerable:
         reason = f" ({'; '.join(dataset.remarks)})" if dataset.remarks else ""
         raise ArgumentError("dataset", f"{source.path} has no question that could be judged{reason}")

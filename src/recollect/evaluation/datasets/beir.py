@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question
-from recollect.evaluation.datasets.files import DatasetSource, get_field, get_text, read_objects, remarks
+from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource, get_field, get_text, read_objects, remarks
 from recollect.evaluation.datasets.trec import read_qrels
 from recollect.ingest.dates import parse_date
 from recollect.model import DEFAULT_NAMESPACE, Note
@@ -21,65 +21,56 @@ _NOTE_FIELDS = ("path", "summary", "tags", "importance", "session", "position", 
 _TIME_FIELDS = ("created_at", "updated_at", "last_accessed_at")
 
 
-class BeirFormat:
-    """A BEIR folder; one without ``corpus.jsonl`` has questions about a memory of the user's own.
+def load_beir(source: DatasetSource, *, split: str | None = None) -> Dataset:
+    """Read a BEIR folder; one without ``corpus.jsonl`` has questions about a memory of the user's own.
 
     A row's ``metadata`` may have fields of a note; any other key becomes the note's metadata. That of a query may have
     its ``stratum`` or ``strata``, when it was ``asked``, and whether it is ``synthetic``. A query without judgements is
     left out unless its stratum is ``unanswerable``.
     """
-
-    options = frozenset(("split",))
-
-    def detect(self, source: DatasetSource) -> bool:
-        """Return whether it is a folder."""
-        return source.path.is_dir()
-
-    def load(self, source: DatasetSource, *, level: str | None, split: str | None, pool: bool) -> Dataset:  # noqa: ARG002 (part of the contract)
-        """Read corpus, queries and the judgements of a split, by default ``test`` or the only one."""
-        folder = source.path
-        if not (folder / "queries.jsonl").exists():
-            raise ArgumentError("dataset", f"{folder} is no BEIR folder: there is no queries.jsonl in it")
-        judgements = read_qrels(_judgements_file(folder, split))
-        questions: dict[str, Question] = {}
-        synthetic, unjudged, unreadable_dates = False, set(), 0
-        for location, row in read_objects(folder / "queries.jsonl"):
-            metadata = _metadata(row, location)
-            question_id = get_text(row, "_id", location)
-            if question_id in questions or question_id in unjudged:
-                raise IngestError(f"{location}: the _id {question_id!r} was there before; each question needs its own")
-            relevant = {note: grade for note, grade in judgements.pop(question_id, {}).items() if grade > 0}
-            strata = _strata(metadata, location)
-            if not relevant and UNANSWERABLE not in strata:
-                unjudged.add(question_id)
-                continue
-            asked_at = str(metadata.get("asked") or "")
-            unreadable_dates += bool(asked_at) and parse_question_date(asked_at) is None
-            synthetic = synthetic or metadata.get("synthetic") is True
-            questions[question_id] = Question(
-                id=question_id,
-                text=get_text(row, "text", location),
-                collection=DEFAULT_NAMESPACE,
-                relevant=relevant,
-                strata=strata,
-                asked_at=asked_at,
-            )
-        notes = _read_corpus(folder)
-        note_ids = {note.id for note in notes}
-        judged_ids = [note for question in questions.values() for note in question.relevant] if notes else []
-        missing = sum(note not in note_ids for note in judged_ids)
-        return Dataset(
-            name=folder.resolve().name,
-            collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},
-            questions=tuple(questions.values()),
-            synthetic=synthetic,
-            remarks=remarks(
-                (len(unjudged), "question", "without a relevant note left out"),
-                (len(judgements), "judged question", "not in queries.jsonl left out"),
-                (unreadable_dates, "question", "with a date that cannot be read: it is ignored"),
-                (missing, "judgement", "of notes that are not in the corpus: they can never be found"),
-            ),
+    folder = source.path
+    if not (folder / "queries.jsonl").exists():
+        raise ArgumentError("dataset", f"{folder} is no BEIR folder: there is no queries.jsonl in it")
+    judgements = read_qrels(_judgements_file(folder, split))
+    questions: dict[str, Question] = {}
+    synthetic, unjudged, unreadable_dates = False, set(), 0
+    for location, row in read_objects(folder / "queries.jsonl"):
+        metadata = _metadata(row, location)
+        question_id = get_text(row, "_id", location)
+        if question_id in questions or question_id in unjudged:
+            raise IngestError(f"{location}: the _id {question_id!r} was there before; each question needs its own")
+        relevant = {note: grade for note, grade in judgements.pop(question_id, {}).items() if grade > 0}
+        strata = _strata(metadata, location)
+        if not relevant and UNANSWERABLE not in strata:
+            unjudged.add(question_id)
+            continue
+        asked_at = str(metadata.get("asked") or "")
+        unreadable_dates += bool(asked_at) and parse_question_date(asked_at) is None
+        synthetic = synthetic or metadata.get("synthetic") is True
+        questions[question_id] = Question(
+            id=question_id,
+            text=get_text(row, "text", location),
+            collection=DEFAULT_NAMESPACE,
+            relevant=relevant,
+            strata=strata,
+            asked_at=asked_at,
         )
+    notes = _read_corpus(folder)
+    note_ids = {note.id for note in notes}
+    judged_ids = [note for question in questions.values() for note in question.relevant] if notes else []
+    missing = sum(note not in note_ids for note in judged_ids)
+    return Dataset(
+        name=folder.resolve().name,
+        collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=notes)},
+        questions=tuple(questions.values()),
+        synthetic=synthetic,
+        remarks=remarks(
+            (len(unjudged), "question", "without a relevant note left out"),
+            (len(judgements), "judged question", "not in queries.jsonl left out"),
+            (unreadable_dates, "question", "with a date that cannot be read: it is ignored"),
+            (missing, "judgement", "of notes that are not in the corpus: they can never be found"),
+        ),
+    )
 
 
 def _judgements_file(folder: Path, split: str | None) -> Path:
@@ -146,3 +137,6 @@ def _strata(metadata: Mapping[str, Any], location: str) -> tuple[str, ...]:
     if not isinstance(strata, (str, list)):
         raise IngestError(f"{location}: strata must be a list of names, got {type(strata).__name__}")
     return (strata,) if isinstance(strata, str) else tuple(map(str, strata))
+
+
+BEIR = DatasetFormat(lambda source: source.path.is_dir(), load_beir, frozenset(("split",)))

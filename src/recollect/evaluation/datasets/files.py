@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import Dataset, format_count
@@ -35,17 +35,13 @@ class DatasetSource:
         return frozenset(self.samples[0]) if self.path.is_file() and self.samples else frozenset()
 
 
-class DatasetFormat(Protocol):
-    """A dataset format: how to recognise it and how to read it."""
+class DatasetFormat(NamedTuple):
+    """How to recognise a dataset format by content, how to read it, and which options the reader takes."""
 
+    detect: Callable[[DatasetSource], bool]
+    load: Callable[..., Dataset]
     options: frozenset[str]
-    """Those of ``level``, ``split`` and ``pool`` that apply to it; the others are refused."""
-
-    def detect(self, source: DatasetSource) -> bool:
-        """Return whether a file or folder looks like this format, by its content."""
-
-    def load(self, source: DatasetSource, *, level: str | None, split: str | None, pool: bool) -> Dataset:
-        """Read a dataset; raise ``IngestError`` or ``ArgumentError`` if it is not of this format."""
+    """Some of ``level``, ``split`` and ``pool``; the others are refused."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:

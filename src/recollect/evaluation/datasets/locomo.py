@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from recollect.errors import IngestError
 from recollect.evaluation.dataset import Collection, Dataset, Question
-from recollect.evaluation.datasets.files import DatasetSource, get_field, get_text, remarks
+from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource, get_field, get_text, remarks
 from recollect.model import Note
 from recollect.query.dates import MONTHS
 
@@ -45,67 +45,56 @@ class _Turn(NamedTuple):
     """Whether an earlier turn has the same id."""
 
 
-class LocomoFormat:
-    """A LoCoMo JSON file; each conversation is a collection.
+def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
+    """Read a LoCoMo JSON file; each conversation is a collection.
 
     At the level ``turn`` a note is a turn, ``Speaker: text`` with the caption of its image; at the level ``session`` it
     is a session, one turn a line. The questions are the same at both levels: those whose evidence names at least one
     turn that exists.
     """
-
-    options = frozenset(("level",))
-
-    def detect(self, source: DatasetSource) -> bool:
-        """Return whether objects have ``conversation`` and ``qa``."""
-        return {"conversation", "qa"} <= source.keys
-
-    def load(self, source: DatasetSource, *, level: str | None, split: str | None, pool: bool) -> Dataset:  # noqa: ARG002 (part of the contract)
-        """Read conversations at a level, by default ``turn``."""
-        by_turn = level != "session"
-        collections: dict[str, Collection] = {}
-        questions: list[Question] = []
-        question_count = unknown = undated = repeated = 0
-        for number, sample in enumerate(source.samples, 1):
-            location = f"{source.path}, conversation {number}"
-            conversation = get_field(sample, "conversation", dict, location)
-            name = str(sample.get("sample_id", f"conversation-{number}"))
-            if name in collections:
-                raise IngestError(
-                    f"{location}: the sample_id {name!r} was there before; each conversation needs its own"
-                )
-            turns = _with_distinct_ids(_turns(conversation, location))
-            repeated += sum(turn.repeated for turn in turns)
-            undated += len({turn.session for turn in turns if turn.date is None})
-            notes = map(_turn_note, turns) if by_turn else _session_notes(turns)
-            collections[name] = Collection(id=name, notes=tuple(notes))
-            by_key = {key: turn for turn in turns if not turn.repeated for key in _keys(turn.id)}
-            for order, qa in enumerate(get_field(sample, "qa", list, location), 1):
-                qa_location = f"{location}, question {order}"
-                evidence = [list(_keys(str(text))) for text in get_field(qa, "evidence", list, qa_location)]
-                unknown += sum(not keys or not by_key.keys() >= set(keys) for keys in evidence)
-                relevant = [by_key[key] for keys in evidence for key in keys if key in by_key]
-                question_count += 1
-                if relevant:
-                    questions.append(
-                        Question(
-                            id=f"{name}/q{order}",
-                            text=get_text(qa, "question", qa_location),
-                            collection=name,
-                            relevant={turn.id if by_turn else f"D{turn.session}": 1 for turn in relevant},
-                            strata=(_stratum(qa.get("category")),),
-                        )
+    by_turn = level != "session"
+    collections: dict[str, Collection] = {}
+    questions: list[Question] = []
+    question_count = unknown = undated = repeated = 0
+    for number, sample in enumerate(source.samples, 1):
+        location = f"{source.path}, conversation {number}"
+        conversation = get_field(sample, "conversation", dict, location)
+        name = str(sample.get("sample_id", f"conversation-{number}"))
+        if name in collections:
+            raise IngestError(f"{location}: the sample_id {name!r} was there before; each conversation needs its own")
+        turns = _with_distinct_ids(_turns(conversation, location))
+        repeated += sum(turn.repeated for turn in turns)
+        undated += len({turn.session for turn in turns if turn.date is None})
+        notes = map(_turn_note, turns) if by_turn else _session_notes(turns)
+        collections[name] = Collection(id=name, notes=tuple(notes))
+        by_key = {key: turn for turn in turns if not turn.repeated for key in _keys(turn.id)}
+        for order, qa in enumerate(get_field(sample, "qa", list, location), 1):
+            qa_location = f"{location}, question {order}"
+            evidence = [list(_keys(str(text))) for text in get_field(qa, "evidence", list, qa_location)]
+            unknown += sum(not keys or not by_key.keys() >= set(keys) for keys in evidence)
+            relevant = [by_key[key] for keys in evidence for key in keys if key in by_key]
+            question_count += 1
+            if relevant:
+                questions.append(
+                    Question(
+                        id=f"{name}/q{order}",
+                        text=get_text(qa, "question", qa_location),
+                        collection=name,
+                        relevant={turn.id if by_turn else f"D{turn.session}": 1 for turn in relevant},
+                        strata=(_stratum(qa.get("category")),),
                     )
-        return Dataset(
-            name=source.path.stem if by_turn else f"{source.path.stem}, sessions",
-            collections=collections,
-            questions=tuple(questions),
-            remarks=remarks(
-                (question_count - len(questions), "question", "whose evidence names no turn left out"),
-                (unknown, "piece", "of evidence for a turn that is not there left out"),
-                (undated, "session", "without a date that can be read"),
-                (repeated, "turn", "with an id that was there before: evidence means the first"),
-            ),
-        )
+                )
+    return Dataset(
+        name=source.path.stem if by_turn else f"{source.path.stem}, sessions",
+        collections=collections,
+        questions=tuple(questions),
+        remarks=remarks(
+            (question_count - len(questions), "question", "whose evidence names no turn left out"),
+            (unknown, "piece", "of evidence for a turn that is not there left out"),
+            (undated, "session", "without a date that can be read"),
+            (repeated, "turn", "with an id that was there before: evidence means the first"),
+        ),
+    )
 
 
 def _turns(conversation: Mapping[str, Any], location: str) -> Iterator[_Turn]:
@@ -183,3 +172,6 @@ def _stratum(category: Any) -> str:
     """Return the name of a category, which may be a number or a text."""
     names = {str(number): f"{number} {name}" for number, name in CATEGORIES.items()}
     return names.get(str(category), str(category))
+
+
+LOCOMO = DatasetFormat(lambda source: {"conversation", "qa"} <= source.keys, load_locomo, frozenset(("level",)))

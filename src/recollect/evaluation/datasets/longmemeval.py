@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from recollect.errors import ArgumentError, IngestError
 from recollect.evaluation.dataset import UNANSWERABLE, Collection, Dataset, Question
-from recollect.evaluation.datasets.files import DatasetSource, get_field, get_text, remarks
+from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource, get_field, get_text, remarks
 from recollect.ingest.dates import parse_date
 from recollect.model import Note
 from recollect.query import parse_question_date
@@ -35,8 +35,8 @@ class _Session(NamedTuple):
     has_answer: bool
 
 
-class LongMemEvalFormat:
-    """A LongMemEval JSON file; each question has a date and a collection of its own, its haystack.
+def load_longmemeval(source: DatasetSource, *, level: str = "session", pool: bool = False) -> Dataset:
+    """Read a LongMemEval JSON file; each question has a date and a collection of its own, its haystack.
 
     With ``pool`` there is one collection, which has the sessions of all questions, each once. At the level ``session``
     a note is a session, one turn a line, and the sessions of ``answer_session_ids`` are relevant; at the level ``turn``
@@ -45,71 +45,62 @@ class LongMemEvalFormat:
     Questions whose id ends in ``_abs`` have no answer: nothing is relevant to them, and their stratum is
     ``unanswerable``. Other questions to which nothing is relevant are left out.
     """
-
-    options = frozenset(("level", "pool"))
-
-    def detect(self, source: DatasetSource) -> bool:
-        """Return whether objects have ``haystack_sessions``."""
-        return "haystack_sessions" in source.keys
-
-    def load(self, source: DatasetSource, *, level: str | None, split: str | None, pool: bool) -> Dataset:  # noqa: ARG002 (part of the contract)
-        """Read questions and haystacks at a level, by default ``session``."""
-        path, by_turn = source.path, level == "turn"
-        notes: dict[str, dict[str, Note]] = {}
-        texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
-        questions: list[Question] = []
-        seen: set[str] = set()
-        redated: set[str] = set()
-        marked, undated, without_answer = False, 0, 0
-        for number, sample in enumerate(source.samples, 1):
-            location = f"{path}, question {number}"
-            question_id = get_text(sample, "question_id", location)
-            if question_id in seen:
-                raise IngestError(
-                    f"{location}: the question_id {question_id!r} was there before; each question needs its own"
-                )
-            seen.add(question_id)
-            collection = path.stem if pool else question_id
-            stored = notes.setdefault(collection, {})
-            relevant: dict[str, int] = {}
-            for session in _sessions(sample, location, texts.setdefault(collection, {})):
-                marked = marked or any(turn.has_answer is not None for turn in session.turns)
-                for note, has_answer in _turn_notes(session) if by_turn else [_session_note(session)]:
-                    if stored.setdefault(note.id, note).created_at != note.created_at:
-                        redated.add(session.id)
-                    if has_answer:
-                        relevant[note.id] = 1
-            unanswerable = question_id.endswith(_ABSTENTION_SUFFIX)
-            if not relevant and not unanswerable:
-                without_answer += 1
-                if not pool:
-                    del notes[collection]
-                continue
-            question_type = str(sample.get("question_type") or "")
-            asked_at = str(sample.get("question_date") or "")
-            undated += parse_question_date(asked_at) is None
-            questions.append(
-                Question(
-                    id=question_id,
-                    text=get_text(sample, "question", location),
-                    collection=collection,
-                    relevant={} if unanswerable else relevant,
-                    strata=tuple(filter(None, (question_type, UNANSWERABLE if unanswerable else ""))),
-                    asked_at=asked_at,
-                )
+    path, by_turn = source.path, level == "turn"
+    notes: dict[str, dict[str, Note]] = {}
+    texts: dict[str, dict[str, list[tuple[str, ...]]]] = {}
+    questions: list[Question] = []
+    seen: set[str] = set()
+    redated: set[str] = set()
+    marked, undated, without_answer = False, 0, 0
+    for number, sample in enumerate(source.samples, 1):
+        location = f"{path}, question {number}"
+        question_id = get_text(sample, "question_id", location)
+        if question_id in seen:
+            raise IngestError(
+                f"{location}: the question_id {question_id!r} was there before; each question needs its own"
             )
-        if by_turn and not marked:
-            raise ArgumentError("level", f"must be session: no turn in {path} is marked with has_answer")
-        return Dataset(
-            name=", ".join((path.stem, *(["pooled"] if pool else []), *(["turns"] if by_turn else []))),
-            collections={name: Collection(id=name, notes=tuple(stored.values())) for name, stored in notes.items()},
-            questions=tuple(questions),
-            remarks=remarks(
-                (without_answer, "question", "without an answer in the haystack left out"),
-                (undated, "question", "without a date that can be read"),
-                (len(redated), "session", "with several dates: the first counts"),
-            ),
+        seen.add(question_id)
+        collection = path.stem if pool else question_id
+        stored = notes.setdefault(collection, {})
+        relevant: dict[str, int] = {}
+        for session in _sessions(sample, location, texts.setdefault(collection, {})):
+            marked = marked or any(turn.has_answer is not None for turn in session.turns)
+            for note, has_answer in _turn_notes(session) if by_turn else [_session_note(session)]:
+                if stored.setdefault(note.id, note).created_at != note.created_at:
+                    redated.add(session.id)
+                if has_answer:
+                    relevant[note.id] = 1
+        unanswerable = question_id.endswith(_ABSTENTION_SUFFIX)
+        if not relevant and not unanswerable:
+            without_answer += 1
+            if not pool:
+                del notes[collection]
+            continue
+        question_type = str(sample.get("question_type") or "")
+        asked_at = str(sample.get("question_date") or "")
+        undated += parse_question_date(asked_at) is None
+        questions.append(
+            Question(
+                id=question_id,
+                text=get_text(sample, "question", location),
+                collection=collection,
+                relevant={} if unanswerable else relevant,
+                strata=tuple(filter(None, (question_type, UNANSWERABLE if unanswerable else ""))),
+                asked_at=asked_at,
+            )
         )
+    if by_turn and not marked:
+        raise ArgumentError("level", f"must be session: no turn in {path} is marked with has_answer")
+    return Dataset(
+        name=", ".join((path.stem, *(["pooled"] if pool else []), *(["turns"] if by_turn else []))),
+        collections={name: Collection(id=name, notes=tuple(stored.values())) for name, stored in notes.items()},
+        questions=tuple(questions),
+        remarks=remarks(
+            (without_answer, "question", "without an answer in the haystack left out"),
+            (undated, "question", "without a date that can be read"),
+            (len(redated), "session", "with several dates: the first counts"),
+        ),
+    )
 
 
 def _sessions(sample: Any, location: str, texts: dict[str, list[tuple[str, ...]]]) -> Iterator[_Session]:
@@ -169,3 +160,8 @@ def _turn_notes(session: _Session) -> Iterator[tuple[Note, bool]]:
             metadata={"speaker": turn.speaker},
         )
         yield note, turn.has_answer is True
+
+
+LONGMEMEVAL = DatasetFormat(
+    lambda source: "haystack_sessions" in source.keys, load_longmemeval, frozenset(("level", "pool"))
+)

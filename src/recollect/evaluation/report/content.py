@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from recollect.errors import ArgumentError
 from recollect.evaluation.comparison import Comparison, WinLoss, compare_outcomes, win_loss
@@ -15,13 +14,6 @@ from recollect.evaluation.sweep import Sweep
 
 _GRADED_MEASURES = ("ndcg@10", "mrr")
 """Measures with more than two values, by which wins and losses are counted if possible."""
-
-
-class Latency(NamedTuple):
-    """The median and the 95th percentile of the latency in milliseconds."""
-
-    p50: float
-    p95: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +27,6 @@ class Report:
     """By system and measure: the mean over all questions, with its own interval."""
     win_losses: tuple[WinLoss, ...]
     """Each system but the baseline against it, question by question."""
-    latencies: Mapping[str, Latency]
     sweeps: tuple[Sweep, ...]
     date: str
     resamples: int
@@ -76,8 +67,8 @@ def build_report(
     ...     return Outcome(dataset="tiny", system=system, preset=system, mode="auto", embedder="none", strata={},
     ...         rankings={"q": Ranking(ids, (1.0,) * len(ids), 1.0)}, values={"mrr": np.array([mrr])})
     >>> report = build_report([outcome("old", 0.5, "n3", "n7"), outcome("new", 1.0, "n7")], dataset)
-    >>> report.comparison.result("new", "mrr").difference.mean, report.latencies["new"].p95
-    (0.5, 1.0)
+    >>> report.comparison.result("new", "mrr").difference.mean
+    0.5
     """
     comparison = compare_outcomes(outcomes, baseline=baseline, resamples=resamples)
     if outcomes[0].dataset != dataset.name:
@@ -99,7 +90,6 @@ def build_report(
             win_loss(systems[system], systems[comparison.baseline], dataset.questions, measure)
             for system in comparison.compared_systems
         ),
-        latencies={system: Latency(outcome.latency(50), outcome.latency(95)) for system, outcome in systems.items()},
         sweeps=tuple(sweeps),
         date=date,
         resamples=resamples,

@@ -83,8 +83,7 @@ def _environment(escape: Callable[[str], str]) -> Environment:
     environment.filters.update(
         fraction=text.format_fraction,
         signed=text.format_signed,
-        number=text.format_number,
-        rank=text.format_rank,
+        number="{:g}".format,
         ms=text.format_ms,
         count="{:,}".format,
         capitalised=lambda head: head[0].upper() + head[1:],

@@ -42,16 +42,6 @@ def format_p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def format_number(value: float) -> str:
-    """Return a number without trailing zeros."""
-    return f"{value:g}"
-
-
-def format_rank(rank: int | None) -> str:
-    """Return a rank, or a dash if there is none."""
-    return "–" if rank is None else str(rank)
-
-
 def format_ms(milliseconds: float) -> str:
     """Return a latency in milliseconds."""
     return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
@@ -100,7 +90,7 @@ def trust_fields(trust: TrustMetrics) -> tuple[str, ...]:
     """Return the trust metrics in the order of ``TRUST_HEADS``; a dash if there is nothing to measure."""
     fractions = trust.right_first, trust.answered_right_first_below_threshold, trust.unanswerable_recognised
     return (
-        format_number(trust.threshold),
+        f"{trust.threshold:g}",
         *("–" if fraction is None else format_fraction(fraction) for fraction in fractions),
         format_fraction(trust.ece.mean),
         f"{format_fraction(trust.ece.low)}–{format_fraction(trust.ece.high)}",

@@ -40,6 +40,8 @@ _WHY_NO_MORE = {
     "typo": "the other notes have no long word that they alone hold",
     "temporal": "the month or day of creation does not identify the other notes",
     "stale": "no other note was superseded that has words of its own",
+    "multi-hop": "no other notes are connected and have rare words of their own",
+    UNANSWERABLE: "no other foreign note has few enough words in common with these",
 }
 
 
@@ -47,11 +49,11 @@ def generate_questions(
     memory: Memory,
     *,
     namespace: str | None = None,
-    each: int = 100,
+    per_stratum: int = 100,
     seed: int = 0,
     foreign: Iterable[Note] = (),
 ) -> Dataset:
-    """Generate up to ``each`` questions of each stratum, with known answers, from the notes of a namespace.
+    """Generate up to ``per_stratum`` questions of each stratum, with known answers, from the notes of a namespace.
 
     ========================  =======================================================================================
     ``exact``                 a token, phrase or words that one note alone contains
@@ -71,14 +73,14 @@ def generate_questions(
     >>> with recollect.open(f"{folder.name}/memory.db", embedder=None) as memory:
     ...     _ = memory.add("Deploys fail with ERR_4021 since Monday.", id="n1")
     ...     _ = memory.add("Tea at four.", id="n2")
-    ...     dataset = generate_questions(memory, each=1)
+    ...     dataset = generate_questions(memory, per_stratum=1)
     >>> dataset.synthetic, dataset.questions[0].strata, dataset.questions[0].relevant
     (True, ('exact', 'exact: name'), {'n1': 1})
     >>> dataset.remarks[-1]
-    'unanswerable: 0 of 1 made; no notes of another collection were given'
+    'unanswerable: 0 of 1 made; no other foreign note has few enough words in common with these'
     >>> folder.cleanup()
     """
-    count = arguments.at_least_one("each", each)
+    count = arguments.at_least_one("per_stratum", per_stratum)
     first_seed = arguments.count("seed", seed)
     notes = list(memory.notes(namespace=namespace))
     lexicon, foreign_lexicon = Lexicon(notes), Lexicon(list(foreign))
@@ -95,12 +97,6 @@ def generate_questions(
         "stale": lambda rng: stale_questions(lexicon, rng),
         UNANSWERABLE: lambda rng: unanswerable_questions(lexicon, foreign_lexicon, rng),
     }
-    why_no_more = dict(_WHY_NO_MORE)
-    why_no_more[UNANSWERABLE] = (
-        "the other foreign notes have too many words in common with these"
-        if foreign_lexicon.notes
-        else "no notes of another collection were given"
-    )
     questions: list[Question] = []
     remarks = [f"synthetic: made by rule from {len(notes)} notes with seed {first_seed}"]
     for number, (stratum, generate) in enumerate(generators.items()):
@@ -117,13 +113,7 @@ def generate_questions(
             for position, draft in enumerate(drafts, 1)
         ]
         if len(drafts) < count:
-            if stratum == "multi-hop":
-                why_no_more[stratum] = (
-                    "connected notes that are left cannot be told from others by rare words"
-                    if any(connected_ids(note) for note in notes)
-                    else "no two notes are connected by a link, a mention or an entity"
-                )
-            remarks.append(f"{stratum}: {len(drafts)} of {count} made; {why_no_more[stratum]}")
+            remarks.append(f"{stratum}: {len(drafts)} of {count} made; {_WHY_NO_MORE[stratum]}")
     return Dataset(
         name="synthetic",
         collections={DEFAULT_NAMESPACE: Collection(id=DEFAULT_NAMESPACE, notes=())},  # the notes are in the memory

@@ -64,10 +64,9 @@ def static_files() -> dict[str, StaticFile]:
     """
     static = {}
     for entry in files("recollect.server.web").joinpath("static").iterdir():
-        media_type = _MEDIA_TYPES.get(PurePath(entry.name).suffix)
-        if media_type is not None:
-            body = entry.read_bytes()
-            static[entry.name] = StaticFile(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
+        body = entry.read_bytes()
+        media_type = _MEDIA_TYPES[PurePath(entry.name).suffix]
+        static[entry.name] = StaticFile(body, media_type, f'"{sha256(body).hexdigest()[:32]}"')
     return static
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from recollect.model import embedding_text
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.stores.sql.dialect import Row, SqlTransaction
 from recollect.stores.sql.writing import (
     ENTITIES_KEY,

@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.errors import ArgumentError, NoteNotFoundError
 from recollect.model import Link, Note, embedding_text
-from recollect.model.chunks import text_digest
+from recollect.model.note import text_digest
 from recollect.stores.base import DocumentRecord, Model, Pending
 from recollect.stores.batches import NewVector, StoredText
 from recollect.stores.rows import COLUMNS, folded_name, note_of, rows_of, unit_rows

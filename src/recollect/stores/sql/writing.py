@@ -144,7 +144,7 @@ class BatchTables:
 
 def write_plan(transaction: SqlTransaction, plan: Plan, filters: TermFilterCache) -> dict[int, tuple[int, TermFilter]]:
     """Write what a batch decided, and return the term filters to cache, with their revisions, once it is committed."""
-    for namespace_id, notes in plan.gone.items():
+    for namespace_id, notes in plan.deleted.items():
         delete_notes(transaction, namespace_id, notes)
     by_namespace = {key: list(group) for key, group in groupby(plan.changes, key=attrgetter("new.namespace"))}
     for namespace_id, changes in by_namespace.items():

@@ -3,7 +3,7 @@
 Each thread owns the notes that it makes. It adds, changes and deletes them, and looks after each call whether the store
 says what it did. At the end it prints what must be there.
 
-    python -m tests.stores.sqlite.crowd FILE NAME THREADS SECONDS
+    python -m tests.stores.sqlite.concurrency FILE NAME THREADS SECONDS
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_found_and_put_right(store: PostgresStore, ask: Ask, name: str) -> None:
+def test_repair_fixes_damage(store: PostgresStore, ask: Ask, name: str) -> None:
     statement, part = DAMAGES[name]
     second = "(SELECT key FROM notes WHERE path = '2.md')"
     ask(f"SET search_path = recollect; {statement.replace('SECOND', second)}")
@@ -86,24 +86,24 @@ def test_damage_is_found_and_put_right(store: PostgresStore, ask: Ask, name: str
     assert len(store.search_text(parse("jar"), 20, namespace=HOME, filters=EVERYTHING)) == 8
 
 
-def test_many_problems_are_told_in_few_words(store: PostgresStore, ask: Ask) -> None:
+def test_check_summarises_many_problems(store: PostgresStore, ask: Ask) -> None:
     ask("UPDATE recollect.vectors SET digest = '\\x00'")
     assert problems(store)["vectors"].endswith(" and 5 more")
 
 
-def test_what_was_dropped_for_its_damage_can_be_embedded_again(store: PostgresStore, ask: Ask) -> None:
+def test_dropped_vectors_can_be_embedded_again(store: PostgresStore, ask: Ask) -> None:
     ask("UPDATE recollect.vectors SET vector = '\\x00'")
     store.repair()
     assert len(store.pending(Model("given", 8), 20)) == 8
 
 
-def test_a_missing_table_is_told_and_cannot_be_put_right(store: PostgresStore, ask: Ask) -> None:
+def test_check_reports_a_missing_table(store: PostgresStore, ask: Ask) -> None:
     ask("DROP TABLE recollect.entities")
     (finding,) = store.check()
     assert finding == Finding("tables", "the table entities is missing", repairable=False)
 
 
-def test_a_long_store_is_looked_at_in_parts(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
+def test_check_reads_in_batches(store: PostgresStore, monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
     monkeypatch.setattr(checking, "READ_NOTES", 3)
     monkeypatch.setattr(checking, "READ_BLOCKS", 2)
     assert problems(store) == {}
@@ -113,7 +113,7 @@ def test_a_long_store_is_looked_at_in_parts(store: PostgresStore, monkeypatch: p
     assert "the postings of note" in problems(store)[WORDS]
 
 
-def test_a_backup_is_all_there_is_at_one_moment(store: PostgresStore, tmp_path: Path) -> None:
+def test_backup_is_a_consistent_snapshot(store: PostgresStore, tmp_path: Path) -> None:
     note = {"id": "a", "path": "a", "content": "x \0 y", "links": (Link("related", "1.md"),), "importance": 0.9}
     store.write([{**note, "metadata": {"n": [1, 1e16]}, "namespace": "alice", "vector": [[1.0] * 8, [2.0] * 8]}])
     drafts = [draft_of({"path": f"b#{n}", "content": f"b {n}", "tags": ["x"]}) for n in range(3)]
@@ -133,7 +133,7 @@ def test_a_backup_is_all_there_is_at_one_moment(store: PostgresStore, tmp_path: 
         assert problems(copy) == {}
 
 
-def test_a_backup_of_a_store_without_vectors(database: str, tmp_path: Path) -> None:
+def test_backup_without_vectors(database: str, tmp_path: Path) -> None:
     with closing(PostgresStore(database)) as store:
         store.write([{"content": "tea"}])
         store.backup(tmp_path / "copy.db")
@@ -142,7 +142,7 @@ def test_a_backup_of_a_store_without_vectors(database: str, tmp_path: Path) -> N
         assert copy.model is None
 
 
-def test_a_backup_that_cannot_be_written_says_so(store: PostgresStore, tmp_path: Path) -> None:
+def test_backup_to_an_unwritable_target(store: PostgresStore, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="nowhere does not exist; create it first"):
         store.backup(tmp_path / "nowhere" / "copy.db")
     (tmp_path / "folder").mkdir()
@@ -155,16 +155,14 @@ def test_a_backup_that_cannot_be_written_says_so(store: PostgresStore, tmp_path:
 
 
 class TestExpiry:
-    def test_who_reads_loses_sight_of_a_note_when_its_time_comes(
-        self, store: PostgresStore, frozen_clock: FrozenClock
-    ) -> None:
+    def test_expired_note_is_hidden_from_readers(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
         store.write([{"id": "fair", "content": "xylophones", "expires_at": frozen_clock.now() + HOUR}])
         assert len(store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING)) == 1
         frozen_clock.time += HOUR
         assert store.search_text(parse("xylophones"), 1, namespace=HOME, filters=EVERYTHING) == []
         assert store.get(["fair"], namespace=HOME) == [None]
 
-    def test_it_waits_for_nobody(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
+    def test_expire_does_not_wait_for_locks(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
         store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR}])
         frozen_clock.time += HOUR
         with store._connections.write([HOME]), ThreadPoolExecutor(1) as crew:
@@ -173,13 +171,13 @@ class TestExpiry:
             assert crew.submit(store.expire, frozen_clock.now() - HOUR).result(30) == 0
         assert store.expire(frozen_clock.now()) == 1
 
-    def test_others_go_on_in_other_namespaces(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
+    def test_expire_does_not_lock_other_namespaces(self, store: PostgresStore, frozen_clock: FrozenClock) -> None:
         store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR, "namespace": "alice"}])
         frozen_clock.time += HOUR
         with store._connections.write([HOME]):
             assert store.expire(frozen_clock.now()) == 1
 
-    def test_what_is_opened_for_reading_deletes_nothing(
+    def test_read_only_store_expires_nothing(
         self, store: PostgresStore, database: str, frozen_clock: FrozenClock
     ) -> None:
         store.write([{"id": "fair", "content": "x", "expires_at": frozen_clock.now() + HOUR}])
@@ -195,13 +193,13 @@ class TestExpiry:
 
 
 class TestTouching:
-    def test_it_does_not_wait_for_who_writes_to_the_namespace(self, store: PostgresStore) -> None:
+    def test_touch_does_not_wait_for_writers(self, store: PostgresStore) -> None:
         (note,) = store.get(["1.md"], namespace=HOME)
         assert note is not None
         with store._connections.write([HOME]):
             assert store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME) == 1
 
-    def test_it_does_not_wait_long_for_who_changes_the_note(self, store: PostgresStore) -> None:
+    def test_touch_times_out_on_a_locked_note(self, store: PostgresStore) -> None:
         (note,) = store.get(["1.md"], namespace=HOME)
         assert note is not None
         with store._connections.write([HOME]) as at:
@@ -209,7 +207,7 @@ class TestTouching:
             with pytest.raises(StoreBusyError, match="is locked by other writers"):
                 store.touch({note.id: datetime(2026, 4, 18, tzinfo=UTC)}, namespace=HOME)
 
-    def test_who_writes_meanwhile_does_not_undo_it(self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_concurrent_write_keeps_the_touch(self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
         (note,) = store.get(["1.md"], namespace=HOME)
         assert note is not None
         moment = datetime(2026, 4, 18, tzinfo=UTC)
@@ -233,7 +231,7 @@ class TestTouching:
 
 
 class TestModels:
-    def test_a_new_model_waits_for_who_writes_and_nobody_writes_past_it(self, store: PostgresStore) -> None:
+    def test_activate_waits_for_writers(self, store: PostgresStore) -> None:
         other = Model("other", 2)
         vector = np.array([1, 0], np.float32)
         assert store.embed(other, [(each, vector) for each in store.pending(other, 20)]) == 8
@@ -255,7 +253,7 @@ class TestModels:
         assert store.model == other
         assert len(store.search_vectors(vector, 20, namespace=HOME, filters=EVERYTHING)) == 8
 
-    def test_two_who_bring_the_first_vectors_agree_on_a_model(self, database: str) -> None:
+    def test_concurrent_first_vectors_agree_on_a_model(self, database: str) -> None:
         with closing(PostgresStore(database)) as store:
 
             def write(namespace: str) -> None:
@@ -266,7 +264,7 @@ class TestModels:
                     list(crew.map(write, "abcd"))
             assert store.stats().vectors == {"given": 12}
 
-    def test_vectors_that_are_too_wide_for_an_index_are_kept(self, database: str) -> None:
+    def test_wide_vectors_are_stored(self, database: str) -> None:
         wide = np.zeros((2, 16_001), np.float32)
         wide[0, 0] = wide[1, 16_000] = 1
         with closing(PostgresStore(database)) as store:
@@ -275,7 +273,7 @@ class TestModels:
             assert [(each.path, each.score) for each in found] == [("1", 1.0), ("0", 0.0)]
             assert problems(store) == {}
 
-    def test_half_precision_is_kept_as_such(self, database: str) -> None:
+    def test_half_precision_round_trips(self, database: str) -> None:
         model = Model("half", 3, "float16")
         with closing(PostgresStore(database)) as store:
             store.write([{"content": "x", "vector": [3.0, 4.0, 0.0]}], model=model)
@@ -287,7 +285,7 @@ class TestModels:
             assert problems(store) == {}
 
 
-def test_a_moment_is_the_same_for_all_that_a_write_does(store: PostgresStore, frozen_clock: FrozenClock) -> None:
+def test_write_uses_one_timestamp(store: PostgresStore, frozen_clock: FrozenClock) -> None:
     store.write([{"path": "due", "content": "x", "expires_at": frozen_clock.now() + timedelta(microseconds=1)}])
     frozen_clock.time += timedelta(microseconds=1)
     ((note,), _) = store.write([{"path": "due", "content": "y"}])

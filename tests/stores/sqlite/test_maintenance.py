@@ -67,7 +67,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_found_and_put_right(store: SQLiteStore, path: Path, name: str) -> None:
+def test_repair_fixes_damage(store: SQLiteStore, path: Path, name: str) -> None:
     sql, part = DAMAGES[name]
     damage(path, f"PRAGMA foreign_keys = OFF; {sql}")
     assert part in problems(store)
@@ -78,13 +78,13 @@ def test_damage_is_found_and_put_right(store: SQLiteStore, path: Path, name: str
     assert len(store.search_text(parse("jar"), 20, namespace="default", filters=EVERYTHING)) == 8
 
 
-def test_many_problems_are_told_in_few_words(store: SQLiteStore, path: Path) -> None:
+def test_check_summarises_many_problems(store: SQLiteStore, path: Path) -> None:
     damage(path, "UPDATE vectors SET digest = x'00'")
     assert problems(store)["vectors"].endswith(" and 5 more")
 
 
 @pytest.mark.usefixtures("store")
-def test_a_damaged_file_is_told(path: Path) -> None:
+def test_check_reports_a_damaged_file(path: Path) -> None:
     damage(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     whole = path.read_bytes()
     page = 8192
@@ -101,7 +101,7 @@ def test_a_damaged_file_is_told(path: Path) -> None:
     other.close()
 
 
-def test_a_word_index_whose_pages_are_noise_is_built_anew(store: SQLiteStore, path: Path) -> None:
+def test_repair_rebuilds_a_corrupt_fts5_index(store: SQLiteStore, path: Path) -> None:
     store.write([{"path": f"more/{n}", "content": f"word{n} " * 20, "title": "jar"} for n in range(400)])
     store.close()
     raw = apsw.Connection(str(path))
@@ -124,7 +124,7 @@ def test_a_word_index_whose_pages_are_noise_is_built_anew(store: SQLiteStore, pa
     broken.close()
 
 
-def test_a_missing_table_is_told(store: SQLiteStore, path: Path) -> None:
+def test_check_reports_a_missing_table(store: SQLiteStore, path: Path) -> None:
     damage(path, "DROP TABLE vectors; DROP TABLE words_1")
     (finding,) = store.check()
     assert (finding.problem, finding.repairable) == ("the table vectors is missing", False)
@@ -132,7 +132,7 @@ def test_a_missing_table_is_told(store: SQLiteStore, path: Path) -> None:
         store.search_text(parse("jar"), 10, namespace="default", filters=EVERYTHING)
 
 
-def test_what_is_deleted_is_gone_from_the_file(store: SQLiteStore, path: Path) -> None:
+def test_delete_overwrites_the_file(store: SQLiteStore, path: Path) -> None:
     word = "xylophonic"
     vector = np.arange(1, 9, dtype=np.float32)
     unit = (vector / np.linalg.norm(vector)).tobytes()
@@ -148,7 +148,7 @@ def test_what_is_deleted_is_gone_from_the_file(store: SQLiteStore, path: Path) -
     assert not path.with_name("memory.db-wal").exists()
 
 
-def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
+def test_vector_index_is_rebuilt_after_many_deletions(path: Path) -> None:
     rng = np.random.default_rng(3)
     store = SQLiteStore(path)
     store.write(
@@ -169,7 +169,7 @@ def test_vectors_in_memory_are_let_go_when_most_are_gone(path: Path) -> None:
     store.close()
 
 
-def test_a_view_is_a_moment(path: Path) -> None:
+def test_view_is_consistent_with_its_transaction(path: Path) -> None:
     """What others do to the index while one searches, one does not see."""
     store = SQLiteStore(path)
     store.write([{"path": f"{n}", "content": f"{n}", "vector": [1, n]} for n in range(2000)])
@@ -188,7 +188,7 @@ def test_a_view_is_a_moment(path: Path) -> None:
     store.close()
 
 
-def test_a_model_that_takes_over_during_a_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_changes_during_a_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = SQLiteStore(path)
     store.write([{"path": "a", "content": "a", "vector": [1, 0]}])
     other = Model("other", 2)
@@ -207,7 +207,7 @@ def test_a_model_that_takes_over_during_a_search(path: Path, monkeypatch: pytest
     store.close()
 
 
-def test_vectors_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_ROWS", 70)
     rows = np.random.default_rng(5).standard_normal((350, 4)).astype(np.float32)
     store = SQLiteStore(path)
@@ -221,7 +221,7 @@ def test_vectors_that_come_some_at_a_time(path: Path, monkeypatch: pytest.Monkey
     store.close()
 
 
-def test_pieces_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sqlite.vector_index.READ_ROWS", 7)
     rows = np.random.default_rng(5).standard_normal((60, 4, 6)).astype(np.float32)
     store = SQLiteStore(path)
@@ -240,7 +240,7 @@ def test_pieces_that_come_some_at_a_time(path: Path, monkeypatch: pytest.MonkeyP
     store.close()
 
 
-def test_counts_are_kept_until_there_are_too_many(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_count_cache_is_limited(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 2)
     for query, held in (("tea", 8), ("tea", 8), ("jar", 8), ("pot", 0), ("tea", 8)):
         assert store.note_counts([parse(query)], namespace="default") == (8, [held])
@@ -254,7 +254,7 @@ def test_counts_of_two_stores_on_one_file(store: SQLiteStore, path: Path) -> Non
     other.close()
 
 
-def test_two_stores_on_one_file_see_each_other(store: SQLiteStore, path: Path) -> None:
+def test_two_stores_on_one_file_share_notes(store: SQLiteStore, path: Path) -> None:
     other = SQLiteStore(path)
     vector = np.full(8, 0.5, np.float32)
 
@@ -269,7 +269,7 @@ def test_two_stores_on_one_file_see_each_other(store: SQLiteStore, path: Path) -
     other.close()
 
 
-def test_scores_do_not_depend_on_how_the_index_grew(store: SQLiteStore, path: Path) -> None:
+def test_scores_do_not_depend_on_the_batches(store: SQLiteStore, path: Path) -> None:
     rng = np.random.default_rng(11)
     vector = rng.standard_normal(8).astype(np.float32)
     for n in range(30):
@@ -286,7 +286,7 @@ def test_scores_do_not_depend_on_how_the_index_grew(store: SQLiteStore, path: Pa
     fresh.close()
 
 
-def test_a_backup_taken_while_others_write_is_whole(store: SQLiteStore, tmp_path: Path) -> None:
+def test_backup_during_writes_is_consistent(store: SQLiteStore, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     store.backup(target)
     store.write([{"content": "later"}])
@@ -300,7 +300,7 @@ def test_a_backup_taken_while_others_write_is_whole(store: SQLiteStore, tmp_path
         store.backup(tmp_path / "nowhere" / "copy.db")
 
 
-def test_a_backup_does_not_meet_the_log_of_another(store: SQLiteStore, tmp_path: Path) -> None:
+def test_backup_rejects_a_target_with_a_wal(store: SQLiteStore, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     store.backup(target)
     target.with_name("copy.db-wal").write_bytes(b"what a crash left behind")
@@ -308,7 +308,7 @@ def test_a_backup_does_not_meet_the_log_of_another(store: SQLiteStore, tmp_path:
         store.backup(target, overwrite=True)
 
 
-def test_a_vector_of_a_wrong_length_is_told(store: SQLiteStore, path: Path) -> None:
+def test_vector_of_a_wrong_length(store: SQLiteStore, path: Path) -> None:
     damage(path, "UPDATE vectors SET vector = x'00' WHERE note = 2")
     with pytest.raises(StoreDamagedError, match="has a vector of a wrong length; run 'recollect doctor --repair'"):
         store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
@@ -323,7 +323,7 @@ def test_a_vector_of_a_wrong_length_is_told(store: SQLiteStore, path: Path) -> N
 
 
 @pytest.mark.parametrize("blob", ["x''", "zeroblob(31)", "zeroblob(33)", "zeroblob(63)"])
-def test_a_vector_of_no_whole_pieces_is_found(store: SQLiteStore, path: Path, blob: str) -> None:
+def test_check_reports_an_incomplete_chunk(store: SQLiteStore, path: Path, blob: str) -> None:
     damage(path, f"UPDATE vectors SET vector = {blob} WHERE note = 2")  # noqa: S608 (written above)
     assert "has" in problems(store)["vectors"]
     with pytest.raises(StoreDamagedError):
@@ -332,14 +332,14 @@ def test_a_vector_of_no_whole_pieces_is_found(store: SQLiteStore, path: Path, bl
     assert problems(store) == {}
 
 
-def test_a_precision_that_nobody_knows_is_found(store: SQLiteStore, path: Path) -> None:
+def test_unknown_precision(store: SQLiteStore, path: Path) -> None:
     damage(path, "UPDATE models SET precision = 'float7'")
     assert "in float7" in problems(store)["vectors"]
     with pytest.raises(StoreDamagedError, match="unknown precision .float7."):
         store.search_vectors(np.ones(8, np.float32), 1, namespace="default", filters=EVERYTHING)
 
 
-def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_of_a_locked_store(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.05)
     other = SQLiteStore(path)
     with store._connections.writing(), pytest.raises(StoreBusyError):
@@ -347,7 +347,7 @@ def test_busy_is_not_damaged(store: SQLiteStore, path: Path, monkeypatch: pytest
     other.close()
 
 
-def test_vectors_that_are_replaced_are_let_go_of_too(path: Path) -> None:
+def test_vector_index_is_rebuilt_after_many_updates(path: Path) -> None:
     store = SQLiteStore(path)
     vectors = np.eye(4, dtype=np.float32)
     for turn in range(8):
@@ -359,9 +359,7 @@ def test_vectors_that_are_replaced_are_let_go_of_too(path: Path) -> None:
     store.close()
 
 
-def test_a_migration_that_fails_leaves_the_store_as_it_was(
-    store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_migration_changes_nothing(store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
     sound = schema._MIGRATIONS
     for end in ("", "ROLLBACK; "):  # SQLite may have undone the transaction by itself

@@ -10,12 +10,12 @@ from contextlib import closing
 from recollect.model import Filters, Link
 from recollect.query import parse
 from recollect.stores.postgres.store import PostgresStore
-from tests.stores.postgres import crowd
+from tests.stores.postgres import concurrency
 
 HOME = "default"
 
 
-def test_threads_lose_nothing_in_one_namespace(database: str) -> None:
+def test_concurrent_threads_lose_no_notes(database: str) -> None:
     with closing(PostgresStore(database, pool_size=4)) as store, ThreadPoolExecutor(4) as crew:
 
         def write(writer: int) -> None:
@@ -33,23 +33,23 @@ def test_threads_lose_nothing_in_one_namespace(database: str) -> None:
         assert not any(finding.problem for finding in store.check())
 
 
-def test_processes_and_threads_lose_nothing_anywhere(database: str) -> None:
+def test_concurrent_processes_lose_no_notes(database: str) -> None:
     batches = 6
     running = [
-        subprocess.Popen([sys.executable, "-m", "tests.stores.postgres.crowd", database, name, str(batches)])
+        subprocess.Popen([sys.executable, "-m", "tests.stores.postgres.concurrency", database, name, str(batches)])
         for name in ("ines", "jo")
     ]
-    crowd.main(database, "self", batches)
+    concurrency.main(database, "self", batches)
     assert [process.wait(120) for process in running] == [0, 0]
     with closing(PostgresStore(database)) as store:
         notes = {(note.namespace, note.path): note for note in store.notes()}
-        writers = [f"{name}{thread}" for name in ("ines", "jo", "self") for thread in range(crowd.THREADS)]
+        writers = [f"{name}{thread}" for name in ("ines", "jo", "self") for thread in range(concurrency.THREADS)]
         deleted = len(range(0, batches, 3))
         for writer in writers:
             mine = [path for _, path in notes if path.startswith(f"{writer}/")]
-            assert len(mine) == batches * crowd.BATCH - deleted
-        assert {namespace for namespace, path in notes if path == "shared"} == set(crowd.NAMESPACES)
-        for namespace in crowd.NAMESPACES:
+            assert len(mine) == batches * concurrency.BATCH - deleted
+        assert {namespace for namespace, path in notes if path == "shared"} == set(concurrency.NAMESPACES)
+        for namespace in concurrency.NAMESPACES:
             here = [note for note in notes.values() if note.namespace == namespace]
             found = store.search_text(parse("tea"), 1_000, namespace=namespace, filters=Filters())
             assert {each.id for each in found} == {note.id for note in here}

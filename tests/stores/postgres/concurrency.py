@@ -1,4 +1,4 @@
-"""One of several processes that write to one store: ``python -m tests.stores.postgres.crowd ADDRESS NAME BATCHES``.
+"""A process that writes to one store: ``python -m tests.stores.postgres.concurrency ADDRESS NAME BATCHES``.
 
 It brings notes of its own, changes those that all share, and deletes some, in namespaces that all write to.
 """

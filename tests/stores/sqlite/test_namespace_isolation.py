@@ -34,7 +34,7 @@ def work(path: Path, kinds: tuple[str, ...] | None) -> int:
 
 
 @pytest.mark.parametrize("kinds", [None, ("related",), ("related", "supersedes")])
-def test_links_of_other_namespaces_are_not_walked(tmp_path: Path, kinds: tuple[str, ...] | None) -> None:
+def test_graph_ignores_links_of_other_namespaces(tmp_path: Path, kinds: tuple[str, ...] | None) -> None:
     path = tmp_path / "memory.db"
     store = open_store(path)
     store.write([{"id": "milk", "content": "m", "namespace": "mine"}])
@@ -47,7 +47,7 @@ def test_links_of_other_namespaces_are_not_walked(tmp_path: Path, kinds: tuple[s
     assert work(path, kinds) == beside_one
 
 
-def test_notes_of_other_namespaces_are_not_walked(tmp_path: Path) -> None:
+def test_iteration_skips_other_namespaces(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     counted = 0
 
