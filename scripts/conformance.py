@@ -1,7 +1,7 @@
-"""Runs conformance vectors: JSON files of one function each, whose cases hold arguments and what is expected.
+"""Run conformance vectors: one JSON file for each function, whose cases have arguments and expected results.
 
-Each runner below turns a case into a call of the public functions and the result into the vectors' JSON. Numbers
-agree to 1e-9, and keys that the expectation does not list are not compared.
+Each runner turns a case into a call of the public functions, and the result into the vectors' JSON. Numbers agree to
+1e-9; keys that the expected result does not have are not compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from recollect import Candidate, fusion, query, ranking, retrieval
 Case = dict[str, Any]
 
 OPTIONAL = ("rerankSkippedReason", "rerankProvider", "unanimity", "errorStage")
-"""The keys of a trace that are there only where they apply; a case that does not list one expects it to be absent."""
+"""Optional keys of a trace; a case without one expects it to be absent."""
 
 
 def aliases(case: Case) -> Any:
@@ -29,47 +29,47 @@ def aliases(case: Case) -> Any:
 
 
 def question_date(case: Case) -> str | None:
-    """Show an instant as the vectors write it."""
-    moment = query.parse_question_date(case["input"])
-    return None if moment is None else moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    """Return a time in the format of the vectors."""
+    time = query.parse_question_date(case["input"])
+    return None if time is None else time.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def candidate(note: dict[str, Any]) -> dict[str, Any]:
-    """Give a note of the vectors the names that the library uses."""
+    """Return a note of the vectors with the names of the library."""
     renamed = {"bm25Rank": "lexical_rank", "vectorSimilarity": "vector_similarity"}
     return {renamed.get(key, key): value for key, value in note.items()}
 
 
-def shown(found: Candidate) -> dict[str, Any]:
-    """Give a candidate the names that the vectors use."""
+def to_vector_names(result: Candidate) -> dict[str, Any]:
+    """Return a candidate with the names of the vectors."""
     return {
-        **{name: getattr(found, name) for name in ("id", "path", "title", "summary", "content", "score")},
-        "bm25Rank": found.lexical_rank,
-        "vectorSimilarity": found.vector_similarity,
+        **{name: getattr(result, name) for name in ("id", "path", "title", "summary", "content", "score")},
+        "bm25Rank": result.lexical_rank,
+        "vectorSimilarity": result.vector_similarity,
     }
 
 
 def rrf(case: Case) -> Any:
     """Fuse the lists."""
-    lists = [[candidate(note) for note in each] for each in case["lists"]]
+    lists = [[candidate(note) for note in notes] for notes in case["lists"]]
     options = {name: case[name] for name in ("k", "weights", "limit") if name in case}
-    return [shown(found) for found in fusion.reciprocal_rank_fusion(lists, **options)]
+    return [to_vector_names(result) for result in fusion.reciprocal_rank_fusion(lists, **options)]
 
 
 def unanimity(case: Case) -> Any:
     """Check two legs for agreement."""
-    found = ranking.unanimity(case["bm25"], case["vector"], case.get("agreeMin", 2))
-    return None if found is None else {"ids": list(found.ids), "agreements": found.agreements}
+    result = ranking.unanimity(case["bm25"], case["vector"], case.get("agreeMin", 2))
+    return None if result is None else {"ids": list(result.ids), "agreements": result.agreements}
 
 
 def intent(case: Case) -> Any:
     """Detect a query's intents."""
-    found = ranking.detect_intent(case["input"])
-    return {"preferenceQuery": found.preference, "concreteFactQuery": found.concrete_fact}
+    result = ranking.detect_intent(case["input"])
+    return {"preferenceQuery": result.preference, "concreteFactQuery": result.concrete_fact}
 
 
 def multipliers(case: Case) -> Any:
-    """Weigh a note under each intent alone and under both."""
+    """Return the multiplier of a note for each intent and for both."""
     note = candidate(case["note"])
     return {
         "preference": ranking.intent_multiplier(ranking.Intent(preference=True, concrete_fact=False), note),
@@ -80,32 +80,32 @@ def multipliers(case: Case) -> Any:
 
 def reweighted(case: Case) -> Any:
     """Reweight a list by the query's intent."""
-    return [shown(found) for found in ranking.reweight_by_intent(case["query"], map(candidate, case["results"]))]
+    results = ranking.reweight_by_intent(case["query"], map(candidate, case["results"]))
+    return [to_vector_names(result) for result in results]
 
 
 class StubIndex:
-    """An index whose answers are written down: ids by canonical query, and the dense order."""
+    """An index with fixed results: ids by canonical query, and the order of the vector leg."""
 
     def __init__(self, docs: dict[str, Any], setup: dict[str, Any]) -> None:
-        """Keep the answers."""
         self._docs = docs
         self._setup = setup
 
     def search_text(self, tree: query.Query, *_: Any, **__: Any) -> list[Candidate]:
-        """Return what is written down for the query's canonical string."""
+        """Return the results for the query's canonical string."""
         answers = self._setup.get("bm25", {})
         if answers == "throw":
-            raise RuntimeError("the word index is down")
-        return [self.note(each) for each in answers.get(query.compile_fts5(tree), [])]
+            raise RuntimeError("the lexical index is down")
+        return [self.note(identifier) for identifier in answers.get(query.compile_fts5(tree), [])]
 
     def search_vectors(self, *_: Any, **__: Any) -> list[Candidate]:
-        """Return the dense order, each a little less similar than the one before."""
+        """Return the notes in order, with decreasing similarity."""
         if self._setup.get("vectorThrow"):
             raise RuntimeError("the vector index is down")
-        found = [self.note(each) for each in self._setup.get("vector", [])]
-        for place, each in enumerate(found):
-            each.score = each.vector_similarity = 1 - place / 100
-        return found
+        results = [self.note(identifier) for identifier in self._setup.get("vector", [])]
+        for position, result in enumerate(results):
+            result.score = result.vector_similarity = 1 - position / 100
+        return results
 
     def note(self, identifier: str) -> Candidate:
         """Return a note by its id."""
@@ -113,13 +113,12 @@ class StubIndex:
 
 
 class StubEmbedder:
-    """An embedder that answers, answers nothing, or fails."""
+    """An embedder that returns a vector, returns nothing, or fails."""
 
     name = "stub-embed"
     dimension = 2
 
     def __init__(self, answer: str) -> None:
-        """Keep what it does."""
         self._answer = answer
 
     def embed_query(self, _text: str) -> Any:
@@ -132,41 +131,41 @@ class StubEmbedder:
 
 
 class StubReranker:
-    """A reranker whose verdict depends on places alone."""
+    """A reranker whose scores depend on positions only."""
 
     name = "stub-rerank"
 
     def __init__(self, verdict: str) -> None:
-        """Keep what it does."""
         self._verdict = verdict
 
     def rerank(self, _query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
-        """Return a score for each place, or what a faulty one would."""
-        places = range(len(documents))
+        """Return a score for each position, or a faulty result."""
+        positions = range(len(documents))
         match self._verdict:
             case "throw":
                 raise RuntimeError("the reranker is down")
             case "identity":
-                return [(place, float(10 - place)) for place in places]
+                return [(position, float(10 - position)) for position in positions]
             case "partial":
                 return [(1, 1.0)]
             case "badindex":
-                return [(99, 5.0), *((place, float(place)) for place in places)]
+                return [(99, 5.0), *((position, float(position)) for position in positions)]
             case "dup":
-                return [pair for place in places for pair in [(place, float(place))] * 2]
+                return [pair for position in positions for pair in [(position, float(position))] * 2]
             case "emptyout":
                 return []
             case _:
-                return [(place, float(place)) for place in places]
+                return [(position, float(position)) for position in positions]
 
 
 def pipeline(case: Case) -> Any:
-    """Search a stub index as preset A does, and show ids, scores and the trace."""
+    """Search a stub index with the preset jeffs-brain; return ids, scores and the trace."""
     setup = case["setup"]
     docs, request = case["docs"], setup["request"]
     index = StubIndex(docs, setup)
-    chunks = [index.note(each) if isinstance(each, str) else candidate(each) for each in setup.get("trigramChunks", [])]
-    walk = retrieval.Retrieval(
+    notes = setup.get("trigramChunks", [])
+    chunks = [index.note(note) if isinstance(note, str) else candidate(note) for note in notes]
+    search = retrieval.Retrieval(
         index,  # type: ignore[arg-type]
         embedder=StubEmbedder(setup["embedder"]) if setup.get("embedder") else None,  # type: ignore[arg-type]
         reranker=StubReranker(setup["reranker"]) if setup.get("reranker") else None,
@@ -175,12 +174,12 @@ def pipeline(case: Case) -> Any:
         trigram_chunks=chunks,
     )
     options = {_snake(name): value for name, value in request.items() if name != "query"}
-    found = walk.search(request["query"], **options)
-    results = [{"id": hit.id, "score": hit.score} for hit in found]
-    for shown_hit, hit in zip(results, found, strict=True):
+    result = search.search(request["query"], **options)
+    results = [{"id": hit.id, "score": hit.score} for hit in result]
+    for data, hit in zip(results, result, strict=True):
         if hit.candidate.rerank_score is not None:
-            shown_hit["rerankScore"] = hit.candidate.rerank_score
-    trace = found.trace.to_dict()
+            data["rerankScore"] = hit.candidate.rerank_score
+    trace = result.trace.to_dict()
     absent = [name for name in OPTIONAL if name not in case["expected"]["trace"]]
     return {"results": results, "trace": trace | {f"no {name}": name not in trace for name in absent}}
 
@@ -218,7 +217,7 @@ RUNNERS: dict[str, Callable[[Case], Any]] = {
 
 
 def expectation(case: Case) -> Any:
-    """Return what a case expects; the multipliers stand beside the arguments, and what a trace lacks goes unsaid."""
+    """Return the expected result of a case; multipliers are beside the arguments, and absent trace keys are implied."""
     if "expected" not in case:
         return {name: case[name] for name in ("preference", "concreteFact", "both")}
     expected = case["expected"]
@@ -229,7 +228,7 @@ def expectation(case: Case) -> Any:
 
 
 def agrees(expected: Any, actual: Any) -> bool:
-    """Compare as the vectors ask: numbers to 1e-9, of an object the keys that are listed."""
+    """Compare numbers to 1e-9, and only the keys that the expected object has."""
     if isinstance(expected, dict):
         return isinstance(actual, dict) and all(
             key in actual and agrees(expected[key], actual[key]) for key in expected
@@ -246,13 +245,13 @@ def agrees(expected: Any, actual: Any) -> bool:
 
 
 def run_cases(name: str, cases: list[Case]) -> tuple[int, list[str]]:
-    """Return how many of a function's cases passed, and a line for each that did not."""
+    """Return the number of passed cases, and a line for each failed one."""
     passed, failures = 0, []
     for number, case in enumerate(cases):
         expected = expectation(case)
         try:
             actual = RUNNERS[name](case)
-        except Exception as error:  # noqa: BLE001 (whatever a vector provokes is a failed case, not the end of the run)
+        except Exception as error:  # noqa: BLE001 (any error is a failed case)
             actual = f"raised {error!r}"
         if agrees(expected, actual):
             passed += 1
@@ -285,5 +284,5 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads the output may stop early
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of the output may stop early
     sys.exit(main(Path(sys.argv[1])))

@@ -20,10 +20,10 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 SLOW_FIXTURES = frozenset({"browser", "database", "fragile", "postgres", "postgres_server"})
 SLOW_PATHS = (
     *("benchmarks/", "docs/", "server/page", "server/web_ui", "tests/evaluation/tuning"),
-    *("any_history", "browser", "concurrency", "crash", "endurance", "fault", "fuzz", "hostile", "million"),
-    *("over_stdio", "postgres", "process", "screenshots", "test_eval_reports", "test_serv"),
+    *("any_history", "browser", "concurrency", "crash", "endurance", "faults", "fuzz", "hostile", "million"),
+    *("process", "screenshots", "test_eval_reports", "test_serv", "stdio"),
 )
-"""Parts of node ids; tests with one of them, and those with a slow fixture, are not in the quick tier."""
+"""Parts of paths; tests in these files, with PostgreSQL or with a slow fixture are not in the quick tier."""
 
 # PostgreSQL is run as another user, which takes a fork, and gRPC's fork handlers break the program now and then.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
@@ -55,7 +55,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    if any(part in item.nodeid for part in SLOW_PATHS):
+    path = item.nodeid.partition("::")[0]
+    if "postgres" in item.nodeid or any(part in path for part in SLOW_PATHS):
         return True
     return not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 

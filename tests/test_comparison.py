@@ -1,4 +1,4 @@
-"""What docs/comparison.md says of Recollect is so, and what it says of others has a source."""
+"""docs/comparison.md is right about Recollect, and has sources for the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _table(page: str, header: str) -> dict[str, list[str]]:
-    """Return the rows of the one table whose header begins so, by their first cells."""
+    """Return the rows of the table with this header, by their first cells."""
     assert page.count(header) == 1
     lines = page.partition(header)[2].splitlines()[2:]
     rows = map(_cells, takewhile(lambda line: line.startswith("|"), lines))
@@ -31,7 +31,7 @@ def _table(page: str, header: str) -> dict[str, list[str]]:
 
 
 class TestSources:
-    def test_every_code_leads_to_a_page_that_the_list_names(self) -> None:
+    def test_source_codes_have_links(self) -> None:
         used = set(re.findall(rf"\[({CODE})\]", TEXT))
         listed = re.findall(rf"^\| \[({CODE})\] \| \S", SOURCES, flags=re.MULTILINE)
         addresses = dict(re.findall(rf"^\[({CODE})\]: (\S+)$", SOURCES, flags=re.MULTILINE))
@@ -41,17 +41,17 @@ class TestSources:
         assert all(address.startswith("https://") for address in addresses.values())
 
     @pytest.mark.parametrize("product", PRODUCTS[1:])
-    def test_every_row_about_another_product_has_one(self, product: str) -> None:
+    def test_rows_of_products_have_sources(self, product: str) -> None:
         rows = [line for line in TEXT.splitlines() if line.startswith(f"| **{product}**")]
         assert len(rows) == 9
         source = rf"\[{product[0].upper()}\d+\]"
         assert [row for row in rows if not re.search(source, row) and "none found" not in row] == []
 
-    def test_every_table_of_products_has_all_of_them(self) -> None:
+    def test_tables_have_all_products(self) -> None:
         names = re.findall(r"^\| \*\*(\w+)\*\* \|", TEXT, flags=re.MULTILINE)
         assert names == list(PRODUCTS) * 9
 
-    def test_the_page_is_dated_and_says_which_versions_it_is_about(self) -> None:
+    def test_page_has_date_and_versions(self) -> None:
         assert re.search(r"As of \*\*\d{4}-\d\d-\d\d\*\*", TEXT)
         versions = _table(TEXT, "| product | version |")
         assert tuple(versions) == PRODUCTS
@@ -59,28 +59,29 @@ class TestSources:
 
 
 class TestPresets:
-    ROWS = _table(TEXT, "| | fusion | one place is worth |")
+    ROWS = _table(TEXT, "| | fusion | score of a rank |")
 
-    def test_all_of_them_are_there(self) -> None:
+    def test_table_has_all_presets(self) -> None:
         assert {name.removesuffix("`, ours") for name in self.ROWS} == set(presets())
 
     @pytest.mark.parametrize("name", [name for name in presets() if name != "default"])
-    def test_what_a_place_is_worth_is_what_the_preset_has(self, name: str) -> None:
+    def test_rank_differences_of_presets(self, name: str) -> None:
         fusion = presets()[name].fusion
         weights = ", ".join(f"{weight:g}" for weight in fusion.weights.values())
-        told, worth = self.ROWS[name][:2]
+        method, score = self.ROWS[name][:2]
         assert fusion.method == "rrf"
-        assert worth == f"{'w' if weights else 1} / ({fusion.k:g} + rank), from {fusion.rank_base}"
-        assert told.partition(" with weights ")[2] == weights
+        assert score == f"{'w' if weights else 1} / ({fusion.k:g} + rank), from {fusion.rank_base}"
+        assert method.partition(" with weights ")[2] == weights
 
-    def test_so_it_is_for_what_follows_fusion(self) -> None:
+    def test_stages_of_presets(self) -> None:
         (temporal, duplicates) = presets()["memini"].stages
         (importance,) = presets()["weighted-graph"].stages
-        told = temporal.to_dict()
+        settings = temporal.to_dict()
         assert (temporal.name, duplicates.name) == ("temporal", "duplicates")
         assert self.ROWS["memini"][2] == (
-            f"{told['relevance']:.2f} relevance + {told['recency']:.2f} recency + {told['importance']:.2f} importance, "
-            f"+ {told['boost']:.2f} for a time; duplicates"
+            f"{settings['relevance']:.2f} relevance + {settings['recency']:.2f} recency + "
+            f"{settings['importance']:.2f} importance, "
+            f"+ {settings['boost']:.2f} for a time; duplicates"
         )
         assert self.ROWS["weighted-graph"][2] == (
             f"× ({importance.to_dict()['base']:g} + {importance.to_dict()['slope']:g} · importance)"
@@ -88,16 +89,16 @@ class TestPresets:
         assert presets()["trovella"].stages == ()
         assert [stage.name for stage in presets()["jeffs-brain"].stages] == ["intent"]
 
-    def test_the_default_fuses_as_both_tables_say(self) -> None:
+    def test_fusion_of_the_default(self) -> None:
         fusion = presets()["default"].fusion
-        words, meaning = fusion.weights["lexical"], fusion.weights["vector"]
+        lexical, vector = fusion.weights["lexical"], fusion.weights["vector"]
         assert fusion.method == "convex"
-        assert self.ROWS["default`, ours"][0] == f"convex, {words:g} and {meaning:g}"
-        assert f"convex, lexical {words:g} and vector {meaning:g}; BM25 counts from 0" in TEXT
+        assert self.ROWS["default`, ours"][0] == f"convex, {lexical:g} and {vector:g}"
+        assert f"convex, lexical {lexical:g} and vector {vector:g}; BM25 counts from 0" in TEXT
         assert (dict(fusion.min_scores), fusion.score_union) == ({"lexical": 0}, True)
 
 
-def test_the_figures_are_those_of_the_study() -> None:
+def test_numbers_are_those_of_the_study() -> None:
     header = "| | LoCoMo turns, any@5 |"
     (titles,) = [_cells(line)[1:] for line in TEXT.splitlines() if line.startswith(header)]
     study = (DOCS / "study.md").read_text(encoding="utf-8").partition("### Against the published systems")[2]

@@ -1,4 +1,4 @@
-"""The conformance runner, on small vectors of our own: it must pass what is right and fail what is wrong."""
+"""The conformance script passes right results and fails wrong ones."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def last_line(output: str) -> str:
     return output.rstrip().splitlines()[-1]
 
 
-def test_every_runner_passes_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runners_pass_right_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(RIGHT) == set(conformance.RUNNERS)
     for name, case in RIGHT.items():
         write(tmp_path, name, case)
@@ -95,14 +95,14 @@ def test_every_runner_passes_what_is_right(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_every_runner_fails_what_is_wrong(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runners_fail_wrong_results(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = {"preference": 3} if name == "intent_multiplier" else {"expected": {"no": "such thing"}}
     write(tmp_path, name, RIGHT[name], {**RIGHT[name], **wrong})
     assert conformance.main(tmp_path) == 1
     assert last_line(capsys.readouterr().out) == "1 passed, 1 failed"
 
 
-def test_what_cannot_be_run_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_vectors_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, "normalise", {"expected": ""}, RIGHT["normalise"])
     write(tmp_path, "no_such_function", {"input": "", "expected": ""})
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
@@ -111,7 +111,7 @@ def test_what_cannot_be_run_is_a_failure(tmp_path: Path, capsys: pytest.CaptureF
     assert last_line(capsys.readouterr().out) == "1 passed, 4 failed"
 
 
-def test_a_folder_without_vectors_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_without_vectors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert conformance.main(tmp_path) == 2
     assert "no vector files" in capsys.readouterr().err
 
@@ -131,5 +131,5 @@ def test_a_folder_without_vectors_is_wrong_use(tmp_path: Path, capsys: pytest.Ca
         ("", [], False),
     ],
 )
-def test_agreement(expected: object, actual: object, equal: bool) -> None:
+def test_agrees(expected: object, actual: object, equal: bool) -> None:
     assert conformance.agrees(expected, actual) is equal

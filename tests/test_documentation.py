@@ -1,4 +1,4 @@
-"""What is public is documented; what the documents point at exists."""
+"""Public names are documented, and links in the docs have targets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WITHOUT_EXAMPLE |= {"Match", "AnyOf", "AllOf", "Except"}  # shown in the example
 
 
 @pytest.mark.parametrize(("module", "name"), CALLABLES)
-def test_every_public_function_and_class_has_a_docstring_with_an_example(module: str, name: str) -> None:
+def test_public_names_have_docstrings_with_examples(module: str, name: str) -> None:
     public = getattr(importlib.import_module(module), name)
     if name == "Expression":
         return  # a union of the node classes, which have docstrings of their own
@@ -63,7 +63,7 @@ def test_every_public_function_and_class_has_a_docstring_with_an_example(module:
 
 
 @pytest.mark.parametrize(("module", "name"), PUBLIC)
-def test_every_public_name_is_in_the_docs(module: str, name: str) -> None:
+def test_public_names_are_in_the_docs(module: str, name: str) -> None:
     if module == "recollect" and (name in SURFACE["recollect"].splitlines()[-2].split() or name == "__version__"):
         return
     texts = [page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md")]
@@ -71,17 +71,17 @@ def test_every_public_name_is_in_the_docs(module: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text) + re.findall(r'(?:src|href)="([^"#]+)()"', text)
     for target, anchor in links:
         if "://" not in target:
-            found = page.parent / target if target else page
-            assert found.exists(), f"{page.name} links to {target}"
-            assert not anchor or anchor in _anchors(found), f"{page.name} links to {target}#{anchor}"
+            path = page.parent / target if target else page
+            assert path.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in _anchors(path), f"{page.name} links to {target}#{anchor}"
 
 
-def test_every_page_is_in_the_index_once() -> None:
+def test_index_lists_every_page_once() -> None:
     listed = re.findall(r"^- \[.+?\]\((.+?\.md)\): .+", _page("index.md"), re.MULTILINE)
     assert sorted([*listed, "index.md"]) == [page.name for page in PAGES if page.parent.name == "docs"]
 
@@ -93,14 +93,14 @@ def test_readme_links_to_page(page: str) -> None:
     assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_every_script_is_described() -> None:
+def test_contributing_describes_every_script() -> None:
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for script in (ROOT / "scripts").iterdir():
         if "." not in script.name:
             assert f"scripts/{script.name}" in contributing
 
 
-def test_the_figures_of_the_drawn_example_are_those_of_the_code_on_its_page() -> None:
+def test_numbers_of_the_pipeline_drawing_are_those_of_the_page() -> None:
     drawing = (ROOT / "docs/pipeline-example.svg").read_text(encoding="utf-8")
     examples = "\n".join(re.findall(r"```python\n(.*?)```", _page("pipeline.md"), flags=re.DOTALL))
     drawn = re.findall(r">([0-9]+\.[0-9]+)<", drawing)
@@ -108,10 +108,10 @@ def test_the_figures_of_the_drawn_example_are_those_of_the_code_on_its_page() ->
     assert [number for number in drawn if number not in examples] == []
 
 
-def test_every_field_of_a_trace_is_described() -> None:
+def test_trace_fields_are_documented() -> None:
     step = Step("importance", "why", 0.94, 0.0, 0.5, 0.47, 2, 1)
     found = Candidate("n1", evidence=("lexical", 1, 7.0, 0.5), ceiling=1.0, superseded_by=("n2",), rerank_score=1.0)
-    told = Trace(
+    data = Trace(
         mode="hybrid",
         original_query="tea",
         attempts=[Attempt("initial", "tea", 1)],
@@ -143,26 +143,26 @@ def test_every_field_of_a_trace_is_described() -> None:
         results=[replace(found, steps=(step,))],
     ).to_dict()
     page = _page("pipeline.md").partition("## The trace, field by field")[2]
-    assert [name for name in _names(told) if f"`{name}`" not in page] == []
+    assert [name for name in _names(data) if f"`{name}`" not in page] == []
 
 
-SECTIONS = [each for each in fields(Preset) if isinstance(getattr(Preset(name="plain"), each.name), Settings)]
+SECTIONS = [field for field in fields(Preset) if isinstance(getattr(Preset(name="plain"), field.name), Settings)]
 SETTINGS = [
-    (section.name, each.name) for section in SECTIONS for each in fields(getattr(Preset(name="plain"), section.name))
+    (section.name, field.name) for section in SECTIONS for field in fields(getattr(Preset(name="plain"), section.name))
 ]
 CONSTANTS = [(name, setting.name, setting.default) for name, stage in STAGES.items() for setting in fields(stage)]
 
 
-class TestThePageOfPresets:
+class TestPresetsPage:
     @pytest.mark.parametrize(("section", "setting"), SETTINGS)
-    def test_every_setting_is_there_with_its_default_and_its_range(self, section: str, setting: str) -> None:
+    def test_settings_have_their_default_and_range(self, section: str, setting: str) -> None:
         _, default, values, meaning = _row("presets.md", f"`{section}.{setting}`", columns=4)
         rules = getattr(Preset(name="plain"), section)
-        assert default == _told(getattr(rules, setting), empty="empty")
+        assert default == _format(getattr(rules, setting), empty="empty")
         assert meaning
-        if found := re.fullmatch(r"(\d+) to (\d+)(?:; 0 means (\d+))?", values):
-            least, most = int(found[1]), int(found[2])
-            for allowed, meant in ((least, int(found[3] or least)), (most, most)):
+        if match := re.fullmatch(r"(\d+) to (\d+)(?:; 0 means (\d+))?", values):
+            least, most = int(match[1]), int(match[2])
+            for allowed, meant in ((least, int(match[3] or least)), (most, most)):
                 assert getattr(rules.changed({setting: allowed}), setting) == meant
             for outside in (least - 1, most + 1):
                 with pytest.raises(ArgumentError, match=f"{section}.{setting}"):
@@ -174,28 +174,28 @@ class TestThePageOfPresets:
                 value = {"true": True, "false": False}.get(choice, choice)
                 assert getattr(rules.changed({setting: value}), setting) == value
 
-    def test_there_is_no_setting_that_is_not_described(self) -> None:
+    def test_every_setting_is_described(self) -> None:
         for part in fields(Preset):
             assert part in SECTIONS or _row("presets.md", f"`{part.name}`", columns=4)
 
     @pytest.mark.parametrize(("section", "setting"), SETTINGS)
-    def test_where_presets_differ_the_page_says_so(self, section: str, setting: str) -> None:
-        told = [_told(getattr(getattr(preset, section), setting)) for preset in presets().values()]
-        if len(set(told)) > 1:
-            assert _row("presets.md", f"`{section}.{setting}`", columns=6)[1:] == told
+    def test_settings_of_each_preset(self, section: str, setting: str) -> None:
+        values = [_format(getattr(getattr(preset, section), setting)) for preset in presets().values()]
+        if len(set(values)) > 1:
+            assert _row("presets.md", f"`{section}.{setting}`", columns=6)[1:] == values
 
-    def test_so_it_does_of_their_stages(self) -> None:
-        told = ["; ".join(map(_stage, preset.stages)) or "–" for preset in presets().values()]
-        assert _row("presets.md", "`stages`", columns=6)[1:] == told
+    def test_stages_of_each_preset(self) -> None:
+        stages = ["; ".join(map(_stage, preset.stages)) or "–" for preset in presets().values()]
+        assert _row("presets.md", "`stages`", columns=6)[1:] == stages
         assert _row("presets.md", "", columns=6)[1:] == [f"`{name}`" for name in presets()]
-        thresholds = [_told(each.answer_threshold) for each in presets().values()]
+        thresholds = [_format(preset.answer_threshold) for preset in presets().values()]
         assert _row("presets.md", "`answer_threshold`", columns=6)[1:] == thresholds
         assert _row("presets.md", "`candidate_k`", columns=6)[1:] == [
-            str(each.candidate_k) for each in presets().values()
+            str(preset.candidate_k) for preset in presets().values()
         ]
         assert {preset.min_confidence for preset in presets().values()} == {0.0}
 
-    def test_every_stage_and_constant_is_there(self) -> None:
+    def test_every_stage_and_constant_is_described(self) -> None:
         table = _page("presets.md").partition("| stage | constant |")[2]
         described: list[tuple[str, str, str]] = []
         stage = ""
@@ -203,22 +203,22 @@ class TestThePageOfPresets:
             first, constant, default, _ = _cells(line)
             stage = first.strip("`") or stage
             described.append((stage, constant.strip("`"), default))
-        with_constants = [(stage, name, _told(default)) for stage, name, default in CONSTANTS]
+        with_constants = [(stage, name, _format(default)) for stage, name, default in CONSTANTS]
         assert [row for row in described if row[1]] == with_constants
         assert list(dict.fromkeys(row[0] for row in described)) == list(STAGES)
 
 
 def _anchors(page: Path) -> set[str]:
-    """Return what the headings of a page are called in links, as Markdown's usual readers do it."""
+    """Return the anchors of a page's headings, as Markdown renderers name them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
 
 
 def _row(page: str, first: str, *, columns: int) -> list[str]:
-    """Return the cells of the one row of a page's tables that has so many columns and begins so."""
+    """Return the cells of the one table row with this number of columns and this first cell."""
     rows = [_cells(line) for line in _page(page).splitlines() if line.startswith("|")]
-    (found,) = [row for row in rows if len(row) == columns and row[0] == first]
-    return found
+    (result,) = [row for row in rows if len(row) == columns and row[0] == first]
+    return result
 
 
 def _cells(line: str) -> list[str]:
@@ -226,14 +226,14 @@ def _cells(line: str) -> list[str]:
 
 
 def _stage(stage: Stage) -> str:
-    constants = ", ".join(f"{name} {_told(getattr(stage, name))}" for name in stage.names())
+    constants = ", ".join(f"{name} {_format(getattr(stage, name))}" for name in stage.names())
     return f"{stage.name}: {constants}" if constants else stage.name
 
 
-def _told(value: Any, *, empty: str = "–") -> str:
-    """Return a setting's value as the page writes it."""
+def _format(value: Any, *, empty: str = "–") -> str:
+    """Return the value of a setting as on the page."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {held:g}" for name, held in value.items()) or empty
+        return ", ".join(f"{name} {number:g}" for name, number in value.items()) or empty
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else f"{value:g}"
@@ -243,10 +243,10 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-def _names(told: Any) -> Iterator[str]:
-    """Yield the names in JSON-ready data, and in what it holds."""
-    if isinstance(told, dict):
-        yield from told
-        told = list(told.values())
-    for each in told if isinstance(told, list) else ():
-        yield from _names(each)
+def _names(data: Any) -> Iterator[str]:
+    """Yield all keys in JSON data."""
+    if isinstance(data, dict):
+        yield from data
+        data = list(data.values())
+    for value in data if isinstance(data, list) else ():
+        yield from _names(value)

@@ -82,12 +82,12 @@ def test_exported_names(name: str) -> None:
 def test_importing_is_light() -> None:
     heavy = ["numpy", "sqlite3", "apsw", "asyncio", "socket", "http", "email", "rich", "pydantic"]
     code = f"import recollect, sys; print([name for name in {heavy} if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
-def test_rooms_open_when_they_are_entered() -> None:
+def test_packages_are_imported_on_first_use() -> None:
     code = "import recollect; print(recollect.fusion.DEFAULT_K, recollect.Note.__name__, 'open' in dir(recollect))"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert found.stdout.split() == ["60", "Note", "True"]
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["60", "Note", "True"]
     assert recollect.__getattr__("ranking") is recollect.ranking

@@ -17,7 +17,7 @@ from recollect.query import parse
 from tests.server.http.running import running
 
 
-def test_the_bare_loop_gives_the_same_scores() -> None:
+def test_bare_loop_gives_the_same_scores() -> None:
     lists = ranked_lists(60)
     fused = reciprocal_rank_fusion(lists)
     assert {len(each) for each in lists} == {60}
@@ -25,18 +25,18 @@ def test_the_bare_loop_gives_the_same_scores() -> None:
 
 
 @pytest.mark.parametrize("text", [PLAIN, NO_STOPWORDS])
-def test_the_queries_have_ten_words_and_both_sides_drop_the_same(text: str) -> None:
+def test_parsing_drops_the_same_stopwords(text: str) -> None:
     dropped = split_and_look_up(text.lower())
     assert len(dropped) == 10
     assert len(parse(text).tokens) == dropped.count(False)
 
 
-def test_a_comparison_is_a_ratio_with_a_target() -> None:
+def test_comparison_has_a_target() -> None:
     assert Comparison("ours", 30.0, "theirs", 10.0, at_most=3).holds
     assert not Comparison("ours", 31.0, "theirs", 10.0, at_most=3).holds
 
 
-def test_comparing_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.timing._ROUNDS", 1)
     monkeypatch.setattr("benchmarks.timing._ROUND_NS", 1)
     calls = []
@@ -45,7 +45,7 @@ def test_comparing_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.ratio > 0
 
 
-def test_storing_compares_what_is_really_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.timing._ROUNDS", 10)
     monkeypatch.setattr("benchmarks.timing._ROUND_NS", 1)
     monkeypatch.setattr("benchmarks.storage.NOTES", 2000)
@@ -55,7 +55,7 @@ def test_storing_compares_what_is_really_stored(monkeypatch: pytest.MonkeyPatch)
     assert all(row.ours > 0 and row.theirs > 0 for row in found)
 
 
-def test_stores_are_measured_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+def test_stores_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"sqlite", "postgres"} <= set(stores.installed())
     stores.main(["--notes", "120", "--rounds", "1", "--queries", "3", "--engines", "sqlite", "postgres", "--json"])
     figures = json.loads(capsys.readouterr().out)
@@ -70,7 +70,7 @@ def test_stores_are_measured_side_by_side(capsys: pytest.CaptureFixture[str]) ->
     assert lines[-1].startswith("| server mb | – | ")
 
 
-def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
+def test_serving_reads_metrics(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("Prefers green tea.")
         with running(memory) as server:
@@ -81,7 +81,7 @@ def test_what_a_server_says_of_its_searches_is_read(tmp_path: Path) -> None:
     assert set(after) == {"queued", "legs", "context", "graph", "ranking", "rerank", "other", "server"}
 
 
-def test_what_was_measured_is_told_side_by_side() -> None:
+def test_capacity_measured_table() -> None:
     search = {
         f"{kind}_p{share}_ms": float(share)
         for kind in ("search_text", "search_vectors", "Memory.search")
@@ -109,7 +109,7 @@ def test_what_was_measured_is_told_side_by_side() -> None:
     ]
 
 
-def test_a_capacity_in_bold_was_measured() -> None:
+def test_capacity_model_table() -> None:
     points: capacity.Points = {
         10_000: {"sqlite": {"disk_mb": 20.0, "notes_per_second": 500.0}},
         100_000: {"sqlite": {"disk_mb": 110.0, "notes_per_second": 400.0}},

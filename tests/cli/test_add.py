@@ -11,14 +11,14 @@ from recollect import arguments
 from tests.cli.conftest import Run, error_of
 
 
-def test_the_words_are_one_text_and_the_id_is_told(run: Run) -> None:
+def test_add_joins_words_and_prints_the_id(run: Run) -> None:
     result = run("add", "Prefers", "green", "tea.")
     assert (result.exit_code, result.stderr) == (0, "")
     key = result.stdout.removeprefix("stored ").strip()
     assert json.loads(run("get", key, "--json").stdout)["content"] == "Prefers green tea."
 
 
-def test_every_field_can_be_given(run: Run) -> None:
+def test_add_sets_every_field(run: Run) -> None:
     result = run(
         *("add", "Sencha.", "--id", "n1", "--path", "tea.md", "--title", "Tea", "--summary", "Green."),
         *("--tag", "drink", "--tag", "green", "--importance", "0.9", "--session", "s", "--position", "3"),
@@ -48,7 +48,7 @@ def test_every_field_can_be_given(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("told", "span"), [("12h", 12), ("30d", 720), ("2W", 336)])
-def test_when_it_expires_counts_from_now(run: Run, told: str, span: int) -> None:
+def test_add_expires_relative_to_now(run: Run, told: str, span: int) -> None:
     before = arguments.now()
     note = json.loads(run("add", "Tea.", "--id", "n1", "--expires", told, "--json").stdout)
     expires = datetime.fromisoformat(note["expires_at"])
@@ -60,7 +60,7 @@ def test_when_it_expires_counts_from_now(run: Run, told: str, span: int) -> None
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_it_supersedes(run: Run) -> None:
+def test_add_supersedes(run: Run) -> None:
     added = run("add", "Oolong.", "--supersedes", "memory/tea.md", "--supersedes", "n2", "--link", "n3", "--json")
     assert [(link["kind"], link["target"]) for link in json.loads(added.stdout)["links"]] == [
         ("related", "n3"),
@@ -71,32 +71,32 @@ def test_what_it_supersedes(run: Run) -> None:
     assert told == "there is no note 'nowhere.md' in namespace 'default' to supersede"
 
 
-def test_several_expire(run: Run) -> None:
+def test_stats_count_expiring_notes(run: Run) -> None:
     run("add", "Tea.", "--expires", "1d")
     run("add", "Mug.", "--expires", "2d")
     assert "           2 with an expiry\n" in run("stats").stdout
 
 
 @pytest.mark.parametrize("arguments", [["add"], ["add", "-"]])
-def test_text_from_a_pipe(run: Run, arguments: list[str]) -> None:
+def test_add_reads_standard_input(run: Run, arguments: list[str]) -> None:
     result = run(*arguments, "--path", "tea.md", input="\ufeffPrefers\ngreen tea.\r\n")
     assert result.stdout.startswith("stored tea.md (")
     assert run("get", "tea.md", "-q").stdout == "Prefers\ngreen tea.\n"
 
 
-def test_quiet_is_the_id_alone(run: Run) -> None:
+def test_add_quiet_prints_the_id(run: Run) -> None:
     assert run("add", "-q", "Tea.", "--id", "n1").stdout == "n1\n"
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_field_can_change_alone(run: Run) -> None:
+def test_add_updates_one_field(run: Run) -> None:
     assert run("add", "--path", "memory/tea.md", "--title", "Green tea").exit_code == 0
     note = json.loads(run("get", "n1", "--json").stdout)
     assert (note["title"], note["content"]) == ("Green tea", "Prefers green tea.")
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.cli.add.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     assert error_of(run("add"), 2).startswith("there is no text")
     assert run("add", "--id", "n1", "--title", "Green tea").exit_code == 0
@@ -129,15 +129,15 @@ def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch)
         (["tea", "--namespace", " "], "namespace: must not be empty"),
     ],
 )
-def test_wrong_use(run: Run, arguments: list[str], said: str) -> None:
+def test_add_wrong_use(run: Run, arguments: list[str], said: str) -> None:
     assert said in error_of(run("add", *arguments), 2)
 
 
-def test_junk_on_standard_input(run: Run) -> None:
+def test_add_rejects_binary_standard_input(run: Run) -> None:
     assert error_of(run("add", input=b"\x00\xff\xfe"), 2).startswith("standard input is not UTF-8 text")
     assert not Path("recollect.db").exists()
 
 
-def test_a_value_that_is_nested_too_deep_is_text(run: Run) -> None:
+def test_add_treats_deeply_nested_metadata_as_text(run: Run) -> None:
     deep = "[" * 100_000
     assert json.loads(run("add", "tea", "--meta", f"deep={deep}", "--json").stdout)["metadata"] == {"deep": deep}

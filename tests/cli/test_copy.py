@@ -20,7 +20,7 @@ from tests.cli.conftest import Run
 SAME = "verified 3 notes: all are the same, and so are {} of {} lexical searches and 0 of 0 vector searches\n"
 
 
-def test_a_memory_is_copied_and_compared(run: Run, filled: Path) -> None:
+def test_copy_and_verify(run: Run, filled: Path) -> None:
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 0
     first, second = result.stdout.splitlines(keepends=True)
@@ -31,14 +31,14 @@ def test_a_memory_is_copied_and_compared(run: Run, filled: Path) -> None:
         assert list(copy.notes()) == list(source.notes())
 
 
-def test_a_complete_copy_needs_nothing(run: Run, filled: Path) -> None:
+def test_copy_again_has_nothing_to_do(run: Run, filled: Path) -> None:
     assert run("copy", str(filled), "two.db", "-q").output == ""
     result = run("copy", str(filled), "two.db")
     assert result.output == f"nothing to copy: two.db has all 3 notes of {filled}\n" + SAME.format(3, 3)
     assert run("copy", str(filled), "two.db", "--no-verify").stdout.count("\n") == 1
 
 
-def test_it_tells_as_json(run: Run, filled: Path) -> None:
+def test_copy_json(run: Run, filled: Path) -> None:
     told = json.loads(run("copy", str(filled), "two.db", "--json", "--sample", "1").stdout)
     assert (told["source"], told["target"]) == (str(filled), "two.db")
     assert told["copied"]["added"] == 3
@@ -47,7 +47,7 @@ def test_it_tells_as_json(run: Run, filled: Path) -> None:
     assert json.loads(run("copy", str(filled), "two.db", "--json", "--no-verify").stdout)["verified"] is None
 
 
-def test_other_notes_in_the_target(run: Run, filled: Path) -> None:
+def test_copy_into_a_target_with_other_notes(run: Run, filled: Path) -> None:
     run("add", "mine", "--id", "mine", "--db", "two.db")
     result = run("copy", str(filled), "two.db")
     assert result.exit_code == 2
@@ -62,7 +62,7 @@ def test_other_notes_in_the_target(run: Run, filled: Path) -> None:
     assert result.stdout.splitlines()[0].endswith("notes 1 removed, 3 unchanged; documents 0")
 
 
-def test_namespaces(run: Run, filled: Path) -> None:
+def test_copy_namespaces(run: Run, filled: Path) -> None:
     for name in ("work", "home"):
         run("add", "x", "--namespace", name, "--db", str(filled))
     result = run("copy", str(filled), "two.db", "--namespace", "work", "--namespace", "home")
@@ -83,14 +83,14 @@ def test_namespaces(run: Run, filled: Path) -> None:
         (["{}", "two.db", "--batch", "0"], "Invalid value for '--batch'"),
     ],
 )
-def test_wrong_use(run: Run, filled: Path, arguments: list[str], problem: str) -> None:
+def test_copy_wrong_use(run: Run, filled: Path, arguments: list[str], problem: str) -> None:
     result = run("copy", *(argument.format(filled) for argument in arguments))
     assert result.exit_code == 2
     assert problem in result.stderr
     assert not Path("nowhere.db").exists()
 
 
-def test_passwords_are_not_shown(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_shows_no_passwords(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = "postgresql://ines:secret@host:5432/db?password=secret"
     monkeypatch.setattr(
         library, "open_store", lambda name, **more: open_store("two.db" if name == address else name, **more)
@@ -101,7 +101,7 @@ def test_passwords_are_not_shown(run: Run, filled: Path, monkeypatch: pytest.Mon
     assert json.loads(told[-1].stdout)["source"] == "postgresql://ines@host:5432/db"
 
 
-def test_a_source_that_cannot_be_read(run: Run) -> None:
+def test_copy_unreadable_source(run: Run) -> None:
     Path("one.db").write_text("no store" * 1000)
     result = run("copy", "one.db", "two.db")
     assert result.exit_code == 1
@@ -109,7 +109,7 @@ def test_a_source_that_cannot_be_read(run: Run) -> None:
     assert not Path("two.db").exists()
 
 
-def test_what_differs_is_named(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_names_differences(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = copying._CopyRun.copy_documents
 
     def tamper(self: Any) -> None:
@@ -131,7 +131,7 @@ def test_what_differs_is_named(run: Run, filled: Path, monkeypatch: pytest.Monke
     assert run("copy", str(filled), "two.db", "--json", "--mirror").exit_code == 1
 
 
-def test_notes_that_come_in_another_order(run: Run, filled: Path) -> None:
+def test_copy_reports_another_order(run: Run, filled: Path) -> None:
     assert run("copy", str(filled), "two.db").exit_code == 0
     assert run("delete", "n1", "--db", "two.db").exit_code == 0
     result = run("copy", str(filled), "two.db")
@@ -141,7 +141,7 @@ def test_notes_that_come_in_another_order(run: Run, filled: Path) -> None:
     assert result.stderr == f"error: two.db differs from {filled} in 1 point; {advice}\n"
 
 
-def test_a_model_that_differs_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_reports_another_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with recollect.open("one.db", embedder=None) as memory:
         memory.add("tea", vector=[1, 0])
     usual = copying._CopyRun.copy_documents
@@ -156,7 +156,7 @@ def test_a_model_that_differs_is_named(run: Run, monkeypatch: pytest.MonkeyPatch
     assert "differs: other: not searched with given\n" in run("copy", "one.db", "two.db").stdout
 
 
-def test_searches_that_differ(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_reports_different_searches(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = SQLiteStore.search_text
     monkeypatch.setattr(
         SQLiteStore, "search_text", lambda self, *args, **more: usual(self, *args, **more) if self.read_only else []
@@ -170,7 +170,7 @@ def test_searches_that_differ(run: Run, filled: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("error", "code"), [(recollect.StoreError("the server is gone"), 1), (KeyboardInterrupt(), 130)]
 )
-def test_a_failure_says_how_far_it_came(
+def test_copy_failure_reports_the_state(
     run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
     usual, calls = SQLiteStore.write, 0
@@ -212,7 +212,7 @@ def test_copy_reports_a_note_that_the_target_rejects(run: Run, filled: Path, mon
     assert "notes 1 added, 2 unchanged" in run("copy", str(filled), "two.db").stdout
 
 
-def test_an_interrupt_before_the_first_note(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_interrupted_before_the_first_note(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
@@ -222,7 +222,7 @@ def test_an_interrupt_before_the_first_note(run: Run, filled: Path, monkeypatch:
     assert result.stderr == "error: interrupted; nothing was copied yet, and the same command continues from there\n"
 
 
-def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
+def test_copy_interrupted_in_the_middle(tmp_path: Path) -> None:
     with recollect.open("one.db", embedder=None) as memory:
         memory.add_many(f"note {number}" for number in range(3000))
     command = [sys.executable, "-m", "recollect", "copy", "one.db", "two.db", "--batch", "2"]

@@ -9,20 +9,20 @@ from tests.cli.conftest import Run
 
 
 @pytest.mark.usefixtures("filled")
-def test_by_id_and_by_path(run: Run) -> None:
+def test_delete_by_id_and_path(run: Run) -> None:
     assert run("delete", "n1").stdout == "deleted 1 note\n"
     assert run("delete", "memory/coffee.md", "n3").stdout == "deleted 2 notes\n"
     assert run("get", "n1").exit_code == 1
 
 
 @pytest.mark.usefixtures("filled")
-def test_as_json_or_in_silence(run: Run) -> None:
+def test_delete_json_and_quiet(run: Run) -> None:
     assert json.loads(run("delete", "n1", "n2", "--json").stdout) == {"deleted": 2}
     assert run("delete", "n3", "-q").output == ""
 
 
 @pytest.mark.usefixtures("filled")
-def test_one_that_is_not_there_is_named_and_the_others_go(run: Run) -> None:
+def test_delete_missing_note(run: Run) -> None:
     result = run("delete", "n1", "n9")
     assert (result.exit_code, result.stdout) == (1, "deleted 1 note\n")
     assert result.stderr == "error: there is no note 'n9' in namespace 'default'\n"
@@ -40,7 +40,7 @@ def test_one_that_is_not_there_is_named_and_the_others_go(run: Run) -> None:
     ],
 )
 @pytest.mark.usefixtures("filled")
-def test_somebody_at_a_terminal_is_asked_before_more_than_one_goes(
+def test_delete_asks_for_confirmation(
     run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], answer: str, code: int
 ) -> None:
     monkeypatch.setattr("recollect.cli.delete.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))

@@ -13,7 +13,7 @@ from tests.cli.conftest import Run, error_of
 from tests.requirements import require_minilm
 
 
-def test_the_tour(run: Run) -> None:
+def test_demo_tour(run: Run) -> None:
     require_minilm()
     result = run("demo", "--embedder", "auto", "--db", "demo.db")
     assert (result.exit_code, result.stderr) == (0, "excluding notes with: friday\n")
@@ -32,7 +32,7 @@ def test_the_tour(run: Run) -> None:
     assert "$ recollect search 'frame number of the bike'\n" in again.stdout
 
 
-def test_a_query_of_ones_own(run: Run) -> None:
+def test_demo_query(run: Run) -> None:
     result = run("demo", "ERR_4021", "root")
     assert result.exit_code == 0
     assert "$ recollect search 'ERR_4021 root'\n" in result.stdout
@@ -47,28 +47,28 @@ def test_a_query_of_ones_own(run: Run) -> None:
     assert not list(Path().iterdir())
 
 
-def test_without_a_model_the_tour_goes_on_by_words(run: Run) -> None:
+def test_demo_without_a_model(run: Run) -> None:
     result = run("demo")
     assert result.exit_code == 0
     assert "nothing was found for 'which medicine is dangerous for my daughter?'; try other words" in result.stderr
     assert " 1  Deploy day moves to Tuesday\n" in result.stdout
 
 
-def test_as_json(run: Run) -> None:
+def test_demo_json(run: Run) -> None:
     told = json.loads(run("demo", "--json").stdout)
     assert [each["arguments"] for each in told] == [list(stop.arguments) for stop in TOUR]
     assert all(each["why"] and each["trace"] for each in told)
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_memory_of_ones_own_is_left_alone(run: Run) -> None:
+def test_demo_leaves_other_memories_alone(run: Run) -> None:
     assert error_of(run("demo", "--db", "recollect.db"), 2).startswith(
         "recollect.db contains other notes; choose a new"
     )
     assert len(run("export").stdout.splitlines()) == 3
 
 
-def test_what_the_search_had_to_do_without_is_told(run: Run) -> None:
+def test_demo_prints_warnings(run: Run) -> None:
     pytest.importorskip("wordllama")
     with recollect.open("demo.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
         memory.add_many(sample_notes())

@@ -39,12 +39,12 @@ def parameters(name: str) -> list[click.Parameter]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_told_of_and_leads_to_the_reference(name: str) -> None:
+def test_page_describes_every_command(name: str) -> None:
     assert f"(#{name})" in PAGE
     assert re.search(rf"\[`recollect {name}[^`]*`\]\(commands\.md#{name}\)", SECTIONS[name])
 
 
-def test_no_option_is_told_of_that_is_not_there() -> None:
+def test_page_names_no_unknown_option() -> None:
     flags = {flag for name in COMMANDS for each in parameters(name) for flag in (*each.opts, *each.secondary_opts)}
     told = set(re.findall(r"`(--[a-z][-a-z]*)", PAGE))
     assert told <= flags | {"--help", "--version"}
@@ -52,13 +52,13 @@ def test_no_option_is_told_of_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_MEMORY])
-def test_every_command_has_a_memory(name: str) -> None:
+def test_every_command_has_db_and_quiet(name: str) -> None:
     flags = {flag for parameter in parameters(name) for flag in parameter.opts}
     assert {"--db", "--quiet"} <= flags
     assert "--json" in flags or name in ("export", "mcp")
 
 
-def test_the_examples_are_true(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_examples_are_up_to_date(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     require_minilm()
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "auto")
     shutil.copytree(KITCHEN, "kitchen")

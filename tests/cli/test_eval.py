@@ -14,7 +14,7 @@ from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 KEYS = {"dataset", "preset", "mode", "embedder", "queries", "metrics", "strata", "latency_ms"}
 
 
-def test_tables_of_figures_differences_and_strata(run: Run) -> None:
+def test_eval_tables(run: Run) -> None:
     found = run("eval", str(KITCHEN), "--preset", "default", "--preset", "memini", "--cache", "cache")
     assert found.exit_code == 0
     assert found.stderr == "kitchen: 1 question without a relevant note left out\n"
@@ -43,7 +43,7 @@ def test_tables_of_figures_differences_and_strata(run: Run) -> None:
     assert default.split()[4] == "–"  # every query has an answer
 
 
-def test_the_answer_threshold_is_the_presets_unless_told_otherwise(run: Run) -> None:
+def test_eval_answer_threshold(run: Run) -> None:
     asked = ("eval", str(HAYSTACKS), "--pool", "--cache", "cache", "-q", "--json", "-")
     usual = json.loads(run(*asked).stdout)[0]["trust"]
     strict = json.loads(run(*asked, "--answer-threshold", "1").stdout)[0]["trust"]
@@ -53,7 +53,7 @@ def test_the_answer_threshold_is_the_presets_unless_told_otherwise(run: Run) -> 
     assert sum(each["count"] for each in strict["reliability"]) == 4
 
 
-def test_one_system_has_nothing_to_be_compared_with(run: Run) -> None:
+def test_eval_one_system_has_no_differences(run: Run) -> None:
     found = run("eval", str(HAYSTACKS), "--cache", "cache", "-q")
     assert found.stderr == ""
     assert found.stdout.startswith(
@@ -62,13 +62,13 @@ def test_one_system_has_nothing_to_be_compared_with(run: Run) -> None:
     assert "against" not in found.stdout
 
 
-def test_longmemeval_is_pooled_into_one_memory(run: Run) -> None:
+def test_eval_pools_longmemeval(run: Run) -> None:
     found = run("eval", str(HAYSTACKS), "--pool", "--level", "turn", "--cache", "cache", "-q", "--json", "-")
     (told,) = json.loads(found.stdout)
     assert (told["dataset"], told["queries"], told["unanswerable_queries"]) == ("haystacks, pooled, turns", 2, 2)
 
 
-def test_json_into_a_file_and_to_the_output(run: Run) -> None:
+def test_eval_json(run: Run) -> None:
     asked = ("eval", str(TALKS), "--format", "locomo", "--mode", "auto", "--mode", "bm25", "--cache", "cache")
     assert run(*asked, "--json", "out.json").stdout.startswith("talks  7 questions")
     told: list[dict[str, Any]] = json.loads(Path("out.json").read_text())
@@ -82,7 +82,7 @@ def test_json_into_a_file_and_to_the_output(run: Run) -> None:
     assert json.loads(run(*asked, "--json", "-").stdout) == told
 
 
-def test_levels_limits_and_other_measures(run: Run) -> None:
+def test_eval_level_limit_and_measures(run: Run) -> None:
     asked = ("--level", "session", "--limit", "3", "--measure", "nDCG@20", "--measure", "mrr", "--cache", "cache")
     found = run("eval", str(TALKS), *asked, "--json", "-", "--fresh")
     (told,) = json.loads(found.stdout)
@@ -91,14 +91,14 @@ def test_levels_limits_and_other_measures(run: Run) -> None:
     assert "talks, sessions: a sample of 3 of 7 questions" in found.stderr
 
 
-def test_a_measure_that_is_no_fraction_is_not_compared(run: Run) -> None:
+def test_eval_omits_measures_that_are_no_fractions_from_differences(run: Run) -> None:
     asked = ("--preset", "default", "--preset", "memini", "--measure", "NumRet", "--cache", "cache")
     found = run("eval", str(KITCHEN), *asked)
     assert found.exit_code == 0, found.stderr
     assert found.stdout.count("NumRet") == 2  # in the figures and in the strata
 
 
-def test_runs_and_judgements_as_trec_files(run: Run) -> None:
+def test_eval_writes_trec_files(run: Run) -> None:
     assert run("eval", str(KITCHEN), "--mode", "bm25", "--run-dir", "runs", "--cache", "cache").exit_code == 0
     assert sorted(path.name for path in Path("runs").iterdir()) == ["kitchen.default-bm25.run", "kitchen.qrels"]
     assert read_qrels(Path("runs/kitchen.qrels"))["q3"] == {"k2": 2, "k1": 1}
@@ -106,7 +106,7 @@ def test_runs_and_judgements_as_trec_files(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_questions_to_ones_own_memory(run: Run) -> None:
+def test_eval_questions_for_the_memory(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "green tea", "metadata": {"synthetic": true}}\n')
     Path("mine/qrels/test.tsv").write_text("q1\tmemory/tea.md\t1\n")
@@ -122,7 +122,7 @@ def test_questions_to_ones_own_memory(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
+def test_eval_prints_warnings_once(run: Run) -> None:
     Path("mine/qrels").mkdir(parents=True)
     Path("mine/queries.jsonl").write_text('{"_id": "q1", "text": "tea"}\n{"_id": "q2", "text": "milk"}\n')
     Path("mine/qrels/test.tsv").write_text("q1\tmemory/tea.md\t1\nq1\tgone.md\t1\nq2\tgone.md\t1\n")
@@ -147,5 +147,5 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
         ([str(KITCHEN), "--embedder", "word2vec"], 2, "embedder: must be "),
     ],
 )
-def test_errors_are_one_line(run: Run, arguments: list[str], code: int, said: str) -> None:
+def test_eval_errors(run: Run, arguments: list[str], code: int, said: str) -> None:
     assert said in error_of(run("eval", *arguments, "--cache", "cache", "-q"), code)

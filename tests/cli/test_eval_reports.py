@@ -13,7 +13,7 @@ from tests.evaluation.samples import KITCHEN
 ASKED = ("eval", str(KITCHEN), "--preset", "default", "--preset", "memini", "--mode", "bm25", "--cache", "cache")
 
 
-def test_reports_beside_the_tables(run: Run) -> None:
+def test_eval_writes_reports(run: Run) -> None:
     found = run(*ASKED, "--report", "kitchen.html", "--report", "kitchen.md")
     assert found.exit_code == 0
     assert found.stderr.endswith("report: kitchen.html\nreport: kitchen.md\n")
@@ -28,7 +28,7 @@ def test_reports_beside_the_tables(run: Run) -> None:
         assert f"### {stratum} (" in text
 
 
-def test_sweeps_in_the_terminal_and_in_the_report(run: Run) -> None:
+def test_eval_sweeps(run: Run) -> None:
     asked = ("eval", str(KITCHEN), "--preset", "memini", "--mode", "hybrid", "--embedder", "static", "--cache", "cache")
     found = run(*asked, "--sweep", "k", "--sweep", "alpha", "--sweep", "k", "--report", "kitchen.html")
     assert found.exit_code == 0
@@ -41,7 +41,7 @@ def test_sweeps_in_the_terminal_and_in_the_report(run: Run) -> None:
     assert page.count("kitchen, memini hybrid") >= 8
 
 
-def test_the_same_differences_in_the_terminal_and_in_the_report(run: Run) -> None:
+def test_eval_report_has_the_differences_of_the_terminal(run: Run) -> None:
     found = run(*ASKED, "--report", "kitchen.md")
     shown = [re.split(r"\s{2,}", line.strip()) for line in found.stdout.splitlines() if " to " in line]
     rows = [
@@ -54,7 +54,7 @@ def test_the_same_differences_in_the_terminal_and_in_the_report(run: Run) -> Non
         assert line[-5:] == [measure, difference, interval, p, verdict.partition(" ")[2]]
 
 
-def test_a_report_of_a_dataset_opens_in_a_browser(run: Run, tmp_path: Path) -> None:
+def test_eval_report_opens_in_a_browser(run: Run, tmp_path: Path) -> None:
     assert run(*ASKED, "--report", "kitchen.html", "-q").stderr == ""
     with launched() as browser:
         visit = Visit(browser, tmp_path / "kitchen.html")
@@ -64,13 +64,13 @@ def test_a_report_of_a_dataset_opens_in_a_browser(run: Run, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["kitchen.pdf", "kitchen"])
-def test_what_no_report_is_written_as_is_said_before_the_work(run: Run, name: str) -> None:
+def test_eval_rejects_unknown_report_formats_first(run: Run, name: str) -> None:
     found = run(*ASKED, "--report", name)
     assert error_of(found, 2) == f"report: must end in .html or .md, got '{name}'"
     assert not Path("cache").exists()
 
 
-def test_a_folder_that_is_not_there(run: Run) -> None:
+def test_eval_report_in_a_missing_folder(run: Run) -> None:
     found = run(*ASKED, "--report", "nowhere/kitchen.md")
     assert error_of(found, 2) == "report: must be in an existing folder, got 'nowhere/kitchen.md'"
     assert not Path("cache").exists()

@@ -9,7 +9,7 @@ from recollect.evaluation import trust_metrics
 from tests.evaluation.outcomes import dataset, outcome
 
 
-def test_trust_is_drawn_for_systems_whose_confidences_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_trust_table_shows_systems_with_confidence(capsys: pytest.CaptureFixture[str]) -> None:
     unknown, asked = outcome("old", {"any@1": [1.0, 1.0]}), dataset(2)
     show_outcomes(asked, [unknown])
     assert "trust" not in capsys.readouterr().out

@@ -14,7 +14,7 @@ from tests.cli.conftest import Run, error_of
 
 
 @pytest.mark.usefixtures("filled")
-def test_the_drawing_is_the_librarys(run: Run) -> None:
+def test_explain_prints_the_explanation_of_the_library(run: Run) -> None:
     result = run("explain", "green", "tea")
     assert (result.exit_code, result.stderr) == (0, "")
     with recollect.open("recollect.db", embedder=None) as memory:
@@ -24,20 +24,20 @@ def test_the_drawing_is_the_librarys(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_every_hit_is_drawn(run: Run) -> None:
+def test_explain_shows_every_hit(run: Run) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add_many(f"tea {number}" for number in range(12))
     assert "\n12  " in run("explain", "tea", "-k", "12").stdout
 
 
 @pytest.mark.usefixtures("filled")
-def test_as_json_it_is_the_result_with_its_trace(run: Run) -> None:
+def test_explain_json(run: Run) -> None:
     told = json.loads(run("explain", "tea", "--json").stdout)
     assert [hit["id"] for hit in told["hits"]] == [each["id"] for each in told["trace"]["results"]] == ["n1", "n2"]
 
 
 @pytest.mark.usefixtures("filled")
-def test_where_nothing_is_found_the_walk_is_told(run: Run) -> None:
+def test_explain_without_hits(run: Run) -> None:
     result = run("explain", "rooibos")
     assert result.exit_code == 1
     assert "tried        initial " in result.stdout
@@ -47,7 +47,7 @@ def test_where_nothing_is_found_the_walk_is_told(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_warnings_are_told_once(run: Run) -> None:
+def test_explain_prints_warnings_once(run: Run) -> None:
     arguments = ["explain", "tea", "--embedder", "openai:m@http://localhost:1/v1"]
     result = run(*arguments)
     assert result.stderr == ""
@@ -56,7 +56,7 @@ def test_warnings_are_told_once(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_it_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     for columns in (80, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -65,7 +65,7 @@ def test_it_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("filled")
-def test_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add("Prefers oolong.", path="memory/global/user-preference-oolong.md")
@@ -78,14 +78,14 @@ def test_colours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_output_without_unicode_gets_plain_bars() -> None:
+def test_explain_without_unicode() -> None:
     shown = CliRunner(charset="ascii").invoke(commands, ["explain", "green tea", "--preset", "trovella"]).stdout
     assert "  ######################  rank 1 | raw " in shown
     assert "?" not in shown
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_reranker_that_cannot_be_asked_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_unavailable_reranker(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         name = "broken"
 
@@ -103,10 +103,10 @@ def test_a_reranker_that_cannot_be_asked_is_told(run: Run, monkeypatch: pytest.M
     assert re.search(r"\nrerank .* ms  failed\n", shown)
 
 
-def test_wrong_use(run: Run) -> None:
+def test_explain_wrong_use(run: Run) -> None:
     assert error_of(run("explain"), 2) == "Missing argument 'QUERY...'; see recollect explain --help"
     assert error_of(run("explain", "tea"), 2).startswith("there is no memory at recollect.db")
 
 
-def test_a_result_knows_how_to_draw_itself() -> None:
+def test_result_explains_itself() -> None:
     assert "limit" in (SearchResult.explain.__doc__ or "")

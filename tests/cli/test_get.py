@@ -8,7 +8,7 @@ from tests.cli.conftest import Run, error_of
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_note_for_a_person(run: Run) -> None:
+def test_get_prints_a_note(run: Run) -> None:
     lines = run("get", "n1").stdout.splitlines()
     assert lines[:5] == [
         "Tea",
@@ -30,7 +30,7 @@ def test_a_note_for_a_person(run: Run) -> None:
     ]
 
 
-def test_only_what_says_something_is_shown(run: Run) -> None:
+def test_get_omits_empty_fields(run: Run) -> None:
     run("add", "Tea.", "--id", "n1", "--session", "s1", "--namespace", "maren")
     run("add", "Tea.", "--id", "n2", "--session", "s1", "--position", "4", "--namespace", "maren")
     first = run("get", "n1", "--namespace", "maren").stdout
@@ -40,12 +40,12 @@ def test_only_what_says_something_is_shown(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_by_path_as_json_or_as_text(run: Run) -> None:
+def test_get_by_path_as_json_or_text(run: Run) -> None:
     assert json.loads(run("get", "memory/coffee.md", "--json").stdout)["id"] == "n2"
     assert run("get", "n3", "--quiet").stdout == "A bicycle with new brakes.\n"
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_unknown_note(run: Run) -> None:
+def test_get_unknown_note(run: Run) -> None:
     assert error_of(run("get", "n9"), 1) == "there is no note 'n9' in namespace 'default'"
     assert error_of(run("get", "n1", "--namespace", "other"), 1) == "there is no note 'n1' in namespace 'other'"

@@ -21,17 +21,17 @@ READING += [["backup", "copy.db"]]
 CHANGING = [["delete", "n1"], ["reindex"], ["doctor", "--repair"]]
 
 
-def test_every_command_is_listed_with_a_whole_sentence(run: Run) -> None:
+def test_help_lists_every_command(run: Run) -> None:
     listed = run("--help").stdout.split("Commands:\n")[1].splitlines()
     assert [line.split()[0] for line in listed] == list(COMMANDS)
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 
 
-def test_the_version(run: Run) -> None:
+def test_version(run: Run) -> None:
     assert run("--version").stdout == f"recollect {__version__}\n"
 
 
-def test_no_command_shows_the_help_and_is_wrong_use(run: Run) -> None:
+def test_no_command_prints_help(run: Run) -> None:
     result = run()
     assert result.exit_code == 2
     assert result.stderr.startswith("Usage: recollect")
@@ -41,7 +41,7 @@ LIGHT = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS), ["
 
 
 @pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)
-def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     program = (
         "import sys\nfrom recollect.cli import recollect\n"
         f"try: recollect.main({arguments!r}, prog_name='recollect')\nexcept SystemExit: pass\n"
@@ -52,14 +52,14 @@ def test_help_and_completion_load_nothing_heavy(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [*READING, *CHANGING], ids=" ".join)
-def test_a_missing_memory_is_wrong_use_and_stays_missing(run: Run, arguments: list[str], tmp_path: Path) -> None:
+def test_missing_memory_is_not_created(run: Run, arguments: list[str], tmp_path: Path) -> None:
     said = error_of(run(*arguments, "--db", "none.db"), 2)
     assert said.startswith("there is no memory at none.db; recollect add")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("arguments", [*READING, *CHANGING, ["add", "tea"]], ids=" ".join)
-def test_what_is_no_memory_is_told_in_one_line(run: Run, arguments: list[str], tmp_path: Path) -> None:
+def test_not_a_memory_is_one_line(run: Run, arguments: list[str], tmp_path: Path) -> None:
     Path("junk.db").write_bytes(b"not a database at all" * 100)
     Path("folder.db").mkdir()
     assert "is not an SQLite database" in error_of(run(*arguments, "--db", "junk.db"), 1)
@@ -86,7 +86,7 @@ def test_wrong_use_is_one_line(run: Run, arguments: list[str], said: str) -> Non
 
 
 @pytest.mark.usefixtures("filled")
-def test_python_warnings_of_ours_are_one_line_and_can_be_silenced(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_warnings_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stats(_: Memory) -> None:
         warnings.warn("the kettle\nis cold", RecollectWarning, stacklevel=1)
         raise KeyboardInterrupt
@@ -114,7 +114,7 @@ def test_other_warnings_are_left_to_python(run: Run, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_fault_is_one_line_and_a_traceback_only_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bug_is_one_line_unless_debugging(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "stats", lambda _: 1 // 0)
     assert error_of(run("stats"), 1).startswith("a bug in Recollect: ZeroDivisionError(")
     monkeypatch.setenv("RECOLLECT_DEBUG", "1")
@@ -129,9 +129,7 @@ def test_a_fault_is_one_line_and_a_traceback_only_on_request(run: Run, monkeypat
     ],
 )
 @pytest.mark.usefixtures("filled")
-def test_errors_of_the_system_are_one_line(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
-) -> None:
+def test_system_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str) -> None:
     def stats(_: Memory) -> None:
         raise error
 
@@ -140,7 +138,7 @@ def test_errors_of_the_system_are_one_line(
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_reader_that_goes_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_pipe_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as closed:
@@ -151,9 +149,7 @@ def test_a_reader_that_goes_away_is_no_error(monkeypatch: pytest.MonkeyPatch) ->
     assert ended.value.code == 141
 
 
-def test_the_entry_point_and_the_module_are_the_command_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_entry_point_and_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["whatever", "--version"])
     with pytest.raises(SystemExit):
         main()
@@ -170,5 +166,5 @@ def test_completion_scripts(run: Run, shell: str, sign: str) -> None:
     assert "_RECOLLECT_COMPLETE" in result.stdout
 
 
-def test_an_unknown_shell_is_wrong_use(run: Run) -> None:
+def test_completion_of_an_unknown_shell(run: Run) -> None:
     assert "'tcsh' is not one of" in error_of(run("completion", "tcsh"), 2)

@@ -18,7 +18,7 @@ def vault() -> Path:
 
 
 @pytest.mark.usefixtures("vault")
-def test_a_folder_becomes_notes_and_what_is_unreadable_is_named(run: Run) -> None:
+def test_ingest_folder_with_unreadable_files(run: Run) -> None:
     result = run("ingest", "vault", "--prefix", "work/")
     assert result.exit_code == 1
     assert result.stderr.startswith("error: bad.md: ")
@@ -30,7 +30,7 @@ def test_a_folder_becomes_notes_and_what_is_unreadable_is_named(run: Run) -> Non
 
 
 @pytest.mark.usefixtures("vault")
-def test_several_sources_give_one_report(run: Run) -> None:
+def test_ingest_sums_reports(run: Run) -> None:
     Path("more.txt").write_text("Coffee.")
     run("ingest", "vault", "-q")
     told = json.loads(run("ingest", "vault", "more.txt", "--json").stdout)
@@ -40,7 +40,7 @@ def test_several_sources_give_one_report(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("vault")
-def test_files_of_other_types_are_counted_with_what_to_do(run: Run, vault: Path) -> None:
+def test_ingest_counts_skipped_files(run: Run, vault: Path) -> None:
     for name in ("a.pdf", "b.pdf", "c.docx", "d.html", "e.csv", ".hidden.pdf", "tmp.bak"):
         (vault / name).write_text("x")
     (vault / ".gitignore").write_text("*.bak\n")
@@ -55,7 +55,7 @@ def test_files_of_other_types_are_counted_with_what_to_do(run: Run, vault: Path)
     assert told["skipped"] == {".pdf": 4, ".csv": 2, ".docx": 2, ".html": 2}
 
 
-def test_a_file_without_text_is_skipped_and_the_exit_code_stays(run: Run) -> None:
+def test_ingest_empty_file_does_not_fail(run: Run) -> None:
     Path("vault").mkdir()
     Path("vault", "card.md").write_text("---\ntitle: Card\ntags: [x]\n---\n\n")
     result = run("ingest", "vault")
@@ -67,7 +67,7 @@ def test_a_file_without_text_is_skipped_and_the_exit_code_stays(run: Run) -> Non
     assert run("ingest", "vault").stderr == ""
 
 
-def test_quiet_names_only_what_was_left_out(run: Run, vault: Path) -> None:
+def test_ingest_quiet_prints_errors(run: Run, vault: Path) -> None:
     (vault / "odd.md").write_text("---\nimportance: huge\n---\nTea.\n")
     result = run("ingest", "vault", "-q")
     assert result.stdout == ""
@@ -77,13 +77,13 @@ def test_quiet_names_only_what_was_left_out(run: Run, vault: Path) -> None:
 
 
 @pytest.mark.usefixtures("vault")
-def test_when_nothing_can_be_read(run: Run) -> None:
+def test_ingest_only_unreadable_files(run: Run) -> None:
     result = run("ingest", "vault/bad.md", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["files"] == {"read": 0, "unchanged": 0, "removed": 0, "failed": 1}
 
 
-def test_an_edit_that_breaks_the_front_matter_keeps_the_earlier_version(run: Run, vault: Path) -> None:
+def test_ingest_keeps_the_notes_of_a_broken_file(run: Run, vault: Path) -> None:
     (vault / "bad.md").unlink()
     assert run("ingest", "vault").exit_code == 0
     (vault / "tea.md").write_text("---\na: b: c\n---\nBlack tea.\n")
@@ -98,7 +98,7 @@ def test_an_edit_that_breaks_the_front_matter_keeps_the_earlier_version(run: Run
     assert "Prefers green tea." in run("search", "green tea").stdout
 
 
-def test_records_that_cannot_be_read_are_counted(run: Run) -> None:
+def test_ingest_counts_unreadable_records(run: Run) -> None:
     Path("notes.jsonl").write_text('{"content": "Tea."}\n' + "[]\n" * 25)
     result = run("ingest", "notes.jsonl")
     assert result.exit_code == 1
@@ -109,7 +109,7 @@ def test_records_that_cannot_be_read_are_counted(run: Run) -> None:
     assert run("ingest", "notes.jsonl").exit_code == 0  # unchanged, so that it is not read
 
 
-def test_notes_that_supersede_each_other_in_a_circle_are_a_warning(run: Run, vault: Path) -> None:
+def test_ingest_warns_of_supersession_cycles(run: Run, vault: Path) -> None:
     (vault / "bad.md").unlink()
     (vault / "a.md").write_text('---\nsupersedes: "[[Cement B]]"\n---\n# Cement A\n\nCement is mixed 1 to 3.\n')
     (vault / "b.md").write_text('---\nsupersedes: "[[Cement A]]"\n---\n# Cement B\n\nCement is mixed 1 to 4.\n')
@@ -126,11 +126,11 @@ def test_notes_that_supersede_each_other_in_a_circle_are_a_warning(run: Run, vau
     assert "supersede each other, so none of them is demoted: 'a.md'" in (doctor.stdout)
 
 
-def test_an_empty_folder_is_no_failure(run: Run) -> None:
+def test_ingest_empty_folder(run: Run) -> None:
     Path("empty").mkdir()
     assert run("ingest", "empty").exit_code == 0
 
 
-def test_a_missing_source_is_wrong_use(run: Run) -> None:
+def test_ingest_missing_source(run: Run) -> None:
     assert "'nowhere' does not exist" in error_of(run("ingest", "nowhere"), 2)
     assert not Path("recollect.db").exists()

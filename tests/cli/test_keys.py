@@ -7,7 +7,7 @@ from recollect.server import KeyRing, Right
 from tests.cli.conftest import Run, error_of
 
 
-def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
+def test_keys_add_list_revoke(run: Run) -> None:
     made = run("keys", "add", "kettle", "--namespace", "tea", "--namespace", "coffee", "--keys", "keys.json")
     assert made.exit_code == 0
     assert made.stderr == "kettle has the right read in coffee, tea; save the key now, it is not shown again\n"
@@ -24,7 +24,7 @@ def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
     assert told == f"there is no key {key.id!r} in keys.json; recollect keys list shows all"
 
 
-def test_json_has_no_hash(run: Run) -> None:
+def test_keys_json_has_no_hash(run: Run) -> None:
     made = json.loads(
         run("keys", "add", "boss", "--all-namespaces", "--right", "admin", "--keys", "k", "--json").stdout
     )
@@ -36,12 +36,12 @@ def test_json_has_no_hash(run: Run) -> None:
     assert run("keys", "list", "--keys", "k").stdout.endswith("admin  boss  in all namespaces\n")
 
 
-def test_the_file_can_be_named_by_the_environment(run: Run) -> None:
+def test_keys_file_from_environment(run: Run) -> None:
     assert run("keys", "add", "-q", "boss", "--all-namespaces", env={"RECOLLECT_KEYS": "k"}).stderr == ""
     assert Path("k").exists()
 
 
-def test_wrong_use(run: Run) -> None:
+def test_keys_wrong_use(run: Run) -> None:
     for places in ([], ["--namespace", "tea", "--all-namespaces"]):
         told = error_of(run("keys", "add", "kettle", "--keys", "k", *places), 2)
         assert told.startswith("the key needs namespaces; pass --namespace or --all-namespaces")

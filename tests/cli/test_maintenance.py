@@ -22,7 +22,7 @@ PARTS = ("file", "references", "words", "vectors", "mentions", "entities", "snap
 
 
 @pytest.mark.usefixtures("filled")
-def test_stats_for_a_person(run: Run) -> None:
+def test_stats(run: Run) -> None:
     lines = run("stats").stdout.splitlines()
     assert lines[0].startswith("memory     recollect.db (")
     assert lines[1:] == [
@@ -47,7 +47,7 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_stats_as_json_are_the_librarys(run: Run) -> None:
+def test_stats_json(run: Run) -> None:
     told = json.loads(run("stats", "--json").stdout)
     with recollect.open("recollect.db", embedder="none") as memory:
         assert told.keys() == memory.stats().to_dict().keys()
@@ -55,7 +55,7 @@ def test_stats_as_json_are_the_librarys(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_missing_model_is_a_warning_with_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_warns_of_a_missing_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "onnxruntime", "wordllama")
     doctor = run("doctor", "--embedder", "auto")
     assert doctor.exit_code == 0
@@ -77,7 +77,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.usefixtures("filled")
-def test_commands_say_once_that_vector_search_is_missing(
+def test_missing_model_is_a_warning_of_all_commands(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     Path("vault").mkdir()
@@ -97,7 +97,7 @@ def test_commands_say_once_that_vector_search_is_missing(
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_healthy_memory(run: Run) -> None:
+def test_doctor_of_a_healthy_memory(run: Run) -> None:
     result = run("doctor")
     assert result.exit_code == 0
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
@@ -116,7 +116,7 @@ def test_a_healthy_memory(run: Run) -> None:
     assert told["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
 
 
-def test_what_derives_from_the_notes_is_repaired(run: Run, filled: Path) -> None:
+def test_doctor_repairs_derived_data(run: Run, filled: Path) -> None:
     connection = apsw.Connection(str(filled))
     connection.execute("INSERT INTO words_1 (words_1) VALUES ('delete-all')")
     connection.close()
@@ -130,7 +130,7 @@ def test_what_derives_from_the_notes_is_repaired(run: Run, filled: Path) -> None
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_cannot_be_repaired_says_what_to_do(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_advises_on_unrepairable_problems(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Finding("file", "page 3 is torn", repairable=False)]
     monkeypatch.setattr(Memory, "doctor", lambda *_, **__: found)
     told = json.loads(run("doctor", "--json").stdout)
@@ -139,7 +139,7 @@ def test_what_cannot_be_repaired_says_what_to_do(run: Run, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("filled")
-def test_vectors_that_are_missing_are_made_by_reindex(run: Run) -> None:
+def test_reindex_embeds_missing_vectors(run: Run) -> None:
     pytest.importorskip("wordllama")
     sick = run("doctor", *STATIC)
     assert sick.exit_code == 1
@@ -155,7 +155,7 @@ def test_vectors_that_are_missing_are_made_by_reindex(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_half_a_reindex_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reindex_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wordllama")
 
     def interrupted(_: Memory, **__: object) -> int:
@@ -166,7 +166,7 @@ def test_half_a_reindex_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert said == "interrupted; embedded notes stay embedded, and reindex continues from there"
 
 
-def test_vectors_that_are_not_searched_yet(run: Run) -> None:
+def test_stats_of_vectors_not_in_use(run: Run) -> None:
     pytest.importorskip("wordllama")
     with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
         memory.add("tea")
@@ -175,11 +175,11 @@ def test_vectors_that_are_not_searched_yet(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_nothing_to_embed_with(run: Run) -> None:
+def test_reindex_without_an_embedder(run: Run) -> None:
     assert error_of(run("reindex"), 1).startswith("this memory has no embedder")
 
 
-def test_a_memory_that_cannot_be_written_can_be_read(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_memory(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path("sealed")
     folder.mkdir()
     with recollect.open(folder / "memory.db", embedder=None) as memory:
@@ -196,7 +196,7 @@ def test_a_memory_that_cannot_be_written_can_be_read(run: Run, filled: Path, mon
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_embedder_that_cannot_be_loaded_is_a_problem(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_an_embedder_that_cannot_be_loaded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise EmbedderError("onnxruntime cannot be imported")
 

@@ -38,7 +38,7 @@ def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_options_that_mean_nothing_are_refused(run: Run) -> None:
+def test_mcp_rejects_options_without_effect(run: Run) -> None:
     assert error_of(run("mcp", "--port", "1"), 2) == "--port requires --http; see recollect mcp --help"
     assert error_of(run("mcp", "--host", "::1"), 2) == "--host requires --http; see recollect mcp --help"
     assert error_of(run("mcp", "--keys", "keys.json"), 2) == "--keys requires --http; see recollect mcp --help"
@@ -48,19 +48,19 @@ def test_options_that_mean_nothing_are_refused(run: Run) -> None:
     assert not Path("recollect.db").exists()
 
 
-def test_others_are_not_served_without_keys(run: Run) -> None:
+def test_mcp_http_requires_keys_for_other_machines(run: Run) -> None:
     said = error_of(run("mcp", "--http", "--host", "0.0.0.0"), 2)  # noqa: S104 (that is the question)
     assert said.startswith("keys: are required, since other machines can reach 0.0.0.0")
     assert not Path("recollect.db").exists()
 
 
-def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mcp_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "recollect.server.mcp.stdio_transport", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
     assert error_of(run("mcp"), 1) == "mcp.server.stdio is missing; pip install 'recollectdb[server]'"
 
 
-def test_a_file_of_keys_that_is_not_there_is_told_at_once(run: Run) -> None:
+def test_mcp_missing_keys_file(run: Run) -> None:
     assert error_of(run("mcp", "--http", "--keys", "keys.json"), 1).startswith("the key file keys.json does not exist")
     assert not Path("recollect.db").exists()
 
@@ -72,13 +72,13 @@ class TestStandardInput:
         monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", lambda *given: calls.append(given))
         return calls
 
-    def test_all_namespaces_by_default(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_mcp_serves_all_namespaces(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = self.served(monkeypatch)
         assert run("mcp").exit_code == 0
         ((_, caller),) = calls
         assert (caller.grant.namespaces, str(caller.grant.right)) == (None, "admin")
 
-    def test_one_namespace_and_nothing_is_changed(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_mcp_serves_one_namespace_read_only(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = self.served(monkeypatch)
         assert run("mcp", "--namespace", "tea", "--read-only").exit_code == 0
         ((_, caller),) = calls
@@ -88,7 +88,7 @@ class TestStandardInput:
         ("options", "stored"),
         [([], "content: contains a secret"), (["--secrets", "none"], KEY), (["--secrets", "redact"], "«redacted: ")],
     )
-    def test_secrets_are_refused_unless_allowed(
+    def test_mcp_refuses_secrets(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], stored: str
     ) -> None:
         said: list[str] = []
@@ -103,13 +103,13 @@ class TestStandardInput:
         assert run("mcp", *options).exit_code == 0
         assert stored in said[0]
 
-    def test_the_model_is_loaded_once_at_the_start(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_mcp_loads_the_model_at_the_start(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = self.embedder(monkeypatch, lambda texts: [[1.0, 0.0] for _ in texts])
         calls = self.served(monkeypatch)
         assert run("mcp").exit_code == 0
         assert len(asked) == len(calls) == 1
 
-    def test_without_the_model_words_still_find(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_mcp_without_a_model(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         def fails(texts: Any) -> Any:
             raise EmbedderError(f"cannot be loaded for {len(texts)} text")
 
@@ -135,7 +135,7 @@ class TestStandardInput:
 
 
 class TestHttp:
-    def test_a_process_says_where_it_serves_and_ends_at_a_signal(self, tmp_path: Path) -> None:
+    def test_mcp_http_process(self, tmp_path: Path) -> None:
         _, key = KeyRing(tmp_path / "keys.json").add("kettle", ["tea"], "read")
         known = {**HEADERS, "Authorization": f"Bearer {key}"}
         with ended(
@@ -160,7 +160,7 @@ class TestHttp:
             out, err = process.communicate(timeout=30)
             assert (process.returncode, out, "Traceback" in err) == (0, "", False)
 
-    def test_in_this_process(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_mcp_http_in_this_process(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         answers: list[int] = []
         before = signal.getsignal(signal.SIGTERM)
 

@@ -10,7 +10,7 @@ from recollect.retrieval import preset_from, presets
 from tests.cli.conftest import Run, error_of
 
 
-def test_all_of_them(run: Run) -> None:
+def test_presets_table(run: Run) -> None:
     result = run("presets")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
@@ -26,7 +26,7 @@ def test_all_of_them(run: Run) -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_they_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+def test_presets_fit_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -37,7 +37,7 @@ def test_they_fit_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns:
         assert "time_match" in shown
 
 
-def test_one_of_them_says_where_it_differs(run: Run) -> None:
+def test_preset_shows_differences(run: Run) -> None:
     shown = run("presets", "memini").stdout
     assert shown.startswith("memini\nsteep reciprocal rank fusion")
     settings = {line.split("  ")[0]: line.split("  ", 1)[1].split() for line in shown.splitlines()[3:] if "  " in line}
@@ -48,7 +48,7 @@ def test_one_of_them_says_where_it_differs(run: Run) -> None:
     assert "default:" not in run("presets", "default").stdout
 
 
-def test_one_of_ones_own(run: Run) -> None:
+def test_preset_from_a_file(run: Run) -> None:
     changes = "min_confidence = 0.25\nstages = []\n[rerank]\nagree_min = 0\n[ladder]\nvocabulary = false\n"
     Path("mine.toml").write_text(f"{changes}[fusion.weights]\ngraph = 0.5\n")
     shown = run("presets", "mine.toml").stdout
@@ -57,7 +57,7 @@ def test_one_of_ones_own(run: Run) -> None:
         assert f"  {part}  " in shown
 
 
-def test_toml_is_where_ones_own_begins(run: Run) -> None:
+def test_preset_toml(run: Run) -> None:
     for name, preset in presets().items():
         printed = run("presets", name, "--toml").stdout
         assert "name" not in tomllib.loads(printed)
@@ -65,12 +65,12 @@ def test_toml_is_where_ones_own_begins(run: Run) -> None:
         assert preset_from(f"{name}.toml") == preset
 
 
-def test_as_json(run: Run) -> None:
+def test_presets_json(run: Run) -> None:
     told = json.loads(run("presets", "--json").stdout)
     assert told == [preset.to_dict() for preset in presets().values()]
     assert json.loads(run("presets", "trovella", "--json").stdout) == told[2]
 
 
-def test_wrong_use(run: Run) -> None:
+def test_presets_wrong_use(run: Run) -> None:
     assert error_of(run("presets", "--toml"), 2).startswith("--toml needs the NAME of a preset")
     assert error_of(run("presets", "best"), 2).startswith("preset: must be one of default, ")

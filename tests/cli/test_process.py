@@ -42,7 +42,7 @@ def on_a_terminal(*arguments: str, typed: str) -> tuple[int, str]:
     return process.returncode, shown.decode()
 
 
-def test_a_note_walks_through_pipes() -> None:
+def test_pipes() -> None:
     added = recollect("add", "-q", "--path", "tea.md", text="Prefers green tea.\n")
     assert (added.returncode, added.stderr) == (0, "")
     found = recollect("search", "green", "tea")
@@ -58,7 +58,7 @@ def test_a_note_walks_through_pipes() -> None:
     ("arguments", "code"),
     [(["search", "tea"], 2), (["search"], 2), (["nonsense"], 2), (["add", "tea", "--created-at", "soon"], 2)],
 )
-def test_errors_are_one_line_and_no_traceback(arguments: list[str], code: int) -> None:
+def test_errors_without_traceback(arguments: list[str], code: int) -> None:
     failed = recollect(*arguments)
     assert (failed.returncode, failed.stdout) == (code, "")
     assert failed.stderr.startswith("error: ")
@@ -66,7 +66,7 @@ def test_errors_are_one_line_and_no_traceback(arguments: list[str], code: int) -
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_reader_that_stops_early() -> None:
+def test_export_to_head() -> None:
     lines = "".join(f'{{"content": "Tea number {number}. {"x" * 500}"}}\n' for number in range(2000))
     assert recollect("import", "-", "-q", text=lines).returncode == 0
     shell = f"set -o pipefail; {sys.executable} -m recollect export | head -n 1"
@@ -75,7 +75,7 @@ def test_a_reader_that_stops_early() -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_terminal_gets_colour_and_is_asked() -> None:
+def test_terminal_colours_and_confirmation() -> None:
     code, shown = on_a_terminal("delete", "n1", "n2", typed="n\n")
     assert code == 1
     assert "Delete 2 notes? [y/N]: " in shown
@@ -86,21 +86,19 @@ def test_a_terminal_gets_colour_and_is_asked() -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_terminal_without_unicode_gets_no_error() -> None:
+def test_terminal_without_unicode() -> None:
     recollect("add", "Tea: 茶 🍵")
     done = recollect("search", "tea", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Tea: ? ?\n" in done.stdout
 
 
-def test_completion_completes() -> None:
+def test_completion() -> None:
     done = recollect(_RECOLLECT_COMPLETE="bash_complete", COMP_WORDS="recollect sea", COMP_CWORD="1")
     assert done.stdout == "plain,search\n"
 
 
-def test_an_import_from_a_pipe_that_cannot_be_read_twice(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_import_from_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     reading, writing = os.pipe()
     os.write(writing, b'{"content": "Tea."}\n')
     os.close(writing)
@@ -112,7 +110,7 @@ def test_an_import_from_a_pipe_that_cannot_be_read_twice(
     assert capsys.readouterr().out == "imported 1 note\n"
 
 
-def test_an_output_that_is_no_file_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_to_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     written = StringIO()
     monkeypatch.setattr(sys, "stdout", written)
     with pytest.raises(SystemExit):
@@ -122,9 +120,7 @@ def test_an_output_that_is_no_file_at_all(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("arguments", [["--version"], ["stats"], ["export"], ["search", "tea", "--json"]])
-def test_an_output_that_is_full(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_full_disk(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stdout", full)
         with pytest.raises(SystemExit) as ended:
@@ -135,7 +131,7 @@ def test_an_output_that_is_full(
 
 
 @pytest.mark.usefixtures("filled")
-def test_streams_that_the_shell_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, None)
     with pytest.raises(SystemExit) as ended:

@@ -18,7 +18,7 @@ def sample() -> None:
 
 
 @pytest.mark.usefixtures("sample")
-def test_a_folder_of_questions(run: Run) -> None:
+def test_questions_writes_a_folder(run: Run) -> None:
     result = run("questions", "asked", "--each", "5")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
@@ -39,7 +39,7 @@ def test_a_folder_of_questions(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_another_memory_is_named_in_the_next_commands(run: Run) -> None:
+def test_questions_names_the_memory_in_commands(run: Run) -> None:
     Path("recollect.db").rename("my notes.db")
     shown = run("questions", "asked", "--db", "my notes.db", "--namespace", "default", "--seed", "3").stdout
     assert "  recollect tune asked --db 'my notes.db' --namespace default\n" in shown
@@ -48,7 +48,7 @@ def test_another_memory_is_named_in_the_next_commands(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_as_json(run: Run) -> None:
+def test_questions_json(run: Run) -> None:
     told = json.loads(run("questions", "asked", "--json").stdout)
     assert told["folder"] == "asked"
     assert told["synthetic"] is True
@@ -58,7 +58,7 @@ def test_as_json(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("sample")
-def test_questions_without_an_answer_are_about_another_memory(run: Run) -> None:
+def test_questions_from_a_foreign_memory(run: Run) -> None:
     with recollect.open("stars.db", embedder=None) as memory:
         memory.add("Comet Borrelly crossed the orbit of Neptune, trailing ionised plasma.")
     told = json.loads(run("questions", "asked", "--each", "3", "--foreign", "stars.db", "--json").stdout)
@@ -67,7 +67,7 @@ def test_questions_without_an_answer_are_about_another_memory(run: Run) -> None:
     assert question.strata == ("unanswerable",)
 
 
-def test_where_nothing_can_be_asked(run: Run) -> None:
+def test_questions_without_notes(run: Run) -> None:
     run("add", "the")
     result = run("questions", "asked")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -79,7 +79,7 @@ def test_where_nothing_can_be_asked(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_wrong_use(run: Run) -> None:
+def test_questions_wrong_use(run: Run) -> None:
     assert error_of(run("questions", "."), 2).startswith("folder: . has something in it already")
     assert "there is no memory at none.db" in error_of(run("questions", "asked", "--db", "none.db"), 2)
     assert "--each" in error_of(run("questions", "asked", "--each", "0"), 2)

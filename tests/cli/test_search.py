@@ -25,7 +25,7 @@ WEAK = ("bicycle", "lantern", "harbour", "violin")
 
 
 @pytest.mark.usefixtures("filled")
-def test_nothing_fits_is_one_line_and_exit_code_1(run: Run) -> None:
+def test_search_without_answer(run: Run) -> None:
     result = run("search", *WEAK)
     assert (result.exit_code, result.stdout) == (1, "")
     assert re.fullmatch(
@@ -38,7 +38,7 @@ def test_nothing_fits_is_one_line_and_exit_code_1(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_weak_candidates_are_shown_on_demand_and_marked(run: Run) -> None:
+def test_search_show_weak(run: Run) -> None:
     result = run("search", "--show-weak", *WEAK)
     assert result.exit_code == 1
     assert result.stdout.startswith(" 1  n3\n    weak 0.")
@@ -50,7 +50,7 @@ def test_weak_candidates_are_shown_on_demand_and_marked(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_explanations_say_that_nothing_fits(run: Run) -> None:
+def test_explain_and_compare_without_answer(run: Run) -> None:
     explained = run("explain", *WEAK)
     assert (explained.exit_code, explained.stderr) == (1, "")
     assert "\nno answer    the best confidence is 0." in explained.stdout
@@ -69,7 +69,7 @@ def ids(run: Run, *arguments: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("filled")
-def test_hits_for_a_person(run: Run) -> None:
+def test_search_prints_hits(run: Run) -> None:
     result = run("search", "green", "tea", "-k", "1", *PLAIN)
     assert (result.exit_code, result.stderr) == (0, "")
     title, facts, snippet, blank, summary = result.stdout.splitlines()
@@ -84,14 +84,14 @@ def test_hits_for_a_person(run: Run) -> None:
     assert summary.startswith("1 of 2 · 2 lexical · ")
 
 
-def test_json_hits_have_tags_and_metadata(run: Run) -> None:
+def test_search_json_has_tags_and_metadata(run: Run) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add("gyokuro", id="n9", tags=["drinks"], metadata={"author": "Ines"})
     (hit,) = json.loads(run("search", "--json", "gyokuro").stdout)["hits"]
     assert (hit["tags"], hit["metadata"]) == (["drinks"], {"author": "Ines"})
 
 
-def test_what_names_a_note_without_title_or_path(run: Run) -> None:
+def test_search_names_notes_without_title(run: Run) -> None:
     run("add", "Leaves.", "--path", "tea.md")
     run("add", "tea", "--id", "n9")
     shown = run("search", "tea").stdout
@@ -100,7 +100,7 @@ def test_what_names_a_note_without_title_or_path(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_matches_are_highlighted_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_highlights_matches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
     shown = run("search", "green tea").stdout
@@ -109,18 +109,18 @@ def test_matches_are_highlighted_on_a_terminal(run: Run, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_output_without_unicode_gets_no_bars() -> None:
+def test_search_without_unicode() -> None:
     shown = CliRunner(charset="ascii").invoke(commands, ["search", "green tea"]).stdout
     assert re.search(r"    0\.\d\d 2026-01-10  lexical 1  memory/tea\.md  #drink #preference\n", shown)
 
 
 @pytest.mark.usefixtures("filled")
-def test_quiet_leaves_the_summary_out(run: Run) -> None:
+def test_search_quiet(run: Run) -> None:
     assert " lexical · " not in run("search", "tea", "-q").stdout
 
 
 @pytest.mark.usefixtures("filled")
-def test_the_json_is_the_librarys(run: Run) -> None:
+def test_search_json(run: Run) -> None:
     told = json.loads(run("search", "tea", "--json").stdout)
     with recollect.open("recollect.db", embedder=None) as memory:
         expected = memory.search("tea").to_dict()
@@ -129,7 +129,7 @@ def test_the_json_is_the_librarys(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_filters(run: Run) -> None:
+def test_search_filters(run: Run) -> None:
     assert ids(run, "tea") == ["n1", "n2"]
     assert ids(run, "tea", "--tag", "drink", "--tag", "preference") == ["n1"]
     assert ids(run, "tea", "--path", "memory/c") == ["n2"]
@@ -144,7 +144,7 @@ def test_filters(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_span_holds_its_last_day_and_leaves_its_last_instant_out(run: Run) -> None:
+def test_search_since_and_until(run: Run) -> None:
     assert ids(run, "bicycle", "--since", "2026-03-01", "--until", "2026-03-01") == ["n3"]
     assert ids(run, "bicycle", "--until", "2026-03-01T18:00:00Z") == []
     assert ids(run, "bicycle", "--since", "2026-03-01T18:00:00Z") == ["n3"]
@@ -152,26 +152,26 @@ def test_a_span_holds_its_last_day_and_leaves_its_last_instant_out(run: Run) -> 
 
 
 @pytest.mark.usefixtures("filled")
-def test_aliases(run: Run) -> None:
+def test_search_aliases(run: Run) -> None:
     assert ids(run, "velo") == []
     assert ids(run, "velo", "--alias", "velo=bicycle, bike") == ["n3"]
     assert ids(run, "velo", "--alias", "velo=bike", "--alias", "velo=bicycle") == ["n3"]
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_query_that_begins_with_a_dash(run: Run) -> None:
+def test_search_query_with_a_leading_dash(run: Run) -> None:
     assert ids(run, "--", "-tea") == ["n1", "n2"]
 
 
 @pytest.mark.usefixtures("filled")
-def test_the_words_are_one_query_with_its_operators(run: Run) -> None:
+def test_search_operators(run: Run) -> None:
     assert ids(run, "tea", "NOT", "coffee") == ["n1"]
     assert ids(run, '"green tea"', *PLAIN) == ["n1"]
     assert ids(run, "bicyc*") == ["n3"]
 
 
 @pytest.mark.usefixtures("filled")
-def test_nothing_found_is_told_aside(run: Run) -> None:
+def test_search_without_hits(run: Run) -> None:
     result = run("search", "rooibos")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "nothing was found for 'rooibos'; try other words, or fewer filters\n"
@@ -180,7 +180,7 @@ def test_nothing_found_is_told_aside(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_passes_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {}
     opened: dict[str, Any] = {}
     search, open_memory = Memory.search, recollect.opening.open
@@ -229,7 +229,7 @@ def test_every_option_reaches_the_library(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_floor_and_a_preset_of_ones_own(run: Run) -> None:
+def test_search_min_confidence_and_own_preset(run: Run) -> None:
     assert ids(run, "tea coffee rooibos", "--min-confidence", "1") == []
     Path("mine.toml").write_text('base = "memini"\n[fusion]\nk = 7\n')
     told = json.loads(run("search", "tea", "--json", "--preset", "mine.toml").stdout)
@@ -237,7 +237,7 @@ def test_a_floor_and_a_preset_of_ones_own(run: Run) -> None:
     assert told["trace"]["rrfK"] == 7
 
 
-def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
+def test_search_reports_the_fallback_step(run: Run) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add("Sencha.", path="memory/kubernetes.md", title="Kubernetes")
     found = run("search", "sencha cups", "--preset", "weighted-graph")
@@ -268,12 +268,12 @@ def test_a_rung_that_found_the_hits_is_told(run: Run) -> None:
     ],
 )
 @pytest.mark.usefixtures("filled")
-def test_wrong_use(run: Run, arguments: list[str], said: str) -> None:
+def test_search_wrong_use(run: Run, arguments: list[str], said: str) -> None:
     assert said in error_of(run("search", *arguments), 2)
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
+def test_search_prints_warnings_once(run: Run) -> None:
     result = run("search", "tea", "--embedder", "openai:m@http://localhost:1/v1")
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: no note has a vector yet")
@@ -282,14 +282,14 @@ def test_what_had_to_be_done_without_is_told_once(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_excluded_terms_are_returned(run: Run) -> None:
+def test_search_reports_excluded_terms(run: Run) -> None:
     result = run("search", "tea NOT coffee")
     assert "excluding notes with: coffee\n" in result.stderr
     assert json.loads(run("search", "tea NOT coffee", "--json").stdout)["excluded"] == ["coffee"]
     assert "excluding" not in run("search", "tea").stderr
 
 
-def test_excluded_terms_are_named_where_nothing_fits(run: Run) -> None:
+def test_search_reports_excluded_terms_without_answer(run: Run) -> None:
     run("add", "-q", "We do not use MongoDB because the billing joins got unbearable.")
     run("add", "-q", "Kafka has 24 partitions.")
     result = run("search", "MongoDB NOT billing")
@@ -302,7 +302,7 @@ def test_excluded_terms_are_named_where_nothing_fits(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_min_confidence_drops_is_counted(run: Run) -> None:
+def test_search_counts_dropped_candidates(run: Run) -> None:
     result = run("search", "--min-confidence", "1", "green tea")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
@@ -310,7 +310,7 @@ def test_what_min_confidence_drops_is_counted(run: Run) -> None:
     )
 
 
-def test_hits_far_below_the_answer_are_folded(run: Run) -> None:
+def test_search_hides_weak_candidates(run: Run) -> None:
     run("add", "-q", "--id", "best", "--title", "Glass chapel", "The glass chapel in Soglio opens at nine.")
     for place in range(3):
         run("add", "-q", "--id", f"n{place}", f"Wine number {place} was served in a tall glass with cheese.")
@@ -326,7 +326,7 @@ def test_hits_far_below_the_answer_are_folded(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_not_inside_a_question_is_a_word(run: Run) -> None:
+def test_search_not_in_a_question(run: Run) -> None:
     result = run("search", "why do we NOT drink green tea?")
     assert result.stderr == (
         "warning: NOT was read as a word, because the query is a question; to use operators, write the search terms "
@@ -334,7 +334,7 @@ def test_a_not_inside_a_question_is_a_word(run: Run) -> None:
     )
 
 
-def test_by_meaning_with_a_real_model(run: Run) -> None:
+def test_search_with_a_real_model(run: Run) -> None:
     if choose_embedder("auto").embedder is None:
         skip_or_fail("no model is installed")
     with recollect.open("recollect.db") as memory:

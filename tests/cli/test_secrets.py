@@ -15,7 +15,7 @@ MARK = "«redacted: GitHub token»"
 WARNING = "warning: one secret was redacted before the notes were stored: 1 × GitHub token\n"
 
 
-def test_a_note(run: Run) -> None:
+def test_add_refuses_secrets(run: Run) -> None:
     told = error_of(run("add", f"Use {TOKEN}.", "--secrets", "refuse"), 2)
     assert told == 'content: contains a secret (GitHub token); remove it, or open the memory with secrets="redact"'
     added = run("add", f"Use {TOKEN}.", "--secrets", "redact", "--id", "n1")
@@ -23,13 +23,13 @@ def test_a_note(run: Run) -> None:
     assert run("get", "n1", "-q").stdout == f"Use {MARK}.\n"
 
 
-def test_the_environment_says_it_for_all_commands(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_from_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_SECRETS", "refuse")
     assert error_of(run("add", TOKEN), 2).startswith("content: contains a secret")
     assert run("add", TOKEN, "--secrets", "none").exit_code == 0
 
 
-def test_files(run: Run) -> None:
+def test_ingest_refuses_secrets(run: Run) -> None:
     Path("vault").mkdir()
     Path("vault/token.md").write_text(TOKEN)
     Path("vault/tea.md").write_text("Tea.")
@@ -41,7 +41,7 @@ def test_files(run: Run) -> None:
     assert run("get", "token.md", "-q").stdout == f"{MARK}\n"
 
 
-def test_lines(run: Run) -> None:
+def test_import_refuses_secrets(run: Run) -> None:
     Path("notes.jsonl").write_text(json.dumps({"id": "n1", "content": TOKEN}))
     assert error_of(run("import", "notes.jsonl", "--secrets", "refuse"), 2).startswith(
         "line 1: content: contains a secret"

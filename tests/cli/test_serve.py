@@ -43,7 +43,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
     return answers
 
 
-def test_it_says_where_it_is_and_logs_as_json(run: Run, stopped: list[httpx.Response]) -> None:
+def test_serve_prints_its_address_and_logs_json(run: Run, stopped: list[httpx.Response]) -> None:
     done = run("serve", "--port", "0", "--searches", "1")
     assert done.exit_code == 0
     assert done.stdout.startswith("serving recollect.db at http://127.0.0.1:")
@@ -54,7 +54,7 @@ def test_it_says_where_it_is_and_logs_as_json(run: Run, stopped: list[httpx.Resp
 
 @pytest.mark.parametrize(("options", "refuses"), [([], True), (["--secrets", "none"], False)])
 @pytest.mark.usefixtures("stopped")
-def test_models_may_store_no_secrets_unless_they_are_allowed(
+def test_serve_mcp_refuses_secrets(
     run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], *, refuses: bool
 ) -> None:
     extension = mcp.mcp_extension
@@ -74,7 +74,7 @@ def test_models_may_store_no_secrets_unless_they_are_allowed(
     assert refused == [refuses]
 
 
-def test_it_shows_the_reports_of_a_folder(tmp_path: Path) -> None:
+def test_serve_reports(tmp_path: Path) -> None:
     (tmp_path / "studies").mkdir()
     (tmp_path / "studies" / "tea.html").write_text(page())
     with process(tmp_path, "--reports", "studies") as server:
@@ -83,14 +83,14 @@ def test_it_shows_the_reports_of_a_folder(tmp_path: Path) -> None:
         assert httpx.get(f"{server.url}/v1/reports/tea.html").text == page()
 
 
-def test_json_alone_and_quiet(run: Run, stopped: list[httpx.Response]) -> None:
+def test_serve_json_and_quiet(run: Run, stopped: list[httpx.Response]) -> None:
     done = run("serve", "--port", "0", "--json", "--quiet", "--telemetry", env={"OTEL_TRACES_EXPORTER": "none"})
     assert (done.exit_code, done.stdout) == (0, "")
     assert json.loads(done.stderr.partition("\n")[0])["event"] == "ready"
     assert stopped[0].status_code == 200
 
 
-def test_words_for_a_terminal(run: Run, stopped: list[httpx.Response], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_log_in_a_terminal(run: Run, stopped: list[httpx.Response], monkeypatch: pytest.MonkeyPatch) -> None:
     KeyRing("k").add("x", None, "read")
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     done = run("serve", "--port", "0", "--keys", "k")
@@ -99,7 +99,7 @@ def test_words_for_a_terminal(run: Run, stopped: list[httpx.Response], monkeypat
     assert stopped[0].status_code == 401
 
 
-def test_what_cannot_be_served_is_one_line(run: Run) -> None:
+def test_serve_errors(run: Run) -> None:
     message = error_of(run("serve", "--host", "0.0.0.0"), 2)  # noqa: S104 (it is rejected)
     assert message.startswith("keys: are required, since other machines can reach 0.0.0.0")
     assert not Path("recollect.db").exists()
@@ -117,6 +117,6 @@ def _keys() -> str:
     return "k"
 
 
-def test_without_the_packages_it_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "recollect.server.http.server", None)
     assert error_of(run("serve"), 1) == "serving needs more packages; pip install 'recollectdb[server]'"

@@ -18,7 +18,7 @@ HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [bold red]markup[/] [/nonsense] \
 
 
 @given(any_text)
-def test_nothing_harmful_is_left_and_spans_still_fit(text: str) -> None:
+def test_sanitise_removes_control_characters(text: str) -> None:
     shown = terminal.sanitise_line(text)
     assert len(shown) == len(text)
     shown.encode()
@@ -27,17 +27,17 @@ def test_nothing_harmful_is_left_and_spans_still_fit(text: str) -> None:
 
 
 @given(st.floats(-1, 2))
-def test_a_bar_is_as_wide_as_any_other(share: float) -> None:
+def test_score_bar_width(share: float) -> None:
     assert len(score_bar(share)) == 8
 
 
 @pytest.mark.parametrize(("count", "shown"), [(0, "0 B"), (1500, "1.5 kB"), (2e6, "2.0 MB"), (3e9, "3.0 GB")])
-def test_sizes(count: int, shown: str) -> None:
+def test_file_size(count: int, shown: str) -> None:
     assert terminal.file_size(int(count)) == shown
 
 
 @pytest.mark.parametrize("colour", [False, True])
-def test_hostile_notes_reach_the_terminal_disarmed(run: Run, monkeypatch: pytest.MonkeyPatch, colour: bool) -> None:
+def test_hostile_notes_are_sanitised(run: Run, monkeypatch: pytest.MonkeyPatch, colour: bool) -> None:
     with recollect.open("recollect.db", embedder=None) as memory:
         memory.add(f"tea {HOSTILE}", id="n1", title=HOSTILE, summary=HOSTILE, metadata={HOSTILE: HOSTILE})
     if colour:
@@ -54,7 +54,7 @@ def test_hostile_notes_reach_the_terminal_disarmed(run: Run, monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("filled")
-def test_no_colour_where_there_is_no_terminal_or_none_is_wanted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in run("search", "tea").output
     assert "\x1b" not in run("doctor").output
     assert "\x1b[32m" in run("doctor", color=True).output
@@ -62,14 +62,14 @@ def test_no_colour_where_there_is_no_terminal_or_none_is_wanted(run: Run, monkey
     assert "\x1b" not in run("doctor", color=True).output
 
 
-def test_lines_are_not_broken_in_a_pipe(run: Run) -> None:
+def test_pipes_are_not_wrapped(run: Run) -> None:
     long = "tea " * 300
     run("add", long, "--path", "p" * 300)
     assert "p" * 300 in run("search", "tea").stdout
     assert long.strip() in run("get", "p" * 300).stdout
 
 
-def test_json_for_an_output_without_unicode_is_escaped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_without_unicode(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("add", "thé 🍵", "--id", "n1")
     result = run("get", "n1", "--json")
     assert "thé 🍵" in result.stdout
@@ -81,6 +81,6 @@ def test_json_for_an_output_without_unicode_is_escaped(run: Run, monkeypatch: py
         assert json.loads(written.getvalue()) == {"text": "thé 🍵"}
 
 
-def test_a_closed_pipe_is_for_the_command_to_answer() -> None:
+def test_console_raises_broken_pipe() -> None:
     with pytest.raises(BrokenPipeError):
         terminal.console().on_broken_pipe()

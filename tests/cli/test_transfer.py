@@ -13,14 +13,14 @@ from tests.cli.conftest import Run, error_of
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_is_exported_can_be_imported(run: Run) -> None:
+def test_export_and_import(run: Run) -> None:
     assert run("export", "notes.jsonl").stdout == "exported 3 notes to notes.jsonl\n"
     assert run("import", "notes.jsonl", "--db", "copy.db").stdout == "imported 3 notes\n"
     assert run("export", "--db", "copy.db").stdout == Path("notes.jsonl").read_text() == run("export", "-").stdout
 
 
 @pytest.mark.usefixtures("filled")
-def test_one_namespace_of_several(run: Run) -> None:
+def test_export_one_namespace(run: Run) -> None:
     run("add", "Tea.", "--namespace", "maren")
     assert run("export", "--namespace", "maren", "one.jsonl").stdout == "exported 1 note to one.jsonl\n"
     assert len(run("export").stdout.splitlines()) == 4
@@ -30,7 +30,7 @@ def test_one_namespace_of_several(run: Run) -> None:
     ]
 
 
-def test_vectors_are_exported_unless_told_otherwise(run: Run) -> None:
+def test_export_vectors(run: Run) -> None:
     with recollect.open("recollect.db", embedder=lambda texts: [[1.0, 2.0]] * len(texts)) as memory:
         memory.add("tea")
     assert "vector" in json.loads(run("export").stdout)
@@ -38,7 +38,7 @@ def test_vectors_are_exported_unless_told_otherwise(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_export_does_not_overwrite_unless_told_to(run: Run) -> None:
+def test_export_does_not_overwrite(run: Run) -> None:
     Path("notes.jsonl").write_text("precious")
     assert "notes.jsonl exists; choose another name" in error_of(run("export", "notes.jsonl"), 2)
     assert Path("notes.jsonl").read_text() == "precious"
@@ -47,9 +47,7 @@ def test_an_export_does_not_overwrite_unless_told_to(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_export_replaces_what_a_link_leads_to_and_leaves_nothing_half_done(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_export_is_atomic(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     Path("real.jsonl").write_text("precious")
     Path("link.jsonl").symlink_to("real.jsonl")
     before = {path.name for path in tmp_path.iterdir()}
@@ -64,14 +62,14 @@ def test_an_export_replaces_what_a_link_leads_to_and_leaves_nothing_half_done(
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_device_is_written_to_and_not_replaced(run: Run) -> None:
+def test_export_to_a_device(run: Run) -> None:
     assert run("export", "/dev/null", "--force").stdout == "exported 3 notes to /dev/null\n"
     assert Path("/dev/null").is_char_device()
 
 
 @pytest.mark.parametrize("command", ["export", "backup"])
 @pytest.mark.usefixtures("filled")
-def test_targets_that_cannot_be(run: Run, command: str) -> None:
+def test_export_wrong_targets(run: Run, command: str) -> None:
     Path("folder").mkdir()
     assert "'folder' is a directory" in error_of(run(command, "folder"), 2)
     assert error_of(run(command, "no/such/file"), 2).startswith("the folder no/such does not exist; create it first")
@@ -79,7 +77,7 @@ def test_targets_that_cannot_be(run: Run, command: str) -> None:
     assert told.startswith("this command writes a file; recollect copy writes to a server")
 
 
-def test_an_import_from_a_pipe(run: Run) -> None:
+def test_import_from_a_pipe(run: Run) -> None:
     result = run("import", "-", "--json", input='{"content": "Tea."}\n\n{"content": "Coffee."}\n')
     assert json.loads(result.stdout) == {"imported": 2}
     assert run("import", "-", "-q", input='{"content": "Tea."}\n').output == ""
@@ -94,17 +92,17 @@ def test_an_import_from_a_pipe(run: Run) -> None:
         (b'{"text": "tea"}\n', "line 1: note: has no field 'text'"),
     ],
 )
-def test_an_import_names_the_line_that_is_wrong(run: Run, lines: bytes, said: str) -> None:
+def test_import_names_the_wrong_line(run: Run, lines: bytes, said: str) -> None:
     assert error_of(run("import", "-", input=lines), 1).startswith(said)
 
 
-def test_an_import_of_a_file_that_is_not_there(run: Run) -> None:
+def test_import_missing_file(run: Run) -> None:
     assert "'nowhere.jsonl': No such file or directory" in error_of(run("import", "nowhere.jsonl"), 2)
     assert not Path("recollect.db").exists()
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_backup_is_a_memory(run: Run) -> None:
+def test_backup_is_a_memory(run: Run) -> None:
     result = run("backup", "copy.db")
     size = Path("copy.db").stat().st_size
     assert result.stdout == f"backed up to copy.db ({size / 1000:.1f} kB)\n"
@@ -112,7 +110,7 @@ def test_a_backup_is_a_memory(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_a_backup_does_not_overwrite_unless_told_to(run: Run) -> None:
+def test_backup_does_not_overwrite(run: Run) -> None:
     Path("copy.db").write_text("precious")
     assert "copy.db exists; choose another name" in error_of(run("backup", "copy.db"), 2)
     told = json.loads(run("backup", "copy.db", "--force", "--json").stdout)

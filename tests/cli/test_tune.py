@@ -46,7 +46,7 @@ def _memory() -> None:
     Path("narrow.toml").write_text(NARROW)
 
 
-def test_a_gain_is_reported_and_written(run: Run) -> None:
+def test_tune_writes_a_significant_gain(run: Run) -> None:
     asked(30)
     result = run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--out", "mine.toml")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -65,7 +65,7 @@ def test_a_gain_is_reported_and_written(run: Run) -> None:
     assert found["hits"][0]["id"] == "right7"
 
 
-def test_a_terminal_sees_how_far_it_has_come(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tune_progress(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked(30)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
@@ -75,7 +75,7 @@ def test_a_terminal_sees_how_far_it_has_come(run: Run, monkeypatch: pytest.Monke
     assert run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--force", "-q").stderr == ""
 
 
-def test_as_json(run: Run) -> None:
+def test_tune_json(run: Run) -> None:
     asked(30, synthetic=True)
     told = json.loads(run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--json", "-q").stdout)
     assert told["out"] == "tuned.toml"
@@ -85,7 +85,7 @@ def test_as_json(run: Run) -> None:
     assert "synthetic questions of asked" in preset_from("tuned.toml").about
 
 
-def test_what_is_not_significant_is_not_written(run: Run) -> None:
+def test_tune_does_not_write_an_insignificant_gain(run: Run) -> None:
     asked(20, synthetic=True)
     result = run("tune", "asked", "--measure", "any@5", "--preset", "narrow.toml", "--folds", "2")
     assert result.exit_code == 1
@@ -98,7 +98,7 @@ def test_what_is_not_significant_is_not_written(run: Run) -> None:
     )
 
 
-def test_questions_of_another_memory(run: Run) -> None:
+def test_tune_with_another_memory(run: Run) -> None:
     asked(20)
     with recollect.open("other.db", embedder=None) as memory:
         memory.add("tea")
@@ -112,7 +112,7 @@ def test_questions_of_another_memory(run: Run) -> None:
     assert "warning: with the preset to start from, no question found any of its notes" in result.stderr
 
 
-def test_a_dataset_with_notes_of_its_own(run: Run) -> None:
+def test_tune_with_its_own_notes(run: Run) -> None:
     asked(20)
     rows = [
         {"_id": f"{kind}{place}", "text": f"code{place}", "metadata": {"importance": worth, "path": f"{worth}/{place}"}}
@@ -125,14 +125,14 @@ def test_a_dataset_with_notes_of_its_own(run: Run) -> None:
     assert "written to tuned.toml" in result.stdout
 
 
-def test_searches_that_had_to_do_without_something_say_so(run: Run) -> None:
+def test_tune_prints_warnings(run: Run) -> None:
     pytest.importorskip("wordllama")
     asked(20)
     result = run("tune", "asked", "--preset", "narrow.toml", "--embedder", "static")
     assert "warning: no note has a vector yet" in result.stderr
 
 
-def test_wrong_use(run: Run) -> None:
+def test_tune_wrong_use(run: Run) -> None:
     asked(19)
     told = error_of(run("tune", "asked"), 2)
     assert told.startswith("questions: there must be at least 20 to tell a gain from chance, got 19")

@@ -15,7 +15,7 @@ GUIDES = ("vaults", "conversations", "choosing-an-embedder", "operating", "tunin
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_the_commands_of_a_guide(guide: str, tmp_path: Path) -> None:
+def test_guide_commands(guide: str, tmp_path: Path) -> None:
     require_minilm()
     folder = tmp_path / "here"
     folder.mkdir()

@@ -21,7 +21,7 @@ def walk(text: str, folder: Path, seconds: float = 20) -> None:
     run(commands(text), place, os.environ, seconds=seconds)
 
 
-def test_commands_are_those_of_consoles_and_of_bash() -> None:
+def test_commands_of_console_and_bash_blocks() -> None:
     text = page("```console\n$ echo one\none\n\nmore\n$ true\n```", "```sh\nnot me\n```", "```bash\ncat <<E\nx\nE\n```")
     assert commands(text) == [
         Command("echo one\n", "one\n\nmore"),
@@ -30,12 +30,12 @@ def test_commands_are_those_of_consoles_and_of_bash() -> None:
     ]
 
 
-def test_a_console_begins_with_a_command() -> None:
+def test_console_starts_with_a_command() -> None:
     with pytest.raises(AssertionError, match="begins with a command, not with 'tea'"):
         commands(page("```console\ntea\n```"))
 
 
-def test_all_commands_share_one_session(tmp_path: Path) -> None:
+def test_commands_share_one_shell(tmp_path: Path) -> None:
     walk(
         page(
             "```bash\ncat > tea.txt <<'END'\n$ sencha\nEND\ncd ..\n```",
@@ -61,23 +61,23 @@ def test_all_commands_share_one_session(tmp_path: Path) -> None:
         ("```console\n$ sleep 60\n```", "did not end"),
     ],
 )
-def test_what_does_not_do_what_the_page_shows_is_told(block: str, told: str, tmp_path: Path) -> None:
+def test_different_results_fail(block: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=told):
         walk(page(block), tmp_path, seconds=1)
 
 
-def test_nothing_is_run_after_a_failure(tmp_path: Path) -> None:
+def test_failure_stops_the_page(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="ended differently"):
         walk(page("```console\n$ false\n$ touch after\n```"), tmp_path)
     assert not (tmp_path / "place" / "after").exists()
 
 
-def test_a_command_may_fail_where_the_page_shows_it(tmp_path: Path) -> None:
+def test_commands_may_fail_if_shown(tmp_path: Path) -> None:
     walk(page("```console\n$ echo 'error: no tea' >&2; false\nerror: no ...\n$ true\n```"), tmp_path)
 
 
 @pytest.mark.parametrize("then", ["", "\n$ false"])
-def test_what_is_left_running_is_told_and_ended(then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leftover_processes_are_killed(then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.docs.session._GRACE", 0.2)
     with pytest.raises(AssertionError, match="ended differently" if then else "does not stop"):
         walk(page(f"```console\n$ sleep 60 & echo $! > pid{then}\n```"), tmp_path)
@@ -89,17 +89,17 @@ def test_what_is_left_running_is_told_and_ended(then: str, tmp_path: Path, monke
     pytest.fail("it is still running")
 
 
-def test_what_the_page_stops_is_not_told(tmp_path: Path) -> None:
+def test_stopped_processes_are_fine(tmp_path: Path) -> None:
     walk(page("```console\n$ sleep 60 &\n$ kill %1; wait\n```"), tmp_path)
 
 
-def test_a_port_that_is_taken_does_not_matter() -> None:
+def test_port_is_replaced() -> None:
     (served,) = on_a_free_port([Command("serve --port 7700", "at 7700")])
     assert served.text != "serve --port 7700"
     assert served.shown == "at 7700"
 
 
-def test_measures_may_differ_and_nothing_else() -> None:
+def test_only_measured_values_may_differ() -> None:
     assert same("    0.88 ███████   2026-11-16  words 1", "    0.87 ██████▉   2026-11-16  words 1")
     assert not same("    0.88 ███████   2026-11-16  words 1", "    0.87 ██████▉   2026-11-16  words 2")
     assert same("total        ██  8.6 ms  1 shown", "total        ██████  318.6 ms  1 shown")

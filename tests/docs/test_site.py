@@ -1,4 +1,4 @@
-"""The site is built without a warning, all its links lead somewhere, and it asks nothing of other servers."""
+"""The site builds without warnings, its links have targets, and it loads nothing from other servers."""
 
 from __future__ import annotations
 
@@ -20,34 +20,32 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("source", "srcset"), ("iframe", "src")}
 NOT_LOADED = {"canonical", "next", "prev", "search", "index"}
-"""What a link element may point at without a browser fetching it."""
+"""Relations of link elements that a browser does not fetch."""
 
 
 class Page(HTMLParser):
-    """What a page of the site loads, where it links to, and which places in it can be linked to."""
+    """What a page loads, its links, and its anchors."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
         self.loaded: list[str] = []
         self.links: list[str] = []
-        self.places: set[str] = set()
+        self.anchors: set[str] = set()
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attributes}
-        self.places.update(told[name] for name in ("id", "name") if name in told)
-        self.loaded += [told[name] for wanted, name in LOADED if tag == wanted and name in told and self.fetched(told)]
-        if tag == "a" and "href" in told:
-            self.links.append(told["href"])
-
-    def fetched(self, told: dict[str, str]) -> bool:
-        return not set(told.get("rel", "").split()) & NOT_LOADED
+        values = {name: value or "" for name, value in attributes}
+        self.anchors.update(values[name] for name in ("id", "name") if name in values)
+        if not set(values.get("rel", "").split()) & NOT_LOADED:
+            self.loaded += [values[name] for loading, name in LOADED if tag == loading and name in values]
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site, once; whatever Sphinx has to say about it is a failure."""
+    """Build the site once; a warning of Sphinx is a failure."""
     target = tmp_path_factory.mktemp("site")
     doctrees = tmp_path_factory.mktemp("doctrees")
     build = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", str(doctrees)]
@@ -61,16 +59,16 @@ def pages(site: Path) -> dict[Path, Page]:
     return {path: Page(path) for path in site.rglob("*.html")}
 
 
-def test_every_page_is_there(pages: dict[Path, Page]) -> None:
+def test_site_has_every_page(pages: dict[Path, Page]) -> None:
     assert set(PAGES) <= {path.stem for path in pages}
 
 
-def test_every_page_is_in_the_side_bar(pages: dict[Path, Page]) -> None:
+def test_sidebar_has_every_page(pages: dict[Path, Page]) -> None:
     for page in pages.values():
         assert {f"{name}.html" for name in PAGES} - {page.path.name} <= set(page.links) | {"index.html"}
 
 
-def test_nothing_comes_from_elsewhere(pages: dict[Path, Page]) -> None:
+def test_pages_load_local_files_only(pages: dict[Path, Page]) -> None:
     for page in pages.values():
         for loaded in page.loaded:
             address = urlsplit(loaded)
@@ -79,21 +77,21 @@ def test_nothing_comes_from_elsewhere(pages: dict[Path, Page]) -> None:
             assert (page.path.parent / unquote(address.path)).is_file(), f"{page.path.name} loads {loaded}"
 
 
-def test_style_sheets_load_nothing_from_elsewhere(site: Path) -> None:
+def test_style_sheets_load_local_files_only(site: Path) -> None:
     for sheet in site.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8").replace(" ", "")
         for far in ("url(http", 'url("http', "url('http", "url(//", 'url("//', "@import"):
             assert far not in text, f"{sheet.name} has {far}"
 
 
-def test_every_link_and_anchor_leads_somewhere(pages: dict[Path, Page]) -> None:
+def test_links_and_anchors_have_targets(pages: dict[Path, Page]) -> None:
     followed = 0
     for page, link in inner_links(pages):
         address = urlsplit(link)
         target = (page.path.parent / unquote(address.path)).resolve() if address.path else page.path
         assert target.is_file(), f"{page.path.name} links to {link}"
         if address.fragment:
-            assert unquote(address.fragment) in pages[target].places, f"{page.path.name} links to {link}"
+            assert unquote(address.fragment) in pages[target].anchors, f"{page.path.name} links to {link}"
             followed += 1
     assert followed > 1_000
 
@@ -106,23 +104,21 @@ def inner_links(pages: dict[Path, Page]) -> Iterator[tuple[Page, str]]:
 
 
 @pytest.mark.parametrize("module", SURFACE)
-def test_every_public_name_is_in_the_reference_of_the_library(pages: dict[Path, Page], site: Path, module: str) -> None:
-    places = pages[site / "library.html"].places
-    assert f"module-{module}" in places
+def test_library_page_has_every_public_name(pages: dict[Path, Page], site: Path, module: str) -> None:
+    anchors = pages[site / "library.html"].anchors
+    assert f"module-{module}" in anchors
     public = importlib.import_module(module)
     for name in SURFACE[module].split():
         value = getattr(public, name)
         if isinstance(value, ModuleType) or name == "__version__":
-            continue  # a room has a part of its own; a version speaks for itself
+            continue  # packages have their own sections
         names = {f"{other}.{name}" for other in SURFACE if name in SURFACE[other].split()}
-        told = {each for each in names if value is getattr(importlib.import_module(each.rpartition(".")[0]), name)}
-        assert told & places, f"{module}.{name} is not in docs/library.md"
+        same = {other for other in names if value is getattr(importlib.import_module(other.rpartition(".")[0]), name)}
+        assert same & anchors, f"{module}.{name} is not in docs/library.md"
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
-def test_a_browser_asks_for_nothing_else_and_no_page_is_wider_than_the_screen(
-    site: Path, width: int, scheme: str
-) -> None:
+def test_pages_fit_the_screen_and_request_nothing(site: Path, width: int, scheme: str) -> None:
     with launched() as browser:
         for name in ("index", "commands", "study", "library"):
             visit = Visit(browser, site / f"{name}.html", width=width, color_scheme=scheme)

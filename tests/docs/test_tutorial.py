@@ -51,7 +51,7 @@ def fresh(desk: Path) -> dict[str, str]:
     return kept | {"PATH": os.pathsep.join(path), "RECOLLECT_CACHE": str(desk / "cache")}
 
 
-def test_the_tutorial_word_for_word(checkout: Path, fresh: dict[str, str]) -> None:
+def test_tutorial_commands(checkout: Path, fresh: dict[str, str]) -> None:
     require_minilm()
     require_program("curl", package="curl")
     run(on_a_free_port(commands(PAGE)), checkout, fresh, seconds=600)

@@ -226,6 +226,8 @@ def print_presets(console: Console, presets: Sequence[Preset]) -> None:
     """Print a column for each preset and a row for each part; what equals the first preset is dim."""
     summaries = [_preset_summary(preset) for preset in presets]
     table = new_table("", *(preset.name for preset in presets))
+    for column, summary in zip(table.columns[1:], summaries, strict=True):
+        column.min_width = max(len(word) for text in summary.values() for word in text.split())
     for part in summaries[0]:
         row = [summary[part] for summary in summaries]
         styles = ["dim" if column and text == row[0] else "" for column, text in enumerate(row)]
