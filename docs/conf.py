@@ -25,7 +25,7 @@ python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
+autodoc_preserve_defaults = False  # signatures made of SearchOptions have no defaults in the source
 
 html_theme = "furo"
 html_title = "Recollect"

@@ -42,6 +42,9 @@ class Composite(Stage):
 
     The age counts from the last access; an unknown one adds nothing, one in the future counts as now. The importance is
     limited to 0–1. If no score is above 0, relevance adds nothing.
+
+    >>> Composite().recency
+    0.05
     """
 
     name: ClassVar[str] = "composite"

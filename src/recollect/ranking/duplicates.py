@@ -15,7 +15,12 @@ __all__ = ["Duplicates"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates(Stage):
-    """Drop each candidate whose content, apart from case and white space, a higher-ranked one has."""
+    """Drop each candidate whose content, apart from case and white space, a higher-ranked one has.
+
+    >>> from recollect.ranking import run_stage
+    >>> [note.id for note in run_stage(Duplicates(), [{"id": "a", "content": "Tea."}, {"id": "b", "content": "tea. "}])]
+    ['a']
+    """
 
     name: ClassVar[str] = "duplicates"
 

@@ -69,7 +69,11 @@ def intent_multiplier(intent: Intent, candidate: Candidate | Mapping[str, Any]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentWeights(Stage):
-    """Multiply each score by the factors of the query's intent."""
+    """Multiply each score by the factors of the query's intent.
+
+    >>> IntentWeights().to_dict()
+    {'stage': 'intent', 'characters': 0}
+    """
 
     name: ClassVar[str] = "intent"
     characters: int = setting(0, count())

@@ -35,7 +35,11 @@ Candidates = Iterable[Candidate | Mapping[str, Any]]
 
 
 class Adjustment(NamedTuple):
-    """One change of one score, ``score * factor + addend``, and its reason."""
+    """One change of one score, ``score * factor + addend``, and its reason.
+
+    >>> Adjustment("importance 0.80", factor=0.94).addend
+    0.0
+    """
 
     reason: str | Callable[[], str]
     """The reason as a text for people, or a function that words it."""
@@ -44,7 +48,11 @@ class Adjustment(NamedTuple):
 
 
 class StageResult(NamedTuple):
-    """What a stage returns."""
+    """What a stage returns.
+
+    >>> StageResult([[Adjustment("boosted", addend=0.5)], []]).added
+    ()
+    """
 
     adjustments: Sequence[Sequence[Adjustment]]
     """The adjustments of each candidate, in the order of the candidates, followed by those that are added."""
@@ -74,7 +82,11 @@ class NoSupersessions:
 
 @dataclass(frozen=True, slots=True)
 class StageContext:
-    """What a stage knows of the search that it is part of."""
+    """What a stage knows of the search that it is part of.
+
+    >>> StageContext("green tea").time_only
+    False
+    """
 
     query: str = ""
     now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
@@ -90,7 +102,15 @@ _NO_CONTEXT = StageContext()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage(Settings):
-    """A stage of the ranking after fusion; its fields are its settings."""
+    """A stage of the ranking after fusion; its fields are its settings.
+
+    >>> class Recent(Stage):
+    ...     name = "recent"
+    ...     def adjust(self, candidates, context):
+    ...         return StageResult([[Adjustment("recent", 2.0)] if note.created_at else [] for note in candidates])
+    >>> [note.score for note in run_stage(Recent(), [Candidate("a", score=0.5, created_at="2026-04-18")])]
+    [1.0]
+    """
 
     name: ClassVar[str]
     """The name in presets and in records."""
@@ -155,7 +175,12 @@ def apply_result(
 
 
 def run_stage(stage: Stage, candidates: Candidates, context: StageContext = _NO_CONTEXT) -> list[Candidate]:
-    """Return copies of ``candidates`` as a stage leaves them, with its steps on their records."""
+    """Return copies of ``candidates`` as a stage leaves them, with its steps on their records.
+
+    >>> from recollect.ranking import ImportancePrior
+    >>> run_stage(ImportancePrior(), [{"id": "a", "score": 0.5, "importance": 1.0}])[0].steps[0].reason
+    'importance 1.00'
+    """
     found = as_candidates("candidates", candidates)
     for part in stage.parts():
         copies = [candidate.copy() for candidate in found]

@@ -19,6 +19,9 @@ class Superseded(Stage):
 
     A current note that is not among the candidates is added. It supersedes a note itself or by way of notes in between,
     and its relevance is at least theirs.
+
+    >>> Superseded(factor=0.25).factor
+    0.25
     """
 
     name: ClassVar[str] = "superseded"

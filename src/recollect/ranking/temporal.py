@@ -62,6 +62,7 @@ class AnchorExtractor(Protocol):
         """Return the time that ``query`` names, or ``None``."""
 
 
+@dataclass(frozen=True, slots=True)
 class RegexAnchorExtractor:
     """Recognises the common English phrases.
 
@@ -119,6 +120,9 @@ class TemporalBoost(Stage):
 
     The proximity is 1 within the tolerance of the query's time and falls linearly to 0 at three times the tolerance, on
     both sides.
+
+    >>> TemporalBoost().combine
+    'multiply'
     """
 
     name: ClassVar[str] = "temporal_boost"
@@ -159,7 +163,11 @@ class TemporalBoost(Stage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Temporal(Stage):
-    """The stage ``composite``, followed by ``temporal_boost``."""
+    """The stage ``composite``, followed by ``temporal_boost``.
+
+    >>> [stage.name for stage in Temporal().parts()]
+    ['composite', 'temporal_boost']
+    """
 
     name: ClassVar[str] = "temporal"
     relevance: float = setting(CompositeWeights().relevance, number())

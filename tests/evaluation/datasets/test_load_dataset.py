@@ -16,7 +16,7 @@ def test_load_dataset_detects_formats() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "options", "said"),
+    ("path", "options", "message"),
     [
         (KITCHEN, {"format": "csv"}, "format: must be one of beir, locomo, longmemeval"),
         (KITCHEN, {"level": "word"}, "level: must be one of turn, session"),
@@ -27,8 +27,8 @@ def test_load_dataset_detects_formats() -> None:
         (KITCHEN, {"format": "locomo"}, "is a folder; LoCoMo and LongMemEval are JSON files"),
     ],
 )
-def test_load_dataset_errors(path: Path, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ArgumentError, match=said):
+def test_load_dataset_errors(path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         load_dataset(path, **options)
 
 
