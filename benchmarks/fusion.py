@@ -1,4 +1,4 @@
-"""Fusion against a bare loop that only adds, and against ranx."""
+"""Rank fusion against a bare loop, and against ranx."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from recollect.fusion import reciprocal_rank_fusion
 
 
 def ranked_lists(length: int) -> list[list[Candidate]]:
-    """Return two lists of notes, about half of each in both."""
-    chance = random.Random(length)  # noqa: S311 (sample data)
+    """Return two lists of notes that share about half of them."""
+    rng = random.Random(length)  # noqa: S311 (sample data)
     ids = [f"note-{number:05d}" for number in range(length * 3 // 2)]
     return [
         [
-            Candidate(name, f"memory/{name}.md", f"Title of {name}", "", "Some content.", score=float(length - place))
-            for place, name in enumerate(chance.sample(ids, length))
+            Candidate(
+                name, f"memory/{name}.md", f"Title of {name}", "", "Some content.", score=float(length - position)
+            )
+            for position, name in enumerate(rng.sample(ids, length))
         ]
         for _ in range(2)
     ]
 
 
 def bare_loop(lists: list[list[str]], k: int = 60) -> dict[str, float]:
-    """Add 1/(k + rank) in a dictionary, and no more."""
+    """Add 1 / (k + rank) in a dictionary."""
     scores: dict[str, float] = {}
-    for each in lists:
-        for rank, name in enumerate(each, 1):
+    for ranking in lists:
+        for rank, name in enumerate(ranking, 1):
             scores[name] = scores.get(name, 0.0) + 1 / (k + rank)
     return scores
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Yield each comparison as it is done."""
+    """Yield each comparison when it is complete."""
     small = ranked_lists(60)
-    ids = [[candidate.id for candidate in each] for each in small]
-    assert bare_loop(ids) == {found.id: found.score for found in reciprocal_rank_fusion(small)}
+    ids = [[candidate.id for candidate in ranking] for ranking in small]
+    assert bare_loop(ids) == {hit.id: hit.score for hit in reciprocal_rank_fusion(small)}
     yield compare(
         "fuse two lists of 60",
         lambda: reciprocal_rank_fusion(small),

@@ -1,4 +1,4 @@
-"""What ``import recollect`` costs a program, beside starting Python at all."""
+"""The time of ``import recollect``, beside that of starting Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BUDGET_MS = 150
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Yield the time of a start with the import, with its target as a ratio to a bare start."""
+    """Yield the time of a start with the import, as a ratio to a start without it."""
     bare = _milliseconds("pass")
     ours = _milliseconds("import recollect")
     yield Comparison(

@@ -1,4 +1,4 @@
-"""Parsing against splitting at spaces and looking each word up in a set."""
+"""Query parsing against splitting at spaces and a set look-up for each word."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _STOPWORDS = ENGLISH | DUTCH
 
 
 def split_and_look_up(text: str) -> list[bool]:
-    """Do the least that a filter of stopwords can do."""
+    """Do the least work of a stopword filter."""
     return [word in _STOPWORDS for word in text.split()]
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Yield each comparison as it is done."""
+    """Yield each comparison when it is complete."""
     for name, text in (
         ("10 words, half of them stopwords", PLAIN),
         ("10 words, none a stopword", NO_STOPWORDS),

@@ -1,7 +1,6 @@
-"""What PostgreSQL's index of vectors finds, and how fast: ``scripts/bench pgvector [--notes 100000] [--json]``.
+"""``scripts/bench pgvector``: recall and latency of PostgreSQL's vector index, against exact search.
 
-The vectors are those of ``scripts/bench peers``: they lie around topics, and share what they say beside that. What is
-nearest is found by looking at all, here and on the server; what the index leads to is compared with that.
+The vectors are those of ``scripts/bench peers``.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ Vectors = NDArray[np.float32]
 
 
 def vectors(count: int, queries: int) -> tuple[Vectors, Vectors]:
-    """Return vectors of notes, and of queries about the same topics."""
+    """Return vectors of notes and of queries."""
     notes = GeneratedNotes(count)
-    held = np.concatenate([made.vectors for made in notes.batches()])
-    return held, np.stack([question.vector for question in notes.queries(queries)])
+    vectors = np.concatenate([batch.vectors for batch in notes.batches()])
+    return vectors, np.stack([query.vector for query in notes.queries(queries)])
 
 
 def measure(count: int, queries: int) -> dict[str, float]:
-    """Return the figures."""
-    held, asked = vectors(count, queries)
-    truth = [np.argsort(-(held @ query), kind="stable")[: max(DEPTHS)].tolist() for query in asked]
+    """Return recall, latencies and the time to build the index."""
+    notes_vectors, query_vectors = vectors(count, queries)
+    truth = [np.argsort(-(notes_vectors @ query), kind="stable")[: max(DEPTHS)].tolist() for query in query_vectors]
     server = Server(durable=True, **SETTINGS)
     try:
         server.start()
@@ -48,19 +47,19 @@ def measure(count: int, queries: int) -> dict[str, float]:
         database = server.create()
         with closing(PostgresStore(server.address(database))) as store:
             for start in range(0, count, BATCH):
-                some = held[start : start + BATCH]
-                notes = [{"id": str(place), "content": "", "vector": row} for place, row in enumerate(some, start)]
+                some = notes_vectors[start : start + BATCH]
+                notes = [{"id": str(number), "content": "", "vector": row} for number, row in enumerate(some, start)]
                 store.write([draft_of(note) for note in notes])
             vector_index.MAX_EXACT_NOTES, most = count, vector_index.MAX_EXACT_NOTES
-            figures = _searched(store, asked, truth, "exact")
+            metrics = _measure_searches(store, query_vectors, truth, "exact")
             vector_index.MAX_EXACT_NOTES = min(most, count - 1)
             started = perf_counter()
             store._vector_indexes.ensure()
-            figures["index_seconds"] = perf_counter() - started
+            metrics["index_seconds"] = perf_counter() - started
             ((told,),) = server.execute(_TRIAL, database=database)
             test = RecallTest.parse(told)
-            figures["index_breadth"] = test.ef_search if test else 0
-            return figures | _searched(store, asked, truth, "index")
+            metrics["index_breadth"] = test.ef_search if test else 0
+            return metrics | _measure_searches(store, query_vectors, truth, "index")
     finally:
         server.remove()
 
@@ -69,36 +68,38 @@ def measure(count: int, queries: int) -> dict[str, float]:
 _TRIAL = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relname LIKE 'vectors_near%'"
 
 
-def _searched(store: PostgresStore, asked: Vectors, truth: list[list[int]], how: str) -> dict[str, float]:
-    figures: dict[str, float] = {}
+def _measure_searches(store: PostgresStore, queries: Vectors, truth: list[list[int]], how: str) -> dict[str, float]:
+    metrics: dict[str, float] = {}
     for depth in DEPTHS:
-        taken, recall = [], []
-        for query, nearest in zip(asked, truth, strict=True):
+        milliseconds, recall = [], []
+        for query, nearest in zip(queries, truth, strict=True):
             started = perf_counter()
-            found = store.search_vectors(query, depth, namespace="default", filters=Filters())
-            taken.append(1000 * (perf_counter() - started))
-            recall.append(len({int(each.id) for each in found} & set(nearest[:depth])) / depth)
-        figures |= {
+            hits = store.search_vectors(query, depth, namespace="default", filters=Filters())
+            milliseconds.append(1000 * (perf_counter() - started))
+            recall.append(len({int(hit.id) for hit in hits} & set(nearest[:depth])) / depth)
+        metrics |= {
             f"{how}_recall@{depth}": float(np.mean(recall)),
             f"{how}_worst_recall@{depth}": min(recall),
-            f"{how}_p50_ms@{depth}": float(np.percentile(taken, 50)),
-            f"{how}_p95_ms@{depth}": float(np.percentile(taken, 95)),
+            f"{how}_p50_ms@{depth}": float(np.percentile(milliseconds, 50)),
+            f"{how}_p95_ms@{depth}": float(np.percentile(milliseconds, 95)),
         }
-    return figures
+    return metrics
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    reader = argparse.ArgumentParser(prog="scripts/bench pgvector", description="PostgreSQL's index of vectors.")
-    reader.add_argument("--notes", type=int, default=100_000)
-    reader.add_argument("--queries", type=int, default=100)
-    reader.add_argument("--json", action="store_true", help="print the figures as JSON")
-    given = reader.parse_args(arguments)
-    figures = measure(given.notes, given.queries)
-    if given.json:
-        print(json.dumps(figures, indent=2))
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench pgvector", description="Recall and latency of PostgreSQL's vector index."
+    )
+    parser.add_argument("--notes", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    metrics = measure(options.notes, options.queries)
+    if options.json:
+        print(json.dumps(metrics, indent=2))
     else:
-        for name, figure in figures.items():
-            print(f"{name:<24} {figure:>10.3f}")
+        for name, value in metrics.items():
+            print(f"{name:<24} {value:>10.3f}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The pipeline beyond its legs against what FTS5 takes to rank: parse, fuse, follow connections, stages, trace."""
+"""The search pipeline without its legs (parsing, fusion, graph, stages, trace) against FTS5 ranking."""
 
 from __future__ import annotations
 
@@ -21,64 +21,63 @@ from recollect.stores.sqlite.fts5 import render_fts5
 
 NOTES = int(os.environ.get("BENCH_SEARCHED", "10000"))
 WORDS = 60
-QUERIES = 100  # more than any cache keeps
+QUERIES = 100  # more than any cache has
 DIMENSION = 64
 
 
-class Recorded:
-    """An index that gives again what another one gave, at no cost: what is left is the pipeline's own."""
+class CachedIndex:
+    """An index that returns cached results of another one at no cost, so that only the pipeline is measured."""
 
     def __init__(self, index: Any) -> None:
-        """Begin with nothing."""
         self._index = index
-        self._answers: dict[tuple[str, Any], Any] = {}
+        self._results: dict[tuple[str, Any], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Return the other's method, which is asked for each thing once."""
+        """Return a caching version of the other index's method."""
         method = getattr(self._index, name)
 
-        def answered(asked: Any, *places: Any, **options: Any) -> Any:
-            key = name, _hashable(asked)
-            if key not in self._answers:
-                self._answers[key] = method(asked, *places, **options)
-            return self._answers[key]
+        def cached(argument: Any, *others: Any, **options: Any) -> Any:
+            key = name, _hashable(argument)
+            if key not in self._results:
+                self._results[key] = method(argument, *others, **options)
+            return self._results[key]
 
-        return answered
+        return cached
 
 
-def _hashable(asked: Any) -> Any:
-    return asked.tobytes() if isinstance(asked, np.ndarray) else tuple(asked) if isinstance(asked, list) else asked
+def _hashable(value: Any) -> Any:
+    return value.tobytes() if isinstance(value, np.ndarray) else tuple(value) if isinstance(value, list) else value
 
 
 def texts(count: int, seed: int = 1) -> tuple[list[str], list[str]]:
-    """Return notes of words that are as unevenly common as in a language, and queries of five of them."""
-    chance = random.Random(seed)  # noqa: S311 (sample data)
+    """Return notes whose term frequencies follow Zipf's law, and queries of five terms."""
+    rng = random.Random(seed)  # noqa: S311 (sample data)
     vocabulary = [f"word{number}" for number in range(20_000)]
-    weights = [1 / (place + 10) for place in range(len(vocabulary))]
-    words = chance.choices(vocabulary, weights, k=count * WORDS)
+    weights = [1 / (rank + 10) for rank in range(len(vocabulary))]
+    words = rng.choices(vocabulary, weights, k=count * WORDS)
     notes = [" ".join(words[start : start + WORDS]) for start in range(0, len(words), WORDS)]
-    return notes, [" ".join(chance.choices(vocabulary, weights, k=5)) for _ in range(QUERIES)]
+    return notes, [" ".join(rng.choices(vocabulary, weights, k=5)) for _ in range(QUERIES)]
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Yield each comparison as it is done."""
+    """Yield each comparison when it is complete."""
     with TemporaryDirectory() as folder:
-        yield _beyond_the_legs(Path(folder))
+        yield _without_legs(Path(folder))
 
 
-def _beyond_the_legs(folder: Path) -> Comparison:
+def _without_legs(folder: Path) -> Comparison:
     notes, queries = texts(NOTES)
     vectors = np.random.default_rng(1).standard_normal((NOTES + QUERIES, DIMENSION)).astype(np.float32)
     with recollect.open(folder / "memory.db", embedder=None) as memory:
         memory.add_many(
-            {"path": f"notes/{place}.md", "content": text, "session": f"s{place // 50}", "position": place % 50}
-            | {"vector": vectors[place]}
-            for place, text in enumerate(notes)
+            {"path": f"notes/{number}.md", "content": text, "session": f"s{number // 50}", "position": number % 50}
+            | {"vector": vectors[number]}
+            for number, text in enumerate(notes)
         )
     store = open_store(folder / "memory.db", read_only=True)
-    walk = Retrieval(Recorded(store))
-    asked = list(zip(queries, vectors[NOTES:], strict=True))
-    depths = [walk.search(query, vector=vector).trace for query, vector in asked]
+    retrieval = Retrieval(CachedIndex(store))
+    requests = list(zip(queries, vectors[NOTES:], strict=True))
+    depths = [retrieval.search(query, vector=vector).trace for query, vector in requests]
     assert all(trace.bm25_count == trace.vector_count == 60 for trace in depths), "two full lists"
 
     bare = apsw.Connection(str(folder / "bare.db"))
@@ -89,14 +88,14 @@ def _beyond_the_legs(folder: Path) -> Comparison:
     ranked = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 60"
 
     def ours() -> None:
-        for query, vector in asked:
-            walk.search(query, vector=vector)
+        for query, vector in requests:
+            retrieval.search(query, vector=vector)
 
     def theirs() -> None:
         for expression in expressions:
             bare.execute(ranked, (expression,)).fetchall()
 
-    found = compare(f"{QUERIES} searches, but for their legs", ours, "FTS5's ORDER BY rank", theirs, at_most=1)
+    comparison = compare(f"{QUERIES} searches without their legs", ours, "FTS5's ORDER BY rank", theirs, at_most=1)
     store.close()
     bare.close()
-    return found
+    return comparison

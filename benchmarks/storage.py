@@ -1,4 +1,4 @@
-"""The embedded memory against bare SQLite: what it costs to keep notes whole, findable and on the disk."""
+"""The embedded memory against bare SQLite tables: writing, copying, opening, memory in use."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ WORDS = 12
 
 
 def sample(count: int, seed: int = 1) -> tuple[list[str], NDArray[np.float32]]:
-    """Return short texts of words that are as unevenly common as in a language, and a vector for each."""
-    chance = random.Random(seed)  # noqa: S311 (sample data)
+    """Return short texts whose term frequencies follow Zipf's law, and a vector for each."""
+    rng = random.Random(seed)  # noqa: S311 (sample data)
     vocabulary = [f"word{number}" for number in range(20_000)]
-    weights = [1 / (place + 10) for place in range(len(vocabulary))]
-    words = chance.choices(vocabulary, weights, k=count * WORDS)
+    weights = [1 / (rank + 10) for rank in range(len(vocabulary))]
+    words = rng.choices(vocabulary, weights, k=count * WORDS)
     texts = [" ".join(words[start : start + WORDS]) for start in range(0, len(words), WORDS)]
     return texts, np.random.default_rng(seed).standard_normal((count, DIMENSION)).astype(np.float32)
 
 
 class BareTables:
-    """What one would write by hand: a table with a blob, and an FTS5 table beside it; on the disk when committed."""
+    """A table with a blob, and an FTS5 table beside it; commits are durable."""
 
     def __init__(self, path: Path) -> None:
         """Create the tables."""
@@ -48,7 +48,7 @@ class BareTables:
 
     def add(self, texts: Sequence[str], vectors: NDArray[np.float32], start: int = 0) -> None:
         """Insert rows in one transaction."""
-        rows = [(f"notes/{start + place}.md", f"Note {place}", text) for place, text in enumerate(texts)]
+        rows = [(f"notes/{start + number}.md", f"Note {number}", text) for number, text in enumerate(texts)]
         with self.connection:
             self.connection.executemany(
                 "INSERT INTO notes (path, title, content, vector) VALUES (?, ?, ?, ?)",
@@ -60,13 +60,13 @@ class BareTables:
 def fields(texts: Sequence[str], vectors: NDArray[np.float32], start: int = 0) -> list[dict[str, object]]:
     """Return the same rows as notes."""
     return [
-        {"path": f"notes/{start + place}.md", "title": f"Note {place}", "content": text, "vector": vector}
-        for place, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+        {"path": f"notes/{start + number}.md", "title": f"Note {number}", "content": text, "vector": vector}
+        for number, (text, vector) in enumerate(zip(texts, vectors, strict=True))
     ]
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Yield each comparison as it is done."""
+    """Yield each comparison when it is complete."""
     with TemporaryDirectory() as folder:
         yield from _many(Path(folder))
         yield _one(Path(folder))
@@ -93,25 +93,26 @@ def _many(folder: Path) -> Iterator[Comparison]:
 
 
 def _one(folder: Path) -> Comparison:
-    """Compare single durable writes; the search afterwards is not counted, but shows that both legs find the note."""
+    """Compare single durable writes; a search afterwards, which is not timed, checks that both legs find the note."""
     texts, vectors = sample(1000, seed=2)
     bare = BareTables(folder / "bare-one.db")
-    places = [iter(range(10**9)), iter(range(10**9))]
+    numbers = [iter(range(10**9)), iter(range(10**9))]
     with recollect.open(folder / "memory-one.db", embedder=None) as memory:
 
         def ours() -> None:
-            place = next(places[0])
-            memory.add(f"one{place} {texts[place % 1000]}", path=f"one/{place}", vector=vectors[place % 1000])
+            number = next(numbers[0])
+            memory.add(f"one{number} {texts[number % 1000]}", path=f"one/{number}", vector=vectors[number % 1000])
 
         def theirs() -> None:
-            place = next(places[1])
-            bare.add([f"one{place} {texts[place % 1000]}"], vectors[place % 1000 : place % 1000 + 1], place)
+            number = next(numbers[1])
+            row = number % 1000
+            bare.add([f"one{number} {texts[row]}"], vectors[row : row + 1], number)
 
-        found = compare("one durable add", ours, "a bare one-row transaction", theirs, at_most=3)
+        comparison = compare("one durable add", ours, "a bare one-row transaction", theirs, at_most=3)
         assert [hit.path for hit in memory.search("one7", mode="bm25", top_k=1)] == ["one/7"]
         assert "one/7" in [hit.path for hit in memory.search("", mode="semantic", vector=vectors[7], top_k=100)]
     bare.connection.close()
-    return found
+    return comparison
 
 
 _FIRST_SEARCH = """

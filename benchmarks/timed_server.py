@@ -1,7 +1,7 @@
-"""A server like ``recollect serve`` that also takes down how long its searches were in the model or in the store.
+"""A server like ``recollect serve`` that measures the time that searches spend in the model and in the store.
 
-``benchmarks.serving`` starts it in a process of its own: ``scripts/bench timed_server DB EMBEDDER SEARCHES OUT``.
-A query is embedded while its words are looked for; time in which both were busy counts once.
+``benchmarks.serving`` starts it: ``python -m benchmarks.timed_server DB EMBEDDER SEARCHES OUT``. The legs run in
+parallel; time in which both are busy counts once.
 """
 
 from __future__ import annotations
@@ -29,23 +29,22 @@ Span = tuple[float, float]
 _SPANS: ContextVar[list[Span] | None] = ContextVar("spans", default=None)
 
 
-class Timed:
-    """Passes everything on, and takes down how long each call took for the search that it is part of."""
+class TimedProxy:
+    """Forward all calls, and record their times for the search that they belong to."""
 
     def __init__(self, inner: Any) -> None:
-        """Stand before ``inner``."""
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        """Return a part of it, timed if it can be called."""
-        found = getattr(self._inner, name)
-        if not callable(found):
-            return found
+        """Return an attribute; a method is timed."""
+        value = getattr(self._inner, name)
+        if not callable(value):
+            return value
 
-        def timed(*given: Any, **more: Any) -> Any:
+        def timed(*args: Any, **kwargs: Any) -> Any:
             started = perf_counter()
             try:
-                return found(*given, **more)
+                return value(*args, **kwargs)
             finally:
                 spans = _SPANS.get()
                 if spans is not None:
@@ -54,44 +53,43 @@ class Timed:
         return timed
 
 
-class Account:
-    """The sum of all searches."""
+class SearchTimes:
+    """The sums over all searches."""
 
     def __init__(self) -> None:
-        """Begin at nothing."""
         self._lock = Lock()
         self.searches = 0
         self.total = 0.0
         self.inside = 0.0
-        """How much of it was in the model or in the store."""
+        """Seconds in the model or in the store."""
 
-    def keep(self, memory: Any) -> None:
-        """Take down every search of a memory from now on."""
-        walk = memory._retrieval
-        walk._index = walk._dense._index = Timed(walk._index)
-        if walk._dense._embedder is not None:
-            walk._dense._embedder = Timed(walk._dense._embedder)
+    def attach(self, memory: Any) -> None:
+        """Measure every search of a memory from now on."""
+        retrieval = memory._retrieval
+        retrieval._index = retrieval._dense._index = TimedProxy(retrieval._index)
+        if retrieval._dense._embedder is not None:
+            retrieval._dense._embedder = TimedProxy(retrieval._dense._embedder)
         search = memory.search
 
-        def counted(*given: Any, **more: Any) -> Any:
+        def timed_search(*args: Any, **kwargs: Any) -> Any:
             spans: list[Span] = []
             token = _SPANS.set(spans)
             started = perf_counter()
             try:
-                return search(*given, **more)
+                return search(*args, **kwargs)
             finally:
-                took = perf_counter() - started
+                seconds = perf_counter() - started
                 _SPANS.reset(token)
                 with self._lock:
                     self.searches += 1
-                    self.total += took
+                    self.total += seconds
                     self.inside += covered(spans)
 
-        memory.search = counted
+        memory.search = timed_search
 
 
 def covered(spans: list[Span]) -> float:
-    """Return how much time lies in any of the spans.
+    """Return the time that the spans cover together.
 
     >>> covered([(0, 2), (1, 3), (5, 6)])
     4.0
@@ -104,20 +102,20 @@ def covered(spans: list[Span]) -> float:
 
 
 def main(db: str, embedder: str, searches: str, out: str) -> None:
-    account = Account()
+    times = SearchTimes()
     settings = Settings(port=0)
     if int(searches):
         settings = replace(settings, read_threads=int(searches))
     with recollect.open(db, embedder=embedder) as memory:
-        account.keep(memory)
+        times.attach(memory)
 
         def on_ready(address: str) -> None:
-            account.searches, account.total, account.inside = 0, 0.0, 0.0  # without what warmed it up
+            times.searches, times.total, times.inside = 0, 0.0, 0.0  # without the warm-up
             print(f"serving at {address}, ready", flush=True)
 
         serve(memory, settings, log=Log(io.StringIO()), on_ready=on_ready)
-    figures = {"searches": account.searches, "total": account.total, "inside": account.inside}
-    Path(out).write_text(json.dumps(figures), encoding="utf-8")
+    data = {"searches": times.searches, "total": times.total, "inside": times.inside}
+    Path(out).write_text(json.dumps(data), encoding="utf-8")
 
 
 if __name__ == "__main__":

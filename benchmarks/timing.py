@@ -1,4 +1,4 @@
-"""Timing two things fairly: in turns, in the same run, the quickest round of each."""
+"""Compare the speed of two functions: in turns, in the same run, the fastest round of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUND_NS = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What ours costs beside a peer, and what it may: time, unless another unit is named."""
+    """Our cost, that of a peer, and the largest ratio allowed; times, unless ``unit`` says otherwise."""
 
     name: str
     ours: float
@@ -42,18 +42,18 @@ class Comparison:
         )
 
 
-def compare(name: str, ours: Work, peer: str, peers: Work, *, at_most: float) -> Comparison:
-    """Time both in turns, so that a slow moment of the machine hits both, and keep each one's quickest round."""
-    calls = [_calls(work) for work in (ours, peers)]
+def compare(name: str, ours: Work, peer: str, theirs: Work, *, at_most: float) -> Comparison:
+    """Time both in turns, so that a slow moment of the machine affects both; use the fastest round of each."""
+    calls = [_calls(work) for work in (ours, theirs)]
     best = [float("inf"), float("inf")]
     for _ in range(_ROUNDS):
-        for which, work in enumerate((ours, peers)):
+        for which, work in enumerate((ours, theirs)):
             best[which] = min(best[which], _nanoseconds(work, calls[which]) / calls[which])
     return Comparison(name, best[0] / 1000, peer, best[1] / 1000, at_most)
 
 
 def _calls(work: Work) -> int:
-    """Return how many calls fill a round, after a first call that is not counted."""
+    """Return the number of calls that fill a round, after a warm-up call."""
     work()
     return max(1, _ROUND_NS // max(1, _nanoseconds(work, 1)))
 

@@ -25,9 +25,6 @@ SLOW_PATHS = (
 )
 """Parts of paths; tests in these files, with PostgreSQL or with a slow fixture are not in the quick tier."""
 
-# PostgreSQL is run as another user, which takes a fork, and gRPC's fork handlers break the program now and then.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-
 # A shell's background jobs ignore interrupts, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -16,23 +16,23 @@ WHITESPACE = (
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""JavaScript's white space, every character of it; it can stand in a regular expression's class as it is."""
+"""All white space of JavaScript; usable inside a character class of a regular expression."""
 
 _WHITESPACE_RUN = re.compile(f"[{WHITESPACE}]+")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")
 _ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
 _WITHOUT_BASE = {"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"}
-_NEITHER_LETTER_NOR_NUMBER = regex.compile(r"[^\p{L}\p{N}]+")  # Python's own re does not know Unicode's classes
+_WORD_SEPARATORS = regex.compile(r"[^\p{L}\p{N}]+")  # re has no Unicode classes
 
 
 def collapse_whitespace(text: str) -> str:
-    r"""Turn each run of white space into one space, and trim both ends.
+    r"""Replace each run of white space by one space, and trim both ends.
 
     >>> collapse_whitespace("  green\t\u3000tea\ufeff\n")
     'green tea'
     """
     if text.isascii() and text.isprintable():
-        # Here the space is the only white space, so that Python's quicker split agrees with JavaScript.
+        # The space is the only white space here, so the faster str.split gives the same result.
         return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
     return _WHITESPACE_RUN.sub(" ", text).strip(" ")
 
@@ -40,8 +40,8 @@ def collapse_whitespace(text: str) -> str:
 def compose(text: str) -> str:
     r"""Return ``text`` in Unicode NFC, in linear time.
 
-    NFC sorts the marks on a letter, and Python's sorts by insertion: a hundred thousand marks on one letter would take
-    it minutes. Sorting long runs beforehand changes nothing in the result.
+    NFC sorts the marks on a letter, and Python uses insertion sort: a hundred thousand marks on one letter take
+    minutes. Sorting long runs first does not change the result.
 
     >>> compose("e\u0301")
     'é'
@@ -50,8 +50,8 @@ def compose(text: str) -> str:
 
 
 def _sorted_marks(run: regex.Match[str]) -> str:
-    """Sort each stretch of marks by combining class; one of class 0 stays where it is and ends a stretch."""
-    marks = "".join(unicodedata.normalize("NFD", mark) for mark in run[0])  # a mark of class 0 may be made of others
+    """Sort each run of marks by combining class; a mark of class 0 keeps its position and ends a run."""
+    marks = "".join(unicodedata.normalize("NFD", mark) for mark in run[0])  # a mark of class 0 may decompose
     stretches = [[marks[0]]]
     for mark in marks[1:]:
         if unicodedata.combining(mark) and unicodedata.combining(stretches[-1][0]):
@@ -62,7 +62,7 @@ def _sorted_marks(run: regex.Match[str]) -> str:
 
 
 def fold_accents(text: str) -> str:
-    """Return ``text``, which is in lower case, with plain Latin letters in the place of accented ones.
+    """Return lower-case ``text`` with plain Latin letters instead of accented ones.
 
     Letters that Unicode does not decompose are folded, too: ı, ø, ł, đ, and ß, æ, œ, which become two letters each.
 
@@ -78,9 +78,9 @@ def _without_accent(letter: re.Match[str]) -> str:
 
 
 def has_new_capitals(text: str) -> bool:
-    """Return whether ``text`` holds capitals that Unicode has known as such only since its version 4.
+    """Return whether ``text`` contains capitals that are newer than Unicode 3.2.
 
-    Python lowers them; an engine with older tables, such as SQLite, leaves them as they are.
+    Python lowers them; an engine with older tables, such as SQLite, does not.
 
     >>> has_new_capitals("ÉLAN"), has_new_capitals("ᲐᲑᲒ")
     (False, True)
@@ -91,7 +91,7 @@ def has_new_capitals(text: str) -> bool:
 
 
 def javascript_pattern(source: str) -> re.Pattern[str]:
-    r"""Compile a JavaScript pattern with the flag ``i`` alone, so that it means here what it means there.
+    r"""Compile a JavaScript pattern with the flag ``i`` so that it matches the same texts as in JavaScript.
 
     ``\b``, ``\d`` and case fold over ASCII only; ``\s`` is JavaScript's white space.
 
@@ -107,11 +107,11 @@ def split_words(text: str) -> list[str]:
     >>> split_words("Robert-Bosch GmbH")
     ['robert', 'bosch', 'gmbh']
     """
-    return [word for word in _NEITHER_LETTER_NOR_NUMBER.split(well_formed(text).lower()) if word]
+    return [word for word in _WORD_SEPARATORS.split(well_formed(text).lower()) if word]
 
 
 def well_formed(text: str) -> str:
-    r"""Join surrogate pairs and put U+FFFD for each lone surrogate, so that the text can be stored and sent.
+    r"""Join surrogate pairs and replace lone surrogates by U+FFFD, so that the text can be encoded.
 
     >>> well_formed("tea \ud83c\udf75, lone \udc00")
     'tea 🍵, lone \ufffd'

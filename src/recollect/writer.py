@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from recollect import arguments
 from recollect.embedders import EmbedderChoice
-from recollect.embedders.base import unit_rows
+from recollect.embedders.base import ModelEmbedder, unit_rows
 from recollect.errors import ArgumentError, NoteNotFoundError, RecollectError, RecollectWarning
 from recollect.jsonl import draft_from_line
 from recollect.model import (
@@ -267,7 +267,9 @@ class NoteWriter:
         chunks = [embedding_chunks(text) for text in texts]
         flat = [chunk for text_chunks in chunks for chunk in text_chunks]
         output = embedder.embed_documents(flat)
-        rows = iter(unit_rows(embedder.name, output, count=len(flat), dimension=embedder.dimension))
+        if not isinstance(embedder, ModelEmbedder):  # which checks its rows itself
+            output = unit_rows(embedder.name, output, count=len(flat), dimension=embedder.dimension)
+        rows = iter(output)
         by_text = [list(islice(rows, len(text_chunks))) for text_chunks in chunks]
         return [vectors[0] if len(vectors) == 1 else np.stack(vectors) for vectors in by_text]
 

@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: both sides do the same work. How fast is for scripts/bench to say."""
+"""Both sides of the ratio benchmarks do the same work; tables of the stores benchmark."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.server.http.running import running
 def test_bare_loop_gives_the_same_scores() -> None:
     lists = ranked_lists(60)
     fused = reciprocal_rank_fusion(lists)
-    assert {len(each) for each in lists} == {60}
-    assert bare_loop([[each.id for each in one] for one in lists]) == {found.id: found.score for found in fused}
+    assert {len(ranking) for ranking in lists} == {60}
+    assert bare_loop([[hit.id for hit in ranking] for ranking in lists]) == {hit.id: hit.score for hit in fused}
 
 
 @pytest.mark.parametrize("text", [PLAIN, NO_STOPWORDS])
@@ -40,32 +40,32 @@ def test_compare_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.timing._ROUNDS", 1)
     monkeypatch.setattr("benchmarks.timing._ROUND_NS", 1)
     calls = []
-    found = compare("ours", lambda: calls.append("ours"), "theirs", lambda: calls.append("theirs"), at_most=1)
+    comparison = compare("ours", lambda: calls.append("ours"), "theirs", lambda: calls.append("theirs"), at_most=1)
     assert set(calls) == {"ours", "theirs"}
-    assert found.ratio > 0
+    assert comparison.ratio > 0
 
 
 def test_storage_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.timing._ROUNDS", 10)
     monkeypatch.setattr("benchmarks.timing._ROUND_NS", 1)
     monkeypatch.setattr("benchmarks.storage.NOTES", 2000)
-    found = list(storage.comparisons())
-    assert [row.at_most for row in found] == [4, 2, 1, 3, 1, 2.5]
-    assert [row.unit for row in found] == ["µs"] * 5 + ["MB"]
-    assert all(row.ours > 0 and row.theirs > 0 for row in found)
+    rows = list(storage.comparisons())
+    assert [row.at_most for row in rows] == [4, 2, 1, 3, 1, 2.5]
+    assert [row.unit for row in rows] == ["µs"] * 5 + ["MB"]
+    assert all(row.ours > 0 and row.theirs > 0 for row in rows)
 
 
 def test_stores_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"sqlite", "postgres"} <= set(stores.installed())
     stores.main(["--notes", "120", "--rounds", "1", "--queries", "3", "--engines", "sqlite", "postgres", "--json"])
-    figures = json.loads(capsys.readouterr().out)
+    metrics = json.loads(capsys.readouterr().out)
     assert all(
-        each[f"{search}_same_as_sqlite"] == 1 and each[f"{search}_p95_ms"] >= each[f"{search}_p50_ms"] > 0
-        for each in figures.values()
+        engine[f"{search}_same_as_sqlite"] == 1 and engine[f"{search}_p95_ms"] >= engine[f"{search}_p50_ms"] > 0
+        for engine in metrics.values()
         for search in ("search_text", "search_vectors", "Memory.search")
     )
-    assert figures["postgres"]["server_mb"] > 10
-    lines = stores.table(figures).splitlines()
+    assert metrics["postgres"]["server_mb"] > 10
+    lines = stores.table(metrics).splitlines()
     assert lines[:2] == ["| | sqlite | postgres |", "|---|---|---|"]
     assert lines[-1].startswith("| server mb | – | ")
 
@@ -94,16 +94,16 @@ def test_capacity_measured_table() -> None:
         "disk_mb": 12.3,
         "client_mb": 99.0,
     }
-    told = capacity.measured_table({10_000: {"sqlite": own, "postgres": {**own, "server_mb": 1234.0}}}, 10_000)
-    assert told.splitlines() == [
+    table = capacity.measured_table({10_000: {"sqlite": own, "postgres": {**own, "server_mb": 1234.0}}}, 10_000)
+    assert table.splitlines() == [
         "| 10,000 notes | SQLite | PostgreSQL |",
         "|---|---|---|",
-        "| by words, best 60, p50 / p95 ms | 50.0 / 95.0 | 50.0 / 95.0 |",
-        "| by vectors, best 60 | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| lexical search, best 60, p50 / p95 ms | 50.0 / 95.0 | 50.0 / 95.0 |",
+        "| vector search, best 60 | 50.0 / 95.0 | 50.0 / 95.0 |",
         "| `Memory.search`, default preset | 50.0 / 95.0 | 50.0 / 95.0 |",
-        "| of the nearest 60, those that SQLite finds | 100.0% | 100.0% |",
-        "| loading, in batches of 1,000 with vectors | 9,876 notes/s | 9,876 notes/s |",
-        "| on the disk | 12.3 MB | 12.3 MB |",
+        "| recall@60 against SQLite, which is exact | 100.0% | 100.0% |",
+        "| ingest, in batches of 1,000 with vectors | 9,876 notes/s | 9,876 notes/s |",
+        "| disk | 12.3 MB | 12.3 MB |",
         "| memory of the client | 99 MB | 99 MB |",
         "| memory of the server | – | 1.23 GB |",
     ]
@@ -124,7 +124,7 @@ def test_capacity_model_table() -> None:
     ]
     assert capacity.check_table(points).splitlines()[2:] == [
         "| SQLite, disk | 1.01 GB | 1.5 GB | 1.49 |",
-        "| SQLite, loading | 400 notes/s | 300 notes/s | 0.75 |",
+        "| SQLite, ingest | 400 notes/s | 300 notes/s | 0.75 |",
     ]
     assert (
         capacity.predicted(

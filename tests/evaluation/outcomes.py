@@ -34,9 +34,9 @@ def outcome(
     """Return an outcome over the questions q0, q1, …, the right note of each at the given rank."""
     count = len(next(iter(values.values())))
     rankings = {}
-    for place, rank in enumerate(ranks or [1] * count):
+    for index, rank in enumerate(ranks or [1] * count):
         ids = tuple("right" if at == rank else f"wrong{at}" for at in range(1, 11))
-        rankings[f"q{place}"] = Ranking(ids, tuple(1 / at for at in range(1, 11)), 2.0 + place % 7)
+        rankings[f"q{index}"] = Ranking(ids, tuple(1 / at for at in range(1, 11)), 2.0 + index % 7)
     return Outcome(
         dataset=dataset,
         system=system,
@@ -44,7 +44,7 @@ def outcome(
         mode="auto",
         embedder=embedder,
         rankings=rankings,
-        values={name: np.array(found, dtype=np.float64) for name, found in values.items()},
+        values={name: np.array(result, dtype=np.float64) for name, result in values.items()},
         strata={name: np.array(places, dtype=np.intp) for name, places in (strata or {}).items()},
     )
 
@@ -56,12 +56,12 @@ def dataset(
     notes = (Note(id="right", content="The right one."), Note(id="wrong1", content="A wrong one."))
     questions = tuple(
         Question(
-            id=f"q{place}",
-            text=texts[place] if place < len(texts) else _FORMS[place % 4].format(_SUBJECTS[place % 8]),
+            id=f"q{index}",
+            text=texts[index] if index < len(texts) else _FORMS[index % 4].format(_SUBJECTS[index % 8]),
             collection="home",
             relevant={"right": 1},
         )
-        for place in range(count)
+        for index in range(count)
     )
     collection = Collection(id="home", notes=notes)
     return Dataset(
@@ -85,7 +85,7 @@ def ranked(system: str, typical: float, count: int, *, seed: int = 0) -> Outcome
             graded = {"ndcg@10": 1 / np.log2(at + 1), "mrr": 1 / at}
             values[name].append(hit * graded.get(name, 1.0))
     kinds = ("single-hop", "multi-hop", "temporal", "open-domain", "adversarial")
-    strata = {kind: list(range(place, count, len(kinds))) for place, kind in enumerate(kinds)}
+    strata = {kind: list(range(index, count, len(kinds))) for index, kind in enumerate(kinds)}
     strata["rare"] = [0, 1, 2]
     return outcome(system, values, strata=strata, ranks=ranks, dataset="locomo-like, turns")
 

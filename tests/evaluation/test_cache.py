@@ -100,7 +100,7 @@ def test_digests() -> None:
 
 
 class Letters:
-    """Counts two letters, and what it was asked."""
+    """Counts two letters, and what it was questions."""
 
     name = "letters/α"
     dimension = 2
@@ -205,9 +205,9 @@ def test_cache_returns_the_same_bits(tmp_path: Path) -> None:
     assert cache.get([b"x"]) == {}
     vectors = {key(number): np.random.default_rng(number).random(5, dtype=np.float32) for number in range(1201)}
     cache.put(vectors)
-    found = cache.get([*vectors, b"missing"])
-    assert found.keys() == vectors.keys()
-    assert all((found[each] == vectors[each]).all() for each in vectors)
+    result = cache.get([*vectors, b"missing"])
+    assert result.keys() == vectors.keys()
+    assert all((result[entry] == vectors[entry]).all() for entry in vectors)
 
 
 def test_put_keeps_the_first_vector(tmp_path: Path) -> None:

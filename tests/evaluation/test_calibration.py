@@ -33,7 +33,7 @@ def test_reliability_bins() -> None:
 
 
 def test_reliability_bins_of_few_queries() -> None:
-    assert [each.count for each in reliability_bins(CONFIDENCES, RELEVANT)] == [1, 1, 1, 1, 1]
+    assert [entry.count for entry in reliability_bins(CONFIDENCES, RELEVANT)] == [1, 1, 1, 1, 1]
 
 
 def test_expected_calibration_error() -> None:
@@ -56,18 +56,18 @@ def test_equal_confidences_share_labels() -> None:
 )
 def test_calibration_error_ignores_order(pairs: list[tuple[float, bool]], data: st.DataObject) -> None:
     other = data.draw(st.permutations(pairs))
-    errors = [expected_calibration_error(*zip(*each, strict=True), bins=4) for each in (pairs, other)]
+    errors = [expected_calibration_error(*zip(*entry, strict=True), bins=4) for entry in (pairs, other)]
     assert errors[0] == pytest.approx(errors[1])
     assert 0 <= errors[0] <= 1
 
 
 def test_calibration_error_interval() -> None:
-    found = calibration_error_interval([0.6] * 50, [True] * 30 + [False] * 20, bins=1)
+    result = calibration_error_interval([0.6] * 50, [True] * 30 + [False] * 20, bins=1)
     # With one bin, the error is |share of relevant queries − 0.6|; the share has a standard error
     # of √(0.24 / 50) = 0.069, so that 97.5 % of the resampled errors are below 2.24 · 0.069 = 0.155.
-    assert found.mean == 0.0
-    assert found.low == pytest.approx(0.0, abs=0.005)
-    assert found.high == pytest.approx(0.155, abs=0.015)
+    assert result.mean == 0.0
+    assert result.low == pytest.approx(0.0, abs=0.005)
+    assert result.high == pytest.approx(0.155, abs=0.015)
     assert calibration_error_interval([0.25], [True]) == (0.75, 0.75, 0.75)
 
 

@@ -16,13 +16,13 @@ BAD = outcome("bad", {"any@5": [0.0] * 10, "mrr": [0.0] * 10}, strata=STRATA)
 
 
 def test_compare_outcomes() -> None:
-    found = compare_outcomes([OLD, NEW, BAD])
-    assert (found.baseline, found.systems, found.compared_systems) == ("old", ("old", "new", "bad"), ("new", "bad"))
-    assert found.measures == ("any@5", "mrr")
-    assert found.strata == (ALL, "early", "late")
-    assert len(found.results) == 3 * 2 * 3
-    assert found.result("old", "any@5") == ComparisonResult(10, 0.0)
-    early = found.result("new", "any@5", "early")
+    actual = compare_outcomes([OLD, NEW, BAD])
+    assert (actual.baseline, actual.systems, actual.compared_systems) == ("old", ("old", "new", "bad"), ("new", "bad"))
+    assert actual.measures == ("any@5", "mrr")
+    assert actual.strata == (ALL, "early", "late")
+    assert len(actual.results) == 3 * 2 * 3
+    assert actual.result("old", "any@5") == ComparisonResult(10, 0.0)
+    early = actual.result("new", "any@5", "early")
     # One, one and one against zero: all heads or all tails, 2 of 8; of the two systems the other has p = 1.
     assert (early.questions, early.mean, early.difference) == (3, 1.0, Difference(1.0, 1.0, 1.0, p=0.25))
     assert early.adjusted_p == 0.5
@@ -35,24 +35,24 @@ def test_compare_outcomes_corrects_p_values() -> None:
         ranked("c", 3.4, 60, seed=2),
         ranked("d", 2, 60, seed=3),
     ]
-    found = compare_outcomes(outcomes, measures=["mrr"], strata=["multi-hop"])
-    assert (found.measures, found.strata) == (("mrr",), ("multi-hop",))
+    actual = compare_outcomes(outcomes, measures=["mrr"], strata=["multi-hop"])
+    assert (actual.measures, actual.strata) == (("mrr",), ("multi-hop",))
     places = outcomes[0].strata["multi-hop"]
     differences = [
-        paired_difference(each.values["mrr"][places], outcomes[0].values["mrr"][places]) for each in outcomes[1:]
+        paired_difference(entry.values["mrr"][places], outcomes[0].values["mrr"][places]) for entry in outcomes[1:]
     ]
-    standings = [found.result(name, "mrr", "multi-hop") for name in "bcd"]
+    standings = [actual.result(name, "mrr", "multi-hop") for name in "bcd"]
     assert [standing.difference for standing in standings] == differences
     assert tuple(standing.adjusted_p for standing in standings) == holm([difference.p for difference in differences])
 
 
 def test_compare_outcomes_baseline() -> None:
-    found = compare_outcomes([OLD, NEW], baseline="new")
-    assert found.compared_systems == ("old",)
-    difference = found.result("old", "any@5").difference
+    actual = compare_outcomes([OLD, NEW], baseline="new")
+    assert actual.compared_systems == ("old",)
+    difference = actual.result("old", "any@5").difference
     assert difference is not None
     assert (difference.mean, difference.verdict) == (-0.8, "worse")
-    assert found.result("new", "any@5").difference is None
+    assert actual.result("new", "any@5").difference is None
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_comparison_result_significant(standing: ComparisonResult, significant: 
 
 
 def test_compare_one_system() -> None:
-    found = compare_outcomes([OLD])
-    assert found.compared_systems == ()
-    assert found.result("old", "mrr").mean == pytest.approx(0.1)
+    actual = compare_outcomes([OLD])
+    assert actual.compared_systems == ()
+    assert actual.result("old", "mrr").mean == pytest.approx(0.1)
 
 
 def test_compare_outcomes_leaves_out_counts() -> None:
@@ -112,13 +112,13 @@ AFTER = outcome("new", {"mrr": [1.0, 0.25, 0.0, 1.0, 0.1 + 0.2]}, ranks=[1, 4, N
 
 
 def test_win_loss_orders_by_difference() -> None:
-    found = win_loss(AFTER, BEFORE, dataset(5).questions, "mrr")
-    assert (found.system, found.baseline, found.measure) == ("new", "old", "mrr")
-    assert [(each.question.id, each.gain) for each in found.wins] == [("q3", 1.0), ("q0", 0.5)]
-    assert [(each.question.id, each.gain) for each in found.losses] == [("q2", -1.0), ("q1", -0.25)]
-    assert [each.question.id for each in found.ties] == ["q4"]
-    assert [(each.baseline_rank, each.rank) for each in found.wins] == [(None, 1), (2, 1)]
-    assert [(each.baseline, each.value) for each in found.losses] == [(1.0, 0.0), (0.5, 0.25)]
+    actual = win_loss(AFTER, BEFORE, dataset(5).questions, "mrr")
+    assert (actual.system, actual.baseline, actual.measure) == ("new", "old", "mrr")
+    assert [(entry.question.id, entry.gain) for entry in actual.wins] == [("q3", 1.0), ("q0", 0.5)]
+    assert [(entry.question.id, entry.gain) for entry in actual.losses] == [("q2", -1.0), ("q1", -0.25)]
+    assert [entry.question.id for entry in actual.ties] == ["q4"]
+    assert [(entry.baseline_rank, entry.rank) for entry in actual.wins] == [(None, 1), (2, 1)]
+    assert [(entry.baseline, entry.value) for entry in actual.losses] == [(1.0, 0.0), (0.5, 0.25)]
 
 
 def test_win_loss_errors() -> None:

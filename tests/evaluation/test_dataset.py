@@ -8,8 +8,8 @@ from tests.evaluation.samples import TALKS
 
 
 def test_sample_is_spread_evenly() -> None:
-    asked = tuple(Question(id=f"q{number}", text="?", collection="", relevant={"n": 1}) for number in range(10))
-    dataset = Dataset(name="ten", collections={}, questions=asked)
+    all_questions = tuple(Question(id=f"q{number}", text="?", collection="", relevant={"n": 1}) for number in range(10))
+    dataset = Dataset(name="ten", collections={}, questions=all_questions)
     assert [question.id for question in dataset.sample(3).questions] == ["q0", "q3", "q6"]
     assert dataset.sample(3).remarks == ("a sample of 3 of 10 questions",)
     assert dataset.sample(10) is dataset

@@ -21,14 +21,14 @@ def test_outcome_to_dict() -> None:
         preset="default",
         mode="bm25",
         embedder="none",
-        rankings={f"q{place}": Ranking(("n1",), (1.0,), float(place), ("no vectors",)) for place in range(1, 5)},
+        rankings={f"q{index}": Ranking(("n1",), (1.0,), float(index), ("no vectors",)) for index in range(1, 5)},
         values={measure: np.array([1.0, 0.0, 0.5, 0.5]) for measure in MEASURES},
         strata={"exact": np.array([0, 2])},
         unanswerable={"q5": Ranking(("n1",), (1.0,), 9.0, ("no vectors", "no graph"))},
     )
-    told = outcome.to_dict()
-    assert json.loads(json.dumps(told)) == told
-    assert told == {
+    reported = outcome.to_dict()
+    assert json.loads(json.dumps(reported)) == reported
+    assert reported == {
         "dataset": "tiny",
         "system": "default bm25",
         "preset": "default",

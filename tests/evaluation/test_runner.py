@@ -23,7 +23,7 @@ from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
 
 class Letters:
-    """Counts letters, and remembers what it was asked."""
+    """Counts letters, and remembers what it was questions."""
 
     name = "letters"
     dimension = 26
@@ -41,21 +41,21 @@ class Letters:
         return np.array(self._count(text), dtype=np.float32)
 
     def _count(self, text: str) -> list[int]:
-        return [text.lower().count(chr(97 + place)) for place in range(26)]
+        return [text.lower().count(chr(97 + index)) for index in range(26)]
 
 
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
-    """Collect what memories are asked, and how."""
-    asked: list[tuple[str, dict[str, Any]]] = []
+    """Collect what memories are questions, and how."""
+    questions: list[tuple[str, dict[str, Any]]] = []
     search = Memory.search
 
     def spied(self: Memory, query: str, **options: Any) -> Any:
-        asked.append((query, options))
+        questions.append((query, options))
         return search(self, query, **options)
 
     monkeypatch.setattr(Memory, "search", spied)
-    return asked
+    return questions
 
 
 def test_evaluate_several_systems(tmp_path: Path) -> None:
@@ -75,18 +75,18 @@ def test_evaluate_several_systems(tmp_path: Path) -> None:
         }
     assert words.rankings["q1"].ids[0] == "k5"
     assert words.mean("any@1", "exact") == 1
-    found = default.rankings["q1"]
-    assert len(found.ids) == len(found.scores)
-    assert found.milliseconds > 0
-    assert list(found.scores) == sorted(found.scores, reverse=True)
+    result = default.rankings["q1"]
+    assert len(result.ids) == len(result.scores)
+    assert result.milliseconds > 0
+    assert list(result.scores) == sorted(result.scores, reverse=True)
 
 
 def test_evaluate_isolates_collections(tmp_path: Path) -> None:
     (outcome,) = evaluate(load_dataset(TALKS), ["default"], embedder=None, cache=tmp_path)
     assert outcome.embedder == "none"
-    found = outcome.rankings["conversation-2/q2"].ids
-    assert set(found[:2]) == {"D1:1", "D1:3"}  # what she says herself, who is asked about
-    assert set(found) <= {"D1:1", "D1:2", "D1:3"}
+    result = outcome.rankings["conversation-2/q2"].ids
+    assert set(result[:2]) == {"D1:1", "D1:3"}  # what she says herself, who is questions about
+    assert set(result) <= {"D1:1", "D1:2", "D1:3"}
 
 
 def test_evaluate_resumes(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
@@ -103,13 +103,15 @@ def test_evaluate_resumes(tmp_path: Path, searches: list[tuple[str, dict[str, An
     assert len(model.documents) == 12
     searches.clear()
     (outcome,) = evaluate(dataset, ["default"], embedder=model, cache=tmp_path)
-    assert [query for query, _ in searches] == [dataset.questions[place].text for place in (4, 4, 5)]
+    assert [query for query, _ in searches] == [dataset.questions[index].text for index in (4, 4, 5)]
     assert len(model.documents) == 12
     searches.clear()
-    told: list[tuple[int, int]] = []
-    again = evaluate(dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *each: told.append(each[:2]))
+    reported: list[tuple[int, int]] = []
+    again = evaluate(
+        dataset, ["default"], embedder=model, cache=tmp_path, progress=lambda *entry: reported.append(entry[:2])
+    )
     assert searches == []
-    assert told[-1] == (18, 18)
+    assert reported[-1] == (18, 18)
     assert again[0].rankings == outcome.rankings
     evaluate(dataset, ["default"], embedder=model, cache=tmp_path, resume=False)
     assert len(searches) == 7
@@ -125,8 +127,8 @@ def test_evaluate_reuses_only_matching_rankings(
     system, options = System("default"), {"depth": 10, "embedder": None}
 
     def run() -> None:
-        held = {"home": Collection(id="home", notes=(note,))}
-        evaluate(Dataset(name="d", collections=held, questions=(question,)), [system], cache=tmp_path, **options)  # type: ignore[arg-type]
+        stored = {"home": Collection(id="home", notes=(note,))}
+        evaluate(Dataset(name="d", collections=stored, questions=(question,)), [system], cache=tmp_path, **options)  # type: ignore[arg-type]
 
     run()
     run()
@@ -200,11 +202,11 @@ def test_evaluate_cache_queries(tmp_path: Path) -> None:
 
 def questions_alone(*asked: tuple[str, str]) -> Dataset:
     questions = [
-        Question(id=f"q{place}", text=text, collection="default", relevant={note: 1})
-        for place, (text, note) in enumerate(asked)
+        Question(id=f"q{index}", text=text, collection="default", relevant={note: 1})
+        for index, (text, note) in enumerate(asked)
     ]
-    held = {"default": Collection(id="default", notes=())}
-    return Dataset(name="mine", collections=held, questions=tuple(questions))
+    stored = {"default": Collection(id="default", notes=())}
+    return Dataset(name="mine", collections=stored, questions=tuple(questions))
 
 
 def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[str, Any]]]) -> None:
@@ -213,14 +215,14 @@ def test_evaluate_a_given_memory(tmp_path: Path, searches: list[tuple[str, dict[
         memory.add("Prefers green tea.", id="n1", path="memory/tea.md", namespace="work")
         memory.add("A flat white before ten.", id="n2", path="memory/coffee.md", namespace="work")
         options: dict[str, Any] = {"memory": memory, "namespace": "work", "cache": tmp_path / "cache"}
-        told: list[tuple[int, int]] = []
-        (outcome,) = evaluate(dataset, ["default"], progress=lambda *each: told.append(each[:2]), **options)
+        reported: list[tuple[int, int]] = []
+        (outcome,) = evaluate(dataset, ["default"], progress=lambda *entry: reported.append(entry[:2]), **options)
         assert {question: ranking.ids for question, ranking in outcome.rankings.items()} == {
             "q0": ("memory/tea.md",),
             "q1": ("n2",),
         }
         assert outcome.mean("mrr") == 1
-        assert told[-1] == (2, 2)
+        assert reported[-1] == (2, 2)
         latest = max(note.created_at for note in memory.notes(namespace="work") if note.created_at)
         assert searches[0][1]["now"] == latest
         memory.delete("n2", namespace="work")
@@ -243,8 +245,8 @@ def test_evaluate_in_a_store(tmp_path: Path, searches: list[tuple[str, dict[str,
     (guest,) = evaluate(dataset, ["default"], store=tmp_path / "home.db", **options)
     asked_by_guest = {options["namespace"] for _, options in searches if options["namespace"] != "default"}
     assert len(asked_by_guest) == len(dataset.collections)
-    assert {each: ranking.ids for each, ranking in guest.rankings.items()} == {
-        each: ranking.ids for each, ranking in alone.rankings.items()
+    assert {entry: ranking.ids for entry, ranking in guest.rankings.items()} == {
+        entry: ranking.ids for entry, ranking in alone.rankings.items()
     }
     with recollect.open(tmp_path / "home.db", embedder=None) as memory:
         assert [note.id for note in memory.notes()] == ["mine"]
@@ -289,7 +291,7 @@ def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("systems", "options", "said"),
+    ("systems", "options", "message"),
     [
         ([], {}, "systems: must be at least one"),
         (["default", System("default")], {}, "systems: two of them are called 'default'; give one another name"),
@@ -298,8 +300,8 @@ def test_evaluate_needs_notes_or_a_memory(tmp_path: Path) -> None:
         ("default", {}, "systems: must be a list"),
     ],
 )
-def test_evaluate_argument_errors(tmp_path: Path, systems: Any, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ArgumentError, match=said):
+def test_evaluate_argument_errors(tmp_path: Path, systems: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         evaluate(load_dataset(KITCHEN), systems, embedder=None, cache=tmp_path, **options)
 
 
@@ -309,9 +311,9 @@ def test_evaluate_ignores_namespace_without_memory(tmp_path: Path) -> None:
 
 
 def test_evaluate_missing_collection(tmp_path: Path) -> None:
-    asked = Question(id="q1", text="tea?", collection="nowhere", relevant={"n1": 1})
+    question = Question(id="q1", text="tea?", collection="nowhere", relevant={"n1": 1})
     with pytest.raises(ArgumentError, match="dataset: odd has no collection 'nowhere'"):
-        evaluate(Dataset(name="odd", collections={}, questions=(asked,)), ["default"], cache=tmp_path)
+        evaluate(Dataset(name="odd", collections={}, questions=(question,)), ["default"], cache=tmp_path)
 
 
 def test_evaluate_without_questions(tmp_path: Path) -> None:

@@ -92,19 +92,19 @@ def _example(kind: str, count: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("kind", ["hits", "grades"])
 def test_agrees_with_scipy(kind: str, count: int) -> None:
     values, baseline = _example(kind, count)
-    found = paired_difference(values, baseline)
+    result = paired_difference(values, baseline)
     differences = values - baseline
     theirs = stats.bootstrap(
         (differences,), np.mean, n_resamples=10_000, method="percentile", rng=1
     ).confidence_interval
     width = theirs.high - theirs.low
-    assert found.low == pytest.approx(theirs.low, abs=0.06 * width)
-    assert found.high == pytest.approx(theirs.high, abs=0.06 * width)
+    assert result.low == pytest.approx(theirs.low, abs=0.06 * width)
+    assert result.high == pytest.approx(theirs.high, abs=0.06 * width)
     swaps = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=10_000, vectorized=True, rng=1
     )
-    assert found.p == pytest.approx(swaps.pvalue, abs=1e-12 if count == 8 else 0.02)
-    assert found.mean == pytest.approx(differences.mean(), abs=1e-12)
+    assert result.p == pytest.approx(swaps.pvalue, abs=1e-12 if count == 8 else 0.02)
+    assert result.mean == pytest.approx(differences.mean(), abs=1e-12)
     mean, low, high = interval(values)
     theirs = stats.bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=1).confidence_interval
     width = theirs.high - theirs.low
@@ -125,10 +125,10 @@ def test_swapped_systems_give_the_mirror_image(values: list[tuple[float, float]]
 @given(pairs)
 def test_difference_laws(values: list[tuple[float, float]]) -> None:
     ours, theirs = zip(*values, strict=True)
-    found = paired_difference(ours, theirs, resamples=500)
-    assert found == paired_difference(ours, theirs, resamples=500)
-    assert -1 <= found.low <= found.high <= 1
-    assert 0 < found.p <= 1
+    result = paired_difference(ours, theirs, resamples=500)
+    assert result == paired_difference(ours, theirs, resamples=500)
+    assert -1 <= result.low <= result.high <= 1
+    assert 0 < result.p <= 1
     mean, low, high = interval(ours, resamples=500)
     assert 0 <= low <= high <= 1
     assert mean == pytest.approx(sum(ours) / len(ours), abs=1e-11)

@@ -38,37 +38,37 @@ def by_luck(preset: Preset) -> NDArray[np.float64]:
 
 
 def test_tune_finds_a_real_gain() -> None:
-    found = tune(few_seeds, DEFAULT, space=SPACE)
-    (change,) = found.changes
+    result = tune(few_seeds, DEFAULT, space=SPACE)
+    (change,) = result.changes
     assert change == ("graph.seeds", 20, 5, 5)
-    assert found.chosen.graph.seeds == 5
-    assert found.chosen.graph.degree_penalty == DEFAULT.graph.degree_penalty
-    assert found.gain.mean == pytest.approx(0.9 * (1 / 5 - 1 / 20))
-    assert 0 < found.gain.low < found.gain.mean < found.gain.high
-    assert found.before == pytest.approx(0.1 * 0.5 + 0.9 / 20)
-    assert (found.questions, found.folds, found.recommended) == (50, 5, True)
-    assert found.verdict.startswith("significant: held out, it gained +0.135 (+0.")
-    assert found.preset("mine", "tuned").to_dict() == found.chosen.to_dict() | {"name": "mine", "about": "tuned"}
-    told = found.to_dict()
-    assert told["changes"] == [{"setting": "graph.seeds", "before": 20, "after": 5, "agreeing": 5}]
-    assert told["recommended"] is True
-    assert told["gain"]["p"] < 0.05
+    assert result.chosen.graph.seeds == 5
+    assert result.chosen.graph.degree_penalty == DEFAULT.graph.degree_penalty
+    assert result.gain.mean == pytest.approx(0.9 * (1 / 5 - 1 / 20))
+    assert 0 < result.gain.low < result.gain.mean < result.gain.high
+    assert result.before == pytest.approx(0.1 * 0.5 + 0.9 / 20)
+    assert (result.questions, result.folds, result.recommended) == (50, 5, True)
+    assert result.verdict.startswith("significant: held out, it gained +0.135 (+0.")
+    assert result.preset("mine", "tuned").to_dict() == result.chosen.to_dict() | {"name": "mine", "about": "tuned"}
+    reported = result.to_dict()
+    assert reported["changes"] == [{"setting": "graph.seeds", "before": 20, "after": 5, "agreeing": 5}]
+    assert reported["recommended"] is True
+    assert reported["gain"]["p"] < 0.05
 
 
 def test_tune_does_not_recommend_chance() -> None:
-    found = tune(by_luck, DEFAULT, space=SPACE)
-    assert found.changes  # on the questions themselves, something is always better
-    assert by_luck(found.chosen).mean() > by_luck(DEFAULT).mean()
-    assert not found.recommended
-    assert found.verdict.startswith("not significant: held out, it gained ")
-    assert found.verdict.endswith("; keep the preset default")
+    result = tune(by_luck, DEFAULT, space=SPACE)
+    assert result.changes  # on the questions themselves, something is always better
+    assert by_luck(result.chosen).mean() > by_luck(DEFAULT).mean()
+    assert not result.recommended
+    assert result.verdict.startswith("not significant: held out, it gained ")
+    assert result.verdict.endswith("; keep the preset default")
 
 
 def test_tune_without_improvement() -> None:
-    found = tune(lambda _: np.full(20, 0.5), DEFAULT)
-    assert (found.changes, found.chosen, found.recommended) == ((), DEFAULT, False)
+    result = tune(lambda _: np.full(20, 0.5), DEFAULT)
+    assert (result.changes, result.chosen, result.recommended) == ((), DEFAULT, False)
     assert (
-        found.verdict == "not significant: nothing that was tried is better on all questions; keep the preset default"
+        result.verdict == "not significant: nothing that was tried is better on all questions; keep the preset default"
     )
 
 
@@ -79,19 +79,19 @@ def test_tune_scores_each_setting_once() -> None:
         seen.append((preset.graph.seeds, preset.graph.degree_penalty))
         return few_seeds(preset)
 
-    found = tune(scorer, DEFAULT, space=SPACE, passes=4)
-    assert len(seen) == len(set(seen)) == found.settings <= 4 * 3
+    result = tune(scorer, DEFAULT, space=SPACE, passes=4)
+    assert len(seen) == len(set(seen)) == result.settings <= 4 * 3
 
 
 @pytest.mark.parametrize("scorer", [few_seeds, by_luck])
 def test_tune_progress(scorer: PresetScorer) -> None:
-    told: list[tuple[int, int, str]] = []
-    tune(scorer, DEFAULT, space=SPACE, folds=3, passes=2, progress=lambda *now: told.append(now))
+    reported: list[tuple[int, int, str]] = []
+    tune(scorer, DEFAULT, space=SPACE, folds=3, passes=2, progress=lambda *now: reported.append(now))
     total = (3 + 1) * 2 * 7
-    assert {each[1] for each in told} == {total}
-    assert [each[0] for each in told] == sorted(each[0] for each in told)
-    assert told[-1] == (total, total, "on all questions")
-    assert told[0][2] == "without fold 1 of 3"
+    assert {entry[1] for entry in reported} == {total}
+    assert [entry[0] for entry in reported] == sorted(entry[0] for entry in reported)
+    assert reported[-1] == (total, total, "on all questions")
+    assert reported[0][2] == "without fold 1 of 3"
 
 
 def test_tune_holds_out_groups() -> None:
@@ -101,11 +101,11 @@ def test_tune_holds_out_groups() -> None:
     def scorer(preset: Preset) -> NDArray[np.float64]:
         return np.where(np.arange(30) < 10, 1.0 if preset.graph.seeds == 5 else 0.0, 0.5)
 
-    found = tune(scorer, DEFAULT, space=SPACE, groups=groups)
-    assert found.folds == 3
-    assert found.changes == (("graph.seeds", 20, 5, 2),)
-    assert found.gain.mean == 0
-    assert not found.recommended
+    result = tune(scorer, DEFAULT, space=SPACE, groups=groups)
+    assert result.folds == 3
+    assert result.changes == (("graph.seeds", 20, 5, 2),)
+    assert result.gain.mean == 0
+    assert not result.recommended
     assert tune(scorer, DEFAULT, space=SPACE).recommended
 
 
@@ -145,9 +145,9 @@ def test_wrong_use() -> None:
 
 
 def test_tune_default_space() -> None:
-    found = tune(few_seeds, DEFAULT, passes=1, folds=2)
-    assert found.settings <= 1 + 3 * sum(len(parameter.values) for parameter in search_space(DEFAULT))
-    assert [change.path for change in found.changes] == ["graph.seeds"]
+    result = tune(few_seeds, DEFAULT, passes=1, folds=2)
+    assert result.settings <= 1 + 3 * sum(len(parameter.values) for parameter in search_space(DEFAULT))
+    assert [change.path for change in result.changes] == ["graph.seeds"]
 
 
 TWO_PARAMETERS = (Parameter(("x",), ((0,), (1,), (2,))), Parameter(("y",), ((0,), (1,))))
@@ -183,23 +183,23 @@ def test_ascent_keeps_a_start_between_values() -> None:
 def test_ascent_counts_all_trials() -> None:
     for passes in (1, 2, 5):
         for score in (lambda _: 0.0, lambda at: float(at[0][0])):
-            told: list[int] = []
-            coordinate_ascent(START, TWO_PARAMETERS, score, passes=passes, on_trial=told.append)
-            assert sum(told) == passes * 5
-            assert told[0] == 1  # each value counts as soon as it was scored
+            reported: list[int] = []
+            coordinate_ascent(START, TWO_PARAMETERS, score, passes=passes, on_trial=reported.append)
+            assert sum(reported) == passes * 5
+            assert reported[0] == 1  # each value counts as soon as it was scored
 
 
 def test_ascent_stops_where_the_score_falls() -> None:
     heights = [0.9, 0.1, 0.3, 0.5, 0.4, 0.8]
-    asked: list[int] = []
+    questions: list[int] = []
 
     def score(at: Setting) -> float:
-        asked.append(at[0][0])
+        questions.append(at[0][0])
         return heights[at[0][0]]
 
     line = Parameter(("x",), tuple((value,) for value in range(6)))
     assert coordinate_ascent(((2,),), [line], score, passes=1) == ((3,),)
-    assert asked == [2, 3, 4, 1]
+    assert questions == [2, 3, 4, 1]
     assert coordinate_ascent(((2,),), [line._replace(ordered=False)], score, passes=1) == ((0,),)
 
 
@@ -210,34 +210,34 @@ def test_ascent_crosses_one_flat_step() -> None:
 
 
 def test_ascent_skips_parameters_without_effect() -> None:
-    asked: list[Setting] = []
+    questions: list[Setting] = []
 
     def score(at: Setting) -> float:
-        asked.append(at)
+        questions.append(at)
         return float(at[0][0])
 
     assert coordinate_ascent(START, TWO_PARAMETERS, score, passes=3) == ((2,), (0,))
-    assert [at for at in asked if at[1] == (1,)] == [((2,), (1,))]
+    assert [at for at in questions if at[1] == (1,)] == [((2,), (1,))]
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=60), st.integers(2, 6), st.integers(0, 9))
 def test_folds_keep_groups_together(groups: list[str], folds: int, seed: int) -> None:
-    found = assign_folds(groups, folds, seed=seed)
+    result = assign_folds(groups, folds, seed=seed)
     kinds = set(groups)
-    assert len(found) == len(groups)
-    assert set(found.tolist()) == set(range(min(folds, len(kinds) if len(kinds) > 1 else len(groups))))
+    assert len(result) == len(groups)
+    assert set(result.tolist()) == set(range(min(folds, len(kinds) if len(kinds) > 1 else len(groups))))
     if len(kinds) > 1:
         for kind in kinds:
-            assert len({int(fold) for fold, group in zip(found, groups, strict=True) if group == kind}) == 1
-    assert found.tolist() == assign_folds(groups, folds, seed=seed).tolist()
+            assert len({int(fold) for fold, group in zip(result, groups, strict=True) if group == kind}) == 1
+    assert result.tolist() == assign_folds(groups, folds, seed=seed).tolist()
 
 
 def test_folds_of_one_group_split_questions() -> None:
-    found = assign_folds([""] * 23, 5)
-    assert sorted(np.bincount(found).tolist()) == [4, 4, 5, 5, 5]
-    assert found.tolist() != assign_folds([""] * 23, 5, seed=1).tolist()
+    result = assign_folds([""] * 23, 5)
+    assert sorted(np.bincount(result).tolist()) == [4, 4, 5, 5, 5]
+    assert result.tolist() != assign_folds([""] * 23, 5, seed=1).tolist()
 
 
 def test_folds_separate_large_groups() -> None:
-    found = assign_folds(["a"] * 9 + ["b"] * 8 + ["c", "d", "e"], 2)
-    assert sorted(np.bincount(found).tolist()) == [10, 10]
+    result = assign_folds(["a"] * 9 + ["b"] * 8 + ["c", "d", "e"], 2)
+    assert sorted(np.bincount(result).tolist()) == [10, 10]

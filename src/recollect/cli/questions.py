@@ -60,7 +60,7 @@ def questions(
     target = require_new_folder(folder)
     with memories.open_for_reading(db, embedder) as memory:
         dataset = generate_questions(
-            memory, namespace=namespace, each=per_kind, seed=seed, foreign=_foreign_notes(foreign)
+            memory, namespace=namespace, per_stratum=per_kind, seed=seed, foreign=_foreign_notes(foreign)
         )
     counts = {name: sum(name in question.strata for question in dataset.questions) for name in STRATA}
     if dataset.answerable:

@@ -139,6 +139,8 @@ class ModelEmbedder(ABC):
         ]
         if not prepared:
             return np.empty((0, self.dimension), dtype=np.float32)
+        if len(prepared) == 1:
+            return self._rows(prepared)
         order: list[int] = []
         parts: list[NDArray[float32]] = []
         for batch in batches(prepared, size=self._batch_size, characters=self._batch_characters):

@@ -24,12 +24,11 @@ from recollect.evaluation.measures import MEASURES, compute_measures
 from recollect.evaluation.memories import temporary_memory
 from recollect.evaluation.outcome import Outcome, Ranking, System
 from recollect.evaluation.report import Report, build_report, write_report
-from recollect.evaluation.runner import evaluate
+from recollect.evaluation.runner import evaluate, open_scorer
 from recollect.evaluation.significance import Difference, Interval, holm, interval, paired_difference
 from recollect.evaluation.sweep import SWEEP_VALUES, Sweep, SweepPoint, build_sweeps, sweep_systems
 from recollect.evaluation.synthetic import exact_tokens, generate_questions, write_questions
 from recollect.evaluation.tuning import SettingChange, TuningResult, tune
-from recollect.evaluation.tuning_scorer import open_scorer
 from recollect.evaluation.tuning_space import Parameter, search_space
 
 __all__ = [

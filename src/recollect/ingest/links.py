@@ -167,7 +167,6 @@ class NameIndex:
     """
 
     def __init__(self, names: Iterable[NoteName] = ()) -> None:
-        """Index the names of some notes."""
         self._keys: set[str] = set()
         self._files: dict[str, list[NoteName]] = {}
         self._titles: dict[str, list[NoteName]] = {}

@@ -29,7 +29,6 @@ class NotePaths:
     """
 
     def __init__(self, path: str) -> None:
-        """Begin with the path of the file."""
         self._path = path
         self._used: set[str] = set()
         self._numbers: dict[str, int] = {}

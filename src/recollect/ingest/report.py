@@ -30,7 +30,6 @@ class Problem(NamedTuple):
     """How many problems it stands for."""
 
     def __str__(self) -> str:
-        """Return name, line and message in one line."""
         location = self.name if self.line is None else f"{self.name}, line {self.line}"
         return f"{location}: {self.message}"
 

@@ -97,7 +97,6 @@ class UnreadableError(IngestError):
         self.problem = Problem(name, line, message, skipped=True)
 
     def __str__(self) -> str:
-        """Return name, line and message in one line."""
         return str(self.problem)
 
 

@@ -92,7 +92,6 @@ class StoredMetadata(Mapping[str, Any]):
     __slots__ = ("_json", "_values")
 
     def __init__(self, text: str = "{}") -> None:
-        """Keep the JSON text."""
         self._json = text
         self._values: dict[str, Any] | None = None
 
@@ -102,15 +101,12 @@ class StoredMetadata(Mapping[str, Any]):
         return self._values
 
     def __getitem__(self, key: str) -> Any:
-        """Return the value of a key."""
         return self._decoded()[key]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
         return iter(self._decoded())
 
     def __len__(self) -> int:
-        """Return the number of keys."""
         return len(self._decoded())
 
     def __bool__(self) -> bool:
@@ -118,7 +114,6 @@ class StoredMetadata(Mapping[str, Any]):
         return self._json != "{}"
 
     def __repr__(self) -> str:
-        """Return the decoded mapping."""
         return repr(self._decoded())
 
 

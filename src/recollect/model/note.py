@@ -206,7 +206,6 @@ class Note:
     )
 
     def __post_init__(self) -> None:
-        """Check each field."""
         for name, check in _CHECKS:
             value = getattr(self, name)
             checked = check(name, value)

@@ -187,11 +187,9 @@ class RankedHits(Sequence[Hit]):
         return f"[Out of date: superseded by {names}]\n{shown}"
 
     def __len__(self) -> int:
-        """Return the number of hits."""
         return len(self.hits)
 
     def __iter__(self) -> Iterator[Hit]:
-        """Iterate over the hits, best first."""
         return iter(self.hits)
 
     @overload
@@ -199,7 +197,6 @@ class RankedHits(Sequence[Hit]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Hit]: ...
     def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
-        """Return a hit by its index, from 0, or a slice of hits."""
         return self.hits[index]
 
 
@@ -236,12 +233,10 @@ class Filters:
     metadata: Mapping[str, Any] = field(default_factory=dict, metadata={"check": arguments.json_object})
 
     def __post_init__(self) -> None:
-        """Check each condition."""
         for name, check in _CHECKS.items():
             object.__setattr__(self, name, check(f"filters.{name}", getattr(self, name)))
 
     def __bool__(self) -> bool:
-        """Return whether there is any condition."""
         return self != _NO_FILTERS
 
     @classmethod

@@ -24,7 +24,6 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
     """
 
     def __init__(self, aliases: Mapping[str, Sequence[str]]) -> None:
-        """Check the table and clean its alternatives."""
         if not isinstance(aliases, Mapping):
             raise ArgumentTypeError(
                 "aliases", f"must map a term to a list of alternatives, got {type(aliases).__name__}"
@@ -50,11 +49,9 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
         return self._alternatives[clean_word(normalise(term))]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the terms, lower-cased."""
         return iter(self._alternatives)
 
     def __len__(self) -> int:
-        """Return the number of terms."""
         return len(self._alternatives)
 
 

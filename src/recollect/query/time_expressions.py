@@ -223,11 +223,12 @@ def _qualified(text: str, mention: Mention) -> list[TimeInterval]:
     distant = _at_distance(text, border, mention) if border else []
     if distant:
         return distant
-    for pattern, change in ((_WEEK_OF, _week_of), (_OPEN, _open_interval)):
-        match = _search_before(pattern, text, mention.start)
-        if match:
-            bounds = [change(match, *pair) for pair in mention.bounds]
-            return _intervals(text, match.start(), mention.end, bounds)
+    if match := _search_before(_WEEK_OF, text, mention.start):
+        unit: Unit = "week" if match["unit"].lower() == "week" else "weekend"
+        return _intervals(text, match.start(), mention.end, [period(unit, start) for start, _ in mention.bounds])
+    if match := _search_before(_OPEN, text, mention.start):
+        bounds = [_open_interval(match, *pair) for pair in mention.bounds]
+        return _intervals(text, match.start(), mention.end, bounds)
     onwards = _ONWARDS.match(text, mention.end) if _search_before(_FROM, text, mention.start) else None
     if onwards:
         return _intervals(text, mention.start, onwards.end(), [(start, None) for start, _ in mention.bounds])
@@ -273,10 +274,6 @@ def _adjacent(start: datetime, end: datetime, unit: Unit, number: tuple[int, int
     if number is None:
         return (shifted(start, unit, -1), start) if before else (end, shifted(end, unit, 1))
     return offset_interval(start, unit, number, -1) if before else offset_interval(last, unit, number, 1)
-
-
-def _week_of(match: re.Match[str], start: datetime, _: datetime) -> Bounds:
-    return period("week" if match["unit"].lower() == "week" else "weekend", start)
 
 
 def _open_interval(match: re.Match[str], start: datetime, end: datetime) -> Bounds:

@@ -180,12 +180,11 @@ class Mention:
 
 
 class TokenizedText:
-    """The words and numbers of a text, in lower case, and their offsets."""
+    """The runs of letters and of digits in a text, in lower case, and their offsets."""
 
     __slots__ = ("lower", "spans", "text")
 
     def __init__(self, text: str) -> None:
-        """Split a text into runs of letters and runs of digits."""
         self.text = text
         matches = list(_WORD_OR_NUMBER.finditer(text))
         self.lower = [match[0].lower() for match in matches]

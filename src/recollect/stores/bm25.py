@@ -1,13 +1,13 @@
-"""BM25 as FTS5 computes it, to the last bit, over the notes in which each leaf of a query tree stands.
+"""BM25 as FTS5 computes it, to the last bit, over the postings of each leaf of a query tree.
 
-A leaf of the query tree counts in a note what its words count there, summed over all fields, f. With N notes in the
-namespace, of which n match the leaf, T words in all of them and D in the note::
+A leaf has in a note the summed field weight f of its occurrences. With N notes in the namespace, of which n match the
+leaf, T tokens in all of them and D in the note::
 
     idf = ln((N - n + 0.5) / (n + 0.5)), or 0.000001 where that is not positive
     score = sum over leaves: idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * D / (T / N)))
 
-A leaf adds to a note only where all that is above it in the tree matches. (FTS5 also counts some leaves of an
-alternative that does not match as a whole; that is not copied.)
+A leaf adds to a note's score only where all nodes above it match. (FTS5 also counts some leaves of an alternative that
+does not match as a whole; that is not copied.)
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ _SPARSE = 16
 
 
 class Occurrences(NamedTuple):
-    """The notes in which a leaf stands, by rising keys, of those that are looked at."""
+    """The postings of a leaf, by ascending note keys."""
 
     notes: NDArray[np.int64]
     weights: NDArray[np.float64]
-    """What its words count in each."""
+    """The summed field weight of its occurrences in each note."""
     tokens: NDArray[np.float64]
-    """How many words each note has."""
+    """How many tokens each note has."""
     holding: int
-    """In how many notes of the namespace it stands."""
+    """In how many notes of the namespace it occurs."""
 
 
 class Scores(NamedTuple):
-    """The notes that match, by rising keys, and what they score."""
+    """The notes that match, by ascending keys, and their scores."""
 
     notes: NDArray[np.int64]
     scores: NDArray[np.float64]
 
     def best(self, limit: int) -> Scores:
-        """Return the best so many, and all that are as good as the last of them, the best first, then by key.
+        """Return the best ``limit`` notes and all that tie with the last of them, by score, then key.
 
         >>> Scores(np.array([3, 5, 8, 9]), np.array([1.0, 2.0, 1.0, 0.5])).best(2).notes.tolist()
         [5, 3, 8]
@@ -73,7 +73,7 @@ class Scores(NamedTuple):
 
 
 def leaves_of(node: Expression) -> list[Match]:
-    """Return the leaves of a tree in their order; one that stands there twice comes twice.
+    """Return the leaves of a tree in their order; one that occurs twice comes twice.
 
     >>> from recollect.query import expression, parse
     >>> [leaf.text for leaf in leaves_of(expression(parse("green tea NOT sugar")))]
@@ -85,7 +85,7 @@ def leaves_of(node: Expression) -> list[Match]:
 
 
 def matching_notes(node: Expression, lists: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the notes that match ``node``, by rising keys; ``lists`` has those of each leaf of :func:`leaves_of`.
+    """Return the notes that match ``node``, by ascending keys; ``lists`` has those of each leaf of :func:`leaves_of`.
 
     >>> from recollect.query import expression, parse
     >>> matching_notes(expression(parse("tea NOT sugar")), [np.array([3, 8]), np.array([5, 8])]).tolist()
@@ -95,32 +95,32 @@ def matching_notes(node: Expression, lists: Sequence[NDArray[np.int64]]) -> NDAr
 
 
 def score_notes(node: Expression, lists: Sequence[Occurrences], notes: int, tokens: int) -> Scores:
-    """Return the notes that match ``node``, with their BM25.
+    """Return the notes that match ``node``, with their BM25 scores.
 
-    ``lists`` has one for each leaf of :func:`leaves_of`; the namespace has so many notes, with so many words.
+    ``lists`` has one for each leaf of :func:`leaves_of`; ``notes`` and ``tokens`` are the totals of the namespace.
 
     >>> from recollect.query import expression, parse
     >>> tea = Occurrences(np.array([3, 8]), np.array([10.0, 1.0]), np.array([4.0, 4.0]), holding=2)
     >>> score_notes(expression(parse("tea")), [tea], notes=10, tokens=40).scores.round(2).tolist()
     [2.4, 1.22]
     """
-    matching = render(node, _Matching([each.notes for each in lists]))
+    matching = render(node, _Matching([occurrences.notes for occurrences in lists]))
     scores = np.zeros(len(matching.notes))
     # Leaf by leaf, in the order of the tree: the same sums in another order have other last bits.
-    for place, counted in matching.counted:
+    for index, counted in matching.counted:
         if not len(counted):
             continue
-        held, weights, lengths, holding = lists[place]
-        if len(counted) < len(held):
-            at = np.searchsorted(held, counted)
-            weights, lengths = weights[at], lengths[at]
+        keys, weights, lengths, holding = lists[index]
+        if len(counted) < len(keys):
+            rows = np.searchsorted(keys, counted)
+            weights, lengths = weights[rows], lengths[rows]
         parts = saturation(weights, length_norms(lengths, tokens / notes))
         scores[np.searchsorted(matching.notes, counted)] += idf(notes, holding) * parts
     return Scores(matching.notes, scores)
 
 
 def idf(notes: int, holding: int) -> float:
-    """Return what a leaf is worth that so many of all notes hold.
+    """Return the inverse document frequency of a leaf that matches ``holding`` of ``notes`` notes.
 
     >>> round(idf(100, 1), 2), idf(100, 60)
     (4.19, 1e-06)
@@ -130,12 +130,12 @@ def idf(notes: int, holding: int) -> float:
 
 
 def length_norms(lengths: NDArray[np.float64], average: float) -> NDArray[np.float64]:
-    """Return what the lengths of notes, in words, weigh against what a leaf counts in them."""
+    """Return the length normalisation of notes, given by their number of tokens."""
     return _K1 * (1 - _B + _B * lengths / average)
 
 
 def saturation(weights: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what a leaf adds to notes in which it counts so much, but for its idf.
+    """Return the saturated weights of a leaf: its part of the score without idf.
 
     >>> saturation(np.array([10.0, 1.0]), length_norms(np.array([4.0, 4.0]), average=4.0)).round(2).tolist()
     [1.96, 1.0]
@@ -163,25 +163,25 @@ class _Leaves:
 
 
 class _Matches(NamedTuple):
-    """The notes that a node matches, and for each leaf that counts, by its place, those in which it does."""
+    """The notes that a node matches, and for each leaf, by its index, those in which it counts."""
 
     notes: NDArray[np.int64]
     counted: list[tuple[int, NDArray[np.int64]]]
 
     def within(self, notes: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
-        return [(place, np.intersect1d(counted, notes, assume_unique=True)) for place, counted in self.counted]
+        return [(index, np.intersect1d(counted, notes, assume_unique=True)) for index, counted in self.counted]
 
 
 class _Matching:
-    """Renders a tree to the notes that match it; leaves come in the order in which :class:`_Leaves` found them."""
+    """Renders a tree to the notes that match it; leaves come in the order of :class:`_Leaves`."""
 
     def __init__(self, leaves: Sequence[NDArray[np.int64]]) -> None:
         self._leaves = leaves
         self._next = 0
 
-    def match(self, kind: Kind, text: str) -> _Matches:  # noqa: ARG002 (what they say was read already)
-        place, self._next = self._next, self._next + 1
-        return _Matches(self._leaves[place], [(place, self._leaves[place])])
+    def match(self, kind: Kind, text: str) -> _Matches:  # noqa: ARG002 (its postings were read)
+        index, self._next = self._next, self._next + 1
+        return _Matches(self._leaves[index], [(index, self._leaves[index])])
 
     def any_of(self, parts: Sequence[_Matches]) -> _Matches:
         notes = _union([part.notes for part in parts])
@@ -199,13 +199,13 @@ class _Matching:
 
 
 def _union(keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return all keys, each once, in their order."""
+    """Return the distinct keys in ascending order."""
     every = np.concatenate(keys)
     if not len(every):
         return every
     first, last = int(every.min()), int(every.max())
     if last - first >= _SPARSE * len(every):
         return np.unique(every)
-    there = np.zeros(last - first + 1, np.bool_)  # where keys are dense, a mark for each is quicker than sorting them
-    there[every - first] = True
-    return np.flatnonzero(there) + first
+    present = np.zeros(last - first + 1, np.bool_)  # for dense keys, a flag for each is faster than sorting
+    present[every - first] = True
+    return np.flatnonzero(present) + first

@@ -1,7 +1,7 @@
-"""Finding notes by a misspelt name: the trigrams of every name of a namespace in memory.
+"""An index of the trigrams of names, to search for notes by a misspelt name.
 
-Notes share names, and a name's trigrams are laid down once, in blocks that are never changed: after a write only new
-names are read into trigrams. Which note has which name is read anew, so that what was deleted leaves no trace.
+Names are numbered, and their trigrams stored in blocks that never change: after a write only new names are added. Which
+note has which name is read again, so that deleted notes leave no trace.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from recollect.query import slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
 from recollect.text import split_words
 
-__all__ = ["SHORTEST_WORD", "WORD_THRESHOLD", "NameIndex", "index_names", "standing_words"]
+__all__ = ["MIN_WORD_LENGTH", "WORD_THRESHOLD", "NameIndex", "index_names", "single_words"]
 
 WORD_THRESHOLD = 0.5
 """The smallest similarity to a single word of a longer name that counts."""
-SHORTEST_WORD = 4
-"""The fewest letters of a word that can stand for a longer name."""
+MIN_WORD_LENGTH = 4
+"""The fewest letters of a word that is compared by itself."""
 BLOCK_NAMES = 8192
 
 _NONE = np.empty(0, dtype=np.int32)
@@ -31,62 +31,62 @@ _LETTER_BITS = 21  # of a code point: three of them fit into 64 bits
 
 
 class _Block(NamedTuple):
-    """The trigrams of some names in a row."""
+    """The trigrams of a block of names."""
 
     sizes: NDArray[np.int64]
     """How many trigrams each name has."""
     grams: NDArray[np.int64]
     """Every trigram that occurs, in order."""
     starts: NDArray[np.int64]
-    """Where the names of each trigram begin in ``owners``, and where the last ones end."""
+    """Where the names of each trigram start in ``owners``, and where the last ones end."""
     owners: NDArray[np.uint16]
 
     def similarities(self, word: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the Jaccard similarity of each name to a word, given by its trigrams."""
-        places = np.searchsorted(self.grams, word)
-        known = places[places < np.searchsorted(self.grams, word, side="right")]
-        owners = [self.owners[:0], *(self.owners[self.starts[place] : self.starts[place + 1]] for place in known)]
+        indexes = np.searchsorted(self.grams, word)
+        indexes = indexes[indexes < np.searchsorted(self.grams, word, side="right")]
+        owners = [self.owners[:0], *(self.owners[self.starts[index] : self.starts[index + 1]] for index in indexes)]
         shared = np.bincount(np.concatenate(owners), minlength=len(self.sizes))
         return shared / (self.sizes + len(word) - shared)
 
 
 class NameIndex(NamedTuple):
-    """The names of a namespace, and the notes that have them, at one moment."""
+    """The names of a namespace and the notes that have them, at one revision."""
 
     keys: NDArray[np.int64]
     """The notes, in the order of their paths, then ids."""
     names: tuple[NDArray[np.int32], ...]
     """For each kind of name, the number of the one that each note has."""
     numbers: Mapping[str, int]
-    """The number of every name and, with titles, of every word that can stand for one; some are no longer in use."""
+    """The number of every name and, with titles, of every word that is compared by itself; some are unused."""
     slugs: Mapping[str, int]
     """The number of each path's name."""
     titles: Mapping[str, int]
     """The number of each title's name."""
     wholes: NDArray[np.int32]
-    """The names of several words, once for each of those that can stand for it,"""
+    """The names of several words, once for each word that is compared by itself,"""
     words: NDArray[np.int32]
     """and those words."""
     blocks: Sequence[_Block]
 
-    def most_alike(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the keys of the notes whose name is like one of ``words``, most alike first, and how alike it is."""
+    def most_similar(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the keys of the notes whose name is similar to one of ``words``, and the similarities, best first."""
         best = np.zeros(len(self.numbers))
         for grams in {frozenset(trigrams(word)) for word in words} - {frozenset()}:
             codes = np.sort(np.fromiter(map(_code, grams), dtype=np.int64))
-            for place, block in enumerate(self.blocks):
-                part = best[place * BLOCK_NAMES :][: len(block.sizes)]
+            for number, block in enumerate(self.blocks):
+                part = best[number * BLOCK_NAMES :][: len(block.sizes)]
                 np.maximum(part, block.similarities(codes), out=part)
-        alike = np.where(best >= TRIGRAM_THRESHOLD, best, 0.0)
-        standing = np.flatnonzero(best[self.words] >= WORD_THRESHOLD)
-        np.maximum.at(alike, self.wholes[standing], best[self.words[standing]])
-        similarity = np.max([alike[numbers] for numbers in self.names], axis=0)
-        places = np.flatnonzero(similarity)
-        places = places[np.argsort(-similarity[places], kind="stable")]
-        return self.keys[places], similarity[places]
+        similarities = np.where(best >= TRIGRAM_THRESHOLD, best, 0.0)
+        matching = np.flatnonzero(best[self.words] >= WORD_THRESHOLD)
+        np.maximum.at(similarities, self.wholes[matching], best[self.words[matching]])
+        by_note = np.max([similarities[numbers] for numbers in self.names], axis=0)
+        rows = np.flatnonzero(by_note)
+        rows = rows[np.argsort(-by_note[rows], kind="stable")]
+        return self.keys[rows], by_note[rows]
 
-    def is_mostly_gone(self) -> bool:
-        """Return whether most of the names are no longer in use."""
+    def is_mostly_unused(self) -> bool:
+        """Return whether most of the names are unused."""
         used = np.zeros(len(self.numbers), dtype=bool)
         for numbers in self.names:
             used[numbers] = True
@@ -98,11 +98,11 @@ def index_names(rows: Sequence[tuple[int, str, str]], before: NameIndex | None =
     """Return the index of notes, given by key, path and title in the order of paths, then ids; ``before`` saves work.
 
     >>> index = index_names([(7, "people/ines-weber.md", ""), (9, "tea.md", "Green tea")], titles=True)
-    >>> [found.tolist() for found in index.most_alike(["webber"])]  # by 4 of 7 trigrams
+    >>> [result.tolist() for result in index.most_similar(["webber"])]  # by 4 of 7 trigrams
     [[7], [0.5714285714285714]]
     """
     index = _indexed(rows, before, titles=titles)
-    return _indexed(rows, None, titles=titles) if index.is_mostly_gone() else index
+    return _indexed(rows, None, titles=titles) if index.is_mostly_unused() else index
 
 
 def _indexed(rows: Sequence[tuple[int, str, str]], before: NameIndex | None, *, titles: bool) -> NameIndex:
@@ -114,15 +114,15 @@ def _indexed(rows: Sequence[tuple[int, str, str]], before: NameIndex | None, *, 
 
     slugs, old = {}, before.slugs if before else {}
     for _, path, _ in rows:
-        found = old.get(path)
-        slugs[path] = number(slug_text(path)) if found is None else found
+        known_number = old.get(path)
+        slugs[path] = number(slug_text(path)) if known_number is None else known_number
     titled, old = {}, before.titles if before else {}
     for title in {title for _, _, title in rows} if titles else ():
-        found = old.get(title)
-        titled[title] = number(" ".join(split_words(title))) if found is None else found
+        known_number = old.get(title)
+        titled[title] = number(" ".join(split_words(title))) if known_number is None else known_number
     wholes, words = array("i"), array("i")
     for name in islice(list(numbers), known, None) if titles else ():
-        for word in standing_words(name):
+        for word in single_words(name):
             wholes.append(numbers[name])
             words.append(number(word))
     kinds = [array("i", (slugs[path] for _, path, _ in rows))]
@@ -140,23 +140,23 @@ def _indexed(rows: Sequence[tuple[int, str, str]], before: NameIndex | None, *, 
     )
 
 
-def standing_words(name: str) -> list[str]:
-    """Return the words that can stand for a name that has several; one that is a single word stands for itself."""
+def single_words(name: str) -> list[str]:
+    """Return the words of a name of several words that are compared by themselves."""
     words = name.split(" ")
-    return [word for word in words if len(word) >= SHORTEST_WORD] if len(words) > 1 else []
+    return [word for word in words if len(word) >= MIN_WORD_LENGTH] if len(words) > 1 else []
 
 
 def _blocks(numbers: Mapping[str, int], before: Sequence[_Block]) -> list[_Block]:
-    """Return the blocks of all names: those that were full stay as they are."""
+    """Return the blocks of all names; full ones stay as they are."""
     blocks = [block for block in before if len(block.sizes) == BLOCK_NAMES]
     names = islice(numbers, len(blocks) * BLOCK_NAMES, None)
-    while some := list(islice(names, BLOCK_NAMES)):
-        blocks.append(_block(some))
+    while batch := list(islice(names, BLOCK_NAMES)):
+        blocks.append(_block(batch))
     return blocks
 
 
 def _block(names: Sequence[str]) -> _Block:
-    r"""Lay down the trigrams of names: what :func:`recollect.query.trigrams` gives of each, for all of them at once."""
+    r"""Return the trigrams of names, as :func:`recollect.query.trigrams` does for each, for all of them at once."""
     texts = ["$" + name.replace(" ", "$\0$") + "$\0" for name in names]
     letters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32).astype(np.int64)
     first, second, third = letters[:-2], letters[1:-1], letters[2:]

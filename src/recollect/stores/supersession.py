@@ -28,8 +28,8 @@ def follow(
     pending = list(dict.fromkeys(ids))
     seen, pairs = set(pending), 0
     while pending and pairs < MAX_SUPERSESSIONS:
-        found = direct(pending)
-        step = {note: tuple(sorted(set(found[note]) - {note})) for note in pending if note in found}
+        results = direct(pending)
+        step = {note: tuple(sorted(set(results[note]) - {note})) for note in pending if note in results}
         successors |= {note: later for note, later in step.items() if later}
         pairs += sum(map(len, step.values()))
         pending = list(dict.fromkeys(note for later in step.values() for note in later if note not in seen))
@@ -46,7 +46,7 @@ def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     >>> cycles({"a": ("b",), "b": ("c",), "c": ("b",)})
     [('b', 'c')]
     """
-    found: list[tuple[str, ...]] = []
+    components: list[tuple[str, ...]] = []
     index: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []
@@ -54,32 +54,32 @@ def cycles(successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     for root in successors:
         if root in index:
             continue
-        walk = [(root, iter(successors[root]))]
+        path = [(root, iter(successors[root]))]
         index[root] = lowest[root] = len(index)
         stack.append(root)
         stacked.add(root)
-        while walk:
-            note, later = walk[-1]
-            following = next((each for each in later if each not in index or each in stacked), None)
+        while path:
+            note, later = path[-1]
+            following = next((other for other in later if other not in index or other in stacked), None)
             if following is None:
-                walk.pop()
-                if walk:
-                    lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[note])
+                path.pop()
+                if path:
+                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[note])
                 if lowest[note] == index[note]:
                     component = [stack.pop()]
                     while component[-1] != note:
                         component.append(stack.pop())
                     stacked.difference_update(component)
                     if len(component) > 1:
-                        found.append(tuple(sorted(component)))
+                        components.append(tuple(sorted(component)))
             elif following in index:
                 lowest[note] = min(lowest[note], index[following])
             else:
                 index[following] = lowest[following] = len(index)
                 stack.append(following)
                 stacked.add(following)
-                walk.append((following, iter(successors.get(following, ()))))
-    return sorted(found)
+                path.append((following, iter(successors.get(following, ()))))
+    return sorted(components)
 
 
 def without_cycles(successors: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -91,10 +91,12 @@ def without_cycles(successors: Mapping[str, Sequence[str]]) -> dict[str, tuple[s
     {'a': ('b',), 'b': ('d',)}
     """
     cycle_of = {note: number for number, cycle in enumerate(cycles(successors)) for note in cycle}
-    kept = {
+    remaining = {
         note: tuple(
-            each for each in later if each != note and (note not in cycle_of or cycle_of.get(each) != cycle_of[note])
+            other
+            for other in later
+            if other != note and (note not in cycle_of or cycle_of.get(other) != cycle_of[note])
         )
         for note, later in successors.items()
     }
-    return {note: later for note, later in kept.items() if later}
+    return {note: later for note, later in remaining.items() if later}

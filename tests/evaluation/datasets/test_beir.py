@@ -14,15 +14,15 @@ from tests.evaluation.samples import KITCHEN
 
 
 def folder_of(
-    place: Path, corpus: list[dict[str, Any]] | None, queries: list[dict[str, Any]], judged: str = "q1\tn1\t1\n"
+    index: Path, corpus: list[dict[str, Any]] | None, queries: list[dict[str, Any]], judged: str = "q1\tn1\t1\n"
 ) -> Path:
     """Make a BEIR folder."""
-    (place / "qrels").mkdir()
-    (place / "qrels" / "train.tsv").write_text(judged)
+    (index / "qrels").mkdir()
+    (index / "qrels" / "train.tsv").write_text(judged)
     for name, rows in (("corpus", corpus), ("queries", queries)):
         if rows is not None:
-            (place / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return place
+            (index / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return index
 
 
 def test_beir_sample() -> None:
@@ -88,47 +88,47 @@ def test_beir_split() -> None:
 
 
 def test_beir_default_split(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], [{"_id": "q1", "text": "tea?"}])
-    assert len(load_dataset(place).questions) == 1
-    (place / "qrels" / "dev.tsv").write_text("q1\tn1\t1\n")
+    index = folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], [{"_id": "q1", "text": "tea?"}])
+    assert len(load_dataset(index).questions) == 1
+    (index / "qrels" / "dev.tsv").write_text("q1\tn1\t1\n")
     with pytest.raises(ArgumentError, match="split: must be one of dev, train$"):
-        load_dataset(place)
-    for path in (place / "qrels").iterdir():
+        load_dataset(index)
+    for path in (index / "qrels").iterdir():
         path.unlink()
     with pytest.raises(IngestError, match="has no judgements; put them into qrels/test.tsv"):
-        load_dataset(place)
+        load_dataset(index)
 
 
 def test_beir_without_corpus(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"synthetic": True}}])
-    dataset = load_dataset(place)
+    index = folder_of(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"synthetic": True}}])
+    dataset = load_dataset(index)
     assert (dataset.notes, len(dataset.questions), dataset.synthetic, dataset.remarks) == (0, 1, True, ())
 
 
 def test_beir_empty_corpus(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, [], [{"_id": "q1", "text": "tea?"}])
+    index = folder_of(tmp_path, [], [{"_id": "q1", "text": "tea?"}])
     with pytest.raises(IngestError, match="corpus.jsonl: holds no note"):
-        load_dataset(place)
-    (place / "corpus.jsonl").rename(place / "corpus.jsonl.gz")
+        load_dataset(index)
+    (index / "corpus.jsonl").rename(index / "corpus.jsonl.gz")
     with pytest.raises(IngestError, match="corpus.jsonl.gz: is compressed; decompress it with gunzip"):
-        load_dataset(place)
+        load_dataset(index)
 
 
 @pytest.mark.parametrize("again", ["q1", "q2"])
 def test_beir_duplicate_question_id(tmp_path: Path, again: str) -> None:
-    asked = [{"_id": each, "text": "tea?"} for each in ("q1", "q2", again)]
+    questions = [{"_id": entry, "text": "tea?"} for entry in ("q1", "q2", again)]
     with pytest.raises(IngestError, match=f"line 3: the _id '{again}' was there before"):
-        load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], asked))
+        load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
 
 
 def test_beir_unreadable_date(tmp_path: Path) -> None:
-    asked = [{"_id": "q1", "text": "tea?", "metadata": {"asked": "whenever"}}]
-    dataset = load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], asked))
+    questions = [{"_id": "q1", "text": "tea?", "metadata": {"asked": "whenever"}}]
+    dataset = load_dataset(folder_of(tmp_path, [{"_id": "n1", "text": "tea"}], questions))
     assert dataset.remarks == ("1 question with a date that cannot be read: it is ignored",)
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([{"text": "tea"}], "corpus.jsonl, line 1: '_id' is missing"),
         ([{"_id": "n1", "text": "a"}, {"_id": "n1", "text": "b"}], "line 2: the id n1 was there before"),
@@ -141,16 +141,16 @@ def test_beir_unreadable_date(tmp_path: Path) -> None:
         ([{"_id": "n1", "text": "a", "metadata": [1]}], "line 1: 'metadata' cannot be list"),
     ],
 )
-def test_beir_corpus_errors_name_the_line(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
-    place = folder_of(tmp_path, rows, [{"_id": "q1", "text": "tea?"}])
-    with pytest.raises(IngestError, match=re.escape(said)):
-        load_dataset(place)
+def test_beir_corpus_errors_name_the_line(tmp_path: Path, rows: list[dict[str, Any]], message: str) -> None:
+    index = folder_of(tmp_path, rows, [{"_id": "q1", "text": "tea?"}])
+    with pytest.raises(IngestError, match=re.escape(message)):
+        load_dataset(index)
 
 
 def test_beir_strata_types(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"strata": {"a": 1}}}])
+    index = folder_of(tmp_path, None, [{"_id": "q1", "text": "tea?", "metadata": {"strata": {"a": 1}}}])
     with pytest.raises(IngestError, match="line 1: strata must be a list of names, got dict"):
-        load_dataset(place)
+        load_dataset(index)
 
 
 def test_beir_null_metadata(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_blank_lines_and_byte_order_mark_are_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b'{"a": 1}\n{"a": ', "rows.jsonl, line 2: is not JSON: "),
         (b"[1]", "rows.jsonl, line 1: must be an object in braces, got list"),
@@ -30,10 +30,10 @@ def test_blank_lines_and_byte_order_mark_are_skipped(tmp_path: Path) -> None:
         (b'{"a": "\xff"}', "rows.jsonl: is not UTF-8: invalid start byte at byte 7"),
     ],
 )
-def test_read_objects_errors_name_the_line(tmp_path: Path, content: bytes, said: str) -> None:
+def test_read_objects_errors_name_the_line(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(IngestError) as raised:
         list(read_objects(written(tmp_path, content)))
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from recollect.errors import ArgumentError, IngestError
-from recollect.evaluation import load_dataset
+from recollect.evaluation import DATASETS, Collection, Dataset, Question, load_dataset
+from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource
+from recollect.model import Note
 from tests.evaluation.samples import HAYSTACKS, KITCHEN, TALKS
 
 
@@ -16,7 +18,7 @@ def test_load_dataset_detects_formats() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "options", "said"),
+    ("path", "options", "message"),
     [
         (KITCHEN, {"format": "csv"}, "format: must be one of beir, locomo, longmemeval"),
         (KITCHEN, {"level": "word"}, "level: must be one of turn, session"),
@@ -27,8 +29,8 @@ def test_load_dataset_detects_formats() -> None:
         (KITCHEN, {"format": "locomo"}, "is a folder; LoCoMo and LongMemEval are JSON files"),
     ],
 )
-def test_load_dataset_errors(path: Path, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ArgumentError, match=said):
+def test_load_dataset_errors(path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         load_dataset(path, **options)
 
 
@@ -50,3 +52,20 @@ def test_load_dataset_without_questions(tmp_path: Path) -> None:
     path.write_text('[{"conversation": {}, "qa": [{"question": "Tea?", "evidence": []}]}]')
     with pytest.raises(ArgumentError, match=r"judged \(1 question whose evidence names no turn left out\)"):
         load_dataset(path)
+
+
+def test_a_new_format_is_one_registry_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load_pairs(source: DatasetSource, *, split: str = "all") -> Dataset:
+        (pair,) = source.samples
+        notes = (Note(id="n1", content=pair["note"]),)
+        question = Question(id="q1", text=pair["question"], collection=split, relevant={"n1": 1})
+        return Dataset(name="pairs", collections={split: Collection(id=split, notes=notes)}, questions=(question,))
+
+    pairs = DatasetFormat(lambda source: {"question", "note"} <= source.keys, load_pairs, frozenset(("split",)))
+    monkeypatch.setitem(DATASETS, "pairs", pairs)
+    path = tmp_path / "pairs.json"
+    path.write_text('[{"question": "which tea?", "note": "Green tea."}]')
+    assert load_dataset(path) == load_dataset(path, format="pairs")
+    assert load_dataset(path, split="dev").questions[0].collection == "dev"
+    with pytest.raises(ArgumentError, match="level: is for locomo and longmemeval; leave it out for pairs"):
+        load_dataset(path, level="turn")

@@ -13,7 +13,10 @@ from tests.evaluation.samples import TALKS
 
 def test_locomo_turns() -> None:
     dataset = load_dataset(TALKS)
-    assert {name: len(held.notes) for name, held in dataset.collections.items()} == {"talk-1": 9, "conversation-2": 3}
+    assert {name: len(stored.notes) for name, stored in dataset.collections.items()} == {
+        "talk-1": 9,
+        "conversation-2": 3,
+    }
     assert [note.id for note in dataset.collections["talk-1"].notes][-3:] == ["D2:03", "D10:1", "D10:2"]
     shown = dataset.collections["talk-1"].notes[2]
     assert shown.content == (
@@ -68,12 +71,12 @@ def test_locomo_sessions() -> None:
 
 def sample(**changes: Any) -> dict[str, Any]:
     turn = {"speaker": "Ilse", "dia_id": "D1:1", "text": "Tea."}
-    asked = {"question": "Tea?", "evidence": ["D1:1"], "category": 4}
-    return {"sample_id": "a", "conversation": {"session_1": [turn]}, "qa": [asked]} | changes
+    questions = {"question": "Tea?", "evidence": ["D1:1"], "category": 4}
+    return {"sample_id": "a", "conversation": {"session_1": [turn]}, "qa": [questions]} | changes
 
 
 @pytest.mark.parametrize(
-    ("samples", "said"),
+    ("samples", "message"),
     [
         ([sample(), sample()], "conversation 2: the sample_id 'a' was there before"),
         ([sample(conversation=[])], "conversation 1: 'conversation' cannot be list"),
@@ -83,31 +86,31 @@ def sample(**changes: Any) -> dict[str, Any]:
         ([sample(qa=[{"question": "Tea?"}])], "conversation 1, question 1: 'evidence' is missing"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], said: str) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(samples))
-    with pytest.raises(IngestError, match=said):
+    with pytest.raises(IngestError, match=message):
         load_dataset(path)
 
 
 @pytest.mark.parametrize("date", ["", "1:00 pm on 30 February, 2024", "1:00 pm on 3 Mai, 2024"])
 def test_locomo_invalid_date(tmp_path: Path, date: str) -> None:
     path = tmp_path / "undated.json"
-    told = sample()
-    told["conversation"]["session_1_date_time"] = date
-    path.write_text(json.dumps([told]))
+    reported = sample()
+    reported["conversation"]["session_1_date_time"] = date
+    path.write_text(json.dumps([reported]))
     (note,) = load_dataset(path).collections["a"].notes
     assert note.created_at is None
 
 
 def test_locomo_repeated_turn_ids(tmp_path: Path) -> None:
-    said = [{"speaker": "Ilse", "dia_id": "D1:1", "text": text} for text in ("Tea?", "Milk?")]
-    asked = [{"question": "tea?", "evidence": ["D1:1"], "category": "4"}]
+    message = [{"speaker": "Ilse", "dia_id": "D1:1", "text": text} for text in ("Tea?", "Milk?")]
+    all_questions = [{"question": "tea?", "evidence": ["D1:1"], "category": "4"}]
     path = tmp_path / "talks.json"
-    path.write_text(json.dumps([{"conversation": {"session_1": said}, "qa": asked}]))
+    path.write_text(json.dumps([{"conversation": {"session_1": message}, "qa": all_questions}]))
     dataset = load_dataset(path)
-    (held,) = dataset.collections.values()
-    assert [(note.id, note.content) for note in held.notes] == [("D1:1", "Ilse: Tea?"), ("D1:1#2", "Ilse: Milk?")]
+    (stored,) = dataset.collections.values()
+    assert [(note.id, note.content) for note in stored.notes] == [("D1:1", "Ilse: Tea?"), ("D1:1#2", "Ilse: Milk?")]
     assert [list(question.relevant) for question in dataset.questions] == [["D1:1"]]
     assert dataset.strata == ("4 single-hop",)
     assert dataset.remarks == (

@@ -14,7 +14,7 @@ from tests.evaluation.samples import HAYSTACKS
 
 def test_longmemeval_haystacks() -> None:
     dataset = load_dataset(HAYSTACKS)
-    assert {name: [note.id for note in held.notes] for name, held in dataset.collections.items()} == {
+    assert {name: [note.id for note in stored.notes] for name, stored in dataset.collections.items()} == {
         "a1": ["s1", "s2", "s3"],
         "a2": ["s1", "r1", "r2", "s3", "s3#2"],  # the third s3 says something else than the first two
         "a3_abs": ["s1", "s2"],
@@ -63,7 +63,7 @@ def test_longmemeval_unanswerable() -> None:
 def test_longmemeval_pool() -> None:
     dataset = load_dataset(HAYSTACKS, pool=True)
     assert dataset.name == "haystacks, pooled"
-    assert {name: [note.id for note in held.notes] for name, held in dataset.collections.items()} == {
+    assert {name: [note.id for note in stored.notes] for name, stored in dataset.collections.items()} == {
         "haystacks": ["s1", "s2", "s3", "r1", "r2", "s3#2"]
     }
     assert [(question.collection, list(question.relevant), question.asked_at) for question in dataset.questions] == [
@@ -135,7 +135,7 @@ def test_longmemeval_optional_fields(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("samples", "said"),
+    ("samples", "message"),
     [
         ([haystack(), haystack()], "question 2: the question_id 'a' was there before"),
         ([haystack(haystack_dates=[])], "question 1: 1 sessions, 1 ids and 0 dates; their numbers must be equal"),
@@ -145,8 +145,8 @@ def test_longmemeval_optional_fields(tmp_path: Path) -> None:
         ([haystack(answer_session_ids="s1")], "question 1: 'answer_session_ids' cannot be str"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], said: str) -> None:
-    with pytest.raises(IngestError, match=re.escape(said)):
+def test_what_is_wrong_is_named(tmp_path: Path, samples: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(IngestError, match=re.escape(message)):
         loaded(tmp_path, *samples)
 
 

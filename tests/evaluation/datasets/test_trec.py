@@ -49,7 +49,7 @@ def test_read_qrels_header(tmp_path: Path, text: str, judged: dict[str, dict[str
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("q1 n1\n", "line 1: must be a question, a note and a grade, got 'q1 n1'"),
         ("q1\tn1\t1\nq1\tn2\tmuch\n", "line 2: the grade must be a number, got 'much'"),
@@ -59,9 +59,9 @@ def test_read_qrels_header(tmp_path: Path, text: str, judged: dict[str, dict[str
         ("q1\tn1\t1\nq1\tn1\t0\n", "line 2: 'n1' has another grade before for 'q1'"),
     ],
 )
-def test_read_qrels_errors(tmp_path: Path, text: str, said: str) -> None:
+def test_read_qrels_errors(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "qrels.tsv").write_text(text)
-    with pytest.raises(IngestError, match=said):
+    with pytest.raises(IngestError, match=message):
         read_qrels(tmp_path / "qrels.tsv")
 
 

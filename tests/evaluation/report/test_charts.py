@@ -144,7 +144,7 @@ def test_sweep_chart_labels_do_not_overlap() -> None:
 
 
 def test_sweep_chart_legend_wraps() -> None:
-    names = tuple(f"a series with a long name, {place}" for place in range(8))
+    names = tuple(f"a series with a long name, {index}" for index in range(8))
     svg = sweep_chart(sweep(1, 2, names=names))
     assert [text for text in texts(svg) if text in names] == list(names)
     assert svg.count('class="band"') == 8
@@ -186,10 +186,10 @@ def test_ticks(low: float, high: float, expected: list[float]) -> None:
 
 @given(st.floats(-1, 1), st.floats(0, 2))
 def test_ticks_cover_the_range(low: float, width: float) -> None:
-    found = nice_ticks(low, low + width)
-    assert found[0] <= low + 1e-9
-    assert found[-1] >= low + width - 1e-9
-    assert 2 <= len(found) <= 8
+    actual = nice_ticks(low, low + width)
+    assert actual[0] <= low + 1e-9
+    assert actual[-1] >= low + width - 1e-9
+    assert 2 <= len(actual) <= 8
 
 
 @settings(max_examples=60)

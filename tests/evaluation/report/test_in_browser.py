@@ -51,8 +51,8 @@ _BOXES = """() => [...document.querySelectorAll('svg')].map(svg => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
+    with launched() as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_accessible_names(browser: Browser, path: Path) -> None:
     page = Visit(browser, path).page
     pictures = page.get_by_role("img")
     assert pictures.count() == 14
-    assert all(pictures.nth(place).get_attribute("aria-label") for place in range(14))
+    assert all(pictures.nth(index).get_attribute("aria-label") for index in range(14))
     assert page.get_by_role("heading", level=1).inner_text() == "locomo-like, turns"
     assert page.get_by_role("region", name="Measures", exact=True).count() == 1
     assert page.get_by_role("rowheader", name="ndcg@10").count() == 1

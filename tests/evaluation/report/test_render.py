@@ -31,7 +31,7 @@ def test_reports_are_replaced_atomically(tmp_path: Path) -> None:
         stop.set()
         reader.join()
     assert seen <= texts
-    assert [each.name for each in tmp_path.iterdir()] == ["study.html"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["study.html"]
 
 
 def test_replacing_keeps_permissions(tmp_path: Path) -> None:
@@ -59,4 +59,4 @@ def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
         _replace_file(tmp_path / "study.html", "tea")
     with pytest.raises(UnicodeEncodeError):
         _replace_file(tmp_path / "other.html", "half a character: \ud800")
-    assert [each.name for each in tmp_path.iterdir()] == ["study.html"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["study.html"]

@@ -41,12 +41,12 @@ def small(**changes: object) -> Report:
 
 def trusted(system: str, *confidences: float) -> Outcome:
     """An outcome of queries whose first hit is right, with these confidences."""
-    found = outcome(system, {"any@5": [1.0] * len(confidences)})
+    actual = outcome(system, {"any@5": [1.0] * len(confidences)})
     rankings = {
         name: replace(ranking, confidences=(confidence,))
-        for (name, ranking), confidence in zip(found.rankings.items(), confidences, strict=True)
+        for (name, ranking), confidence in zip(actual.rankings.items(), confidences, strict=True)
     }
-    return replace(found, trust=trust_metrics(dataset(len(confidences)).questions, rankings, 0.4))
+    return replace(actual, trust=trust_metrics(dataset(len(confidences)).questions, rankings, 0.4))
 
 
 def test_trust_has_a_table_and_a_reliability_diagram() -> None:
@@ -56,10 +56,10 @@ def test_trust_has_a_table_and_a_reliability_diagram() -> None:
         outcome("new", {"any@5": [1] * 4}),
     ]
     report = build_report(systems, dataset(4), resamples=200)
-    told = markdown_report(report)
-    assert "| sure | 0.4 | 1.000 | 0.000 | – | 0.100 | 0.100–0.100 |" in told
-    assert "| shy | 0.4 | 1.000 | 0.250 | – | 0.350 |" in told
-    trust = told[told.index("## Trust") : told.index("## Question")]
+    reported = markdown_report(report)
+    assert "| sure | 0.4 | 1.000 | 0.000 | – | 0.100 | 0.100–0.100 |" in reported
+    assert "| shy | 0.4 | 1.000 | 0.250 | – | 0.350 |" in reported
+    trust = reported[reported.index("## Trust") : reported.index("## Question")]
     assert "| new |" not in trust  # its confidences are unknown
     page = html_report(report)
     Page(page)
@@ -147,9 +147,11 @@ def test_reports_mark_differences_that_are_not_significant() -> None:
     report = build_report(
         [outcome("old", {"mrr": [0.0] * 5}), outcome("new", {"mrr": [1.0] * 5})], dataset(5), resamples=200
     )
-    said = "better, not significant"
-    assert f'<span class="verdict better unsure"><span aria-hidden="true">△</span> {said}</span>' in html_report(report)
-    assert f"| mrr | new | +1.000 | +1.000 to +1.000 | 0.062 | 0.062 | △ {said} |" in markdown_report(report)
+    message = "better, not significant"
+    assert f'<span class="verdict better unsure"><span aria-hidden="true">△</span> {message}</span>' in html_report(
+        report
+    )
+    assert f"| mrr | new | +1.000 | +1.000 to +1.000 | 0.062 | 0.062 | △ {message} |" in markdown_report(report)
 
 
 def test_reports_omit_empty_sections() -> None:
@@ -171,8 +173,8 @@ def test_reports_of_one_system() -> None:
     data = dataset(4)
     alone = replace(data, collections={})
     for report in (
-        build_report([outcome("old", {"mrr": [0.5] * 4}, strata={"late": [2, 3]})], each, resamples=50)
-        for each in (data, alone)
+        build_report([outcome("old", {"mrr": [0.5] * 4}, strata={"late": [2, 3]})], entry, resamples=50)
+        for entry in (data, alone)
     ):
         page = Page(html_report(report))
         assert "Findings" not in page.seen

@@ -21,7 +21,7 @@ UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
 
 
 @pytest.mark.parametrize(
-    ("standing", "said", "shown"),
+    ("standing", "message", "shown"),
     [
         (ComparisonResult(9, 0.5), "baseline", ""),
         (ComparisonResult(9, 0.5, BETTER, adjusted_p=0.002), "better", "▲"),
@@ -32,8 +32,8 @@ UNKNOWN = Difference(0.1, -0.05, 0.25, p=0.2)
         (ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)), "inconclusive (no difference)", "≈"),
     ],
 )
-def test_verdicts(standing: ComparisonResult, said: str, shown: str) -> None:
-    assert (verdict_text(standing), verdict_mark(standing)) == (said, shown)
+def test_verdicts(standing: ComparisonResult, message: str, shown: str) -> None:
+    assert (verdict_text(standing), verdict_mark(standing)) == (message, shown)
 
 
 def test_format_signed_small_values() -> None:
@@ -61,15 +61,15 @@ def _comparison(**standings: ComparisonResult) -> Comparison:
 
 
 def test_findings_order() -> None:
-    found = _comparison(
+    result = _comparison(
         mrr=ComparisonResult(9, 0.5, UNKNOWN),
         ndcg=ComparisonResult(9, 0.5, Difference(0.0, 0.0, 0.0, p=1.0)),
         one=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.01),
         two=ComparisonResult(9, 0.5, BETTER, adjusted_p=0.2),
         three=ComparisonResult(9, 0.5, WORSE, adjusted_p=0.01),
     )
-    said = "Against old: better on one; better, but not significant after correction, on two; worse on three; "
-    assert findings(found) == [("new", said + "inconclusive on mrr and ndcg.")]
+    message = "Against old: better on one; better, but not significant after correction, on two; worse on three; "
+    assert findings(result) == [("new", message + "inconclusive on mrr and ndcg.")]
 
 
 def test_findings_summarise_equal_verdicts() -> None:

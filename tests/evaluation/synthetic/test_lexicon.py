@@ -25,7 +25,7 @@ def test_rare_depends_on_the_number_of_notes() -> None:
     few = Lexicon([Note(content=f"note {word}") for word in ("tea", "teas", "kettle")])
     assert [few.is_rare(word) for word in ("kettle", "tea", "note", "absent")] == [True, True, False, False]
     assert [few.is_distinctive(word) for word in ("note", "absent")] == [True, False]
-    many = Lexicon([Note(content="tea" if place < 20 else f"kettle {'pot' * (place < 70)}") for place in range(1000)])
+    many = Lexicon([Note(content="tea" if index < 20 else f"kettle {'pot' * (index < 70)}") for index in range(1000)])
     assert [many.is_rare(word) for word in ("tea", "pot")] == [False, False]
     assert [many.is_distinctive(word) for word in ("tea", "pot", "kettle")] == [True, True, False]
 

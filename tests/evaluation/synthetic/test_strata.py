@@ -1,4 +1,4 @@
-"""Questions of each stratum, from notes of which it is known what can be asked."""
+"""Questions of each stratum, from notes of which it is known what can be questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An explanation says what the trace says, to the last figure, and adds up; what is open stays open."""
+"""The waterfall shows the numbers of the trace, and they add up."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ _CARDS = """cards => Object.fromEntries(cards.map(card => {
     score: all(".explain .number").map(text),
     pointers: all(".pointer").map(text),
     sentence: all(".sentence").map(text),
+    unchanged: all(".waterfall .muted").map(text),
   }];
 }))"""
 """Open every explanation, and read it."""
@@ -51,6 +52,9 @@ def test_waterfall_shows_the_numbers_of_the_trace(visit: Opening, server: Runnin
         assert card["sentence"] == [waterfall["sentence"]]
         assert card["rows"] == [row(item) for item in waterfall["rows"]]
         assert card["verdict"] == ["✓ adds up"]
+        assert not any(
+            f" {name}," in line or f" {name}." in line for line in card["unchanged"] for name, *_ in card["rows"]
+        )
         assert card["formula"][0].endswith(f" = {figure(hit['score'])}")
         assert card["score"] == [figure(hit["score"])]
         assert card["pointers"] == [f"↳ {line}" for line in waterfall["pointers"]]

@@ -152,7 +152,7 @@ def test_counts_equal_those_of_sqlite(both: Both, asked: list[Query]) -> None:
 
 
 def test_count_cache_is_limited(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 3)
+    monkeypatch.setattr("recollect.stores.sql.dialect.MAX_COUNTS", 3)
     asked = [parse(word) for word in ("tea", "green", "cafe", "brew")]
     ours, theirs = ([store.note_counts(asked[:end], namespace=HOME) for end in (2, 4, 4)] for store in both)
     assert ours == theirs
@@ -194,7 +194,7 @@ def test_name_similarities_equal_those_of_sqlite(
 @settings(max_examples=ENGINE_EXAMPLES // 20)
 @given(st.text("abé", min_size=1, max_size=80))
 def test_long_word_is_shortened_to_its_trigrams(word: str) -> None:
-    short = stored_names._shortened(word)
+    short = stored_names._shorten(word)
     assert trigrams(short) == trigrams(word)
     assert (short[:2], short[-2:]) == (word[:2], word[-2:])
     assert len(short) <= len(word)
@@ -203,14 +203,14 @@ def test_long_word_is_shortened_to_its_trigrams(word: str) -> None:
 @pytest.mark.parametrize("letters", ["x", "xy", "0123456789"])
 def test_long_word_sends_a_short_query(letters: str) -> None:
     chance = Random(7)  # noqa: S311 (no secret)
-    (((short,),),) = [stored_names._sought([["".join(chance.choices(letters, k=100_000))]])]
+    (((short,),),) = [stored_names._searchable([["".join(chance.choices(letters, k=100_000))]])]
     assert len(short) < 100 * len(letters) ** 2
 
 
 def test_word_with_too_many_trigrams_is_not_queried() -> None:
     other = ["".join(map(chr, range(0x4E00, 0x6000)))]
-    assert stored_names._sought([other, ["tea"]]) == [["tea"]]
-    assert stored_names._sought([other]) == []
+    assert stored_names._searchable([other, ["tea"]]) == [["tea"]]
+    assert stored_names._searchable([other]) == []
 
 
 def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
@@ -223,7 +223,7 @@ def test_repair_rebuilds_wrong_names(postgres: Server) -> None:
         with connections.write([HOME]) as at:
             at.connection.execute("UPDATE names SET name = 'coffee' WHERE name = 'tea'")
             assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == [
-                "the names of note 'tea.md' are not those that it has"
+                "the stored names of note 'tea.md' differ from its path and title"
             ]
             stored_names.rebuild(at.connection, at.namespaces[HOME])
             assert list(stored_names.problems(at.connection, at.namespaces[HOME])) == []

@@ -49,11 +49,11 @@ def generate_questions(
     memory: Memory,
     *,
     namespace: str | None = None,
-    each: int = 100,
+    per_stratum: int = 100,
     seed: int = 0,
     foreign: Iterable[Note] = (),
 ) -> Dataset:
-    """Generate up to ``each`` questions of each stratum, with known answers, from the notes of a namespace.
+    """Generate up to ``per_stratum`` questions of each stratum, with known answers, from the notes of a namespace.
 
     ========================  =======================================================================================
     ``exact``                 a token, phrase or words that one note alone contains
@@ -73,14 +73,14 @@ def generate_questions(
     >>> with recollect.open(f"{folder.name}/memory.db", embedder=None) as memory:
     ...     _ = memory.add("Deploys fail with ERR_4021 since Monday.", id="n1")
     ...     _ = memory.add("Tea at four.", id="n2")
-    ...     dataset = generate_questions(memory, each=1)
+    ...     dataset = generate_questions(memory, per_stratum=1)
     >>> dataset.synthetic, dataset.questions[0].strata, dataset.questions[0].relevant
     (True, ('exact', 'exact: name'), {'n1': 1})
     >>> dataset.remarks[-1]
     'unanswerable: 0 of 1 made; no other foreign note has few enough words in common with these'
     >>> folder.cleanup()
     """
-    count = arguments.at_least_one("each", each)
+    count = arguments.at_least_one("per_stratum", per_stratum)
     first_seed = arguments.count("seed", seed)
     notes = list(memory.notes(namespace=namespace))
     lexicon, foreign_lexicon = Lexicon(notes), Lexicon(list(foreign))

@@ -390,9 +390,9 @@ SELECT name, key, set_config('recollect.namespaces', string_agg(key::text, ',') 
 
 # An existing one is not inserted: every attempt would use up a key.
 _CREATE = """
-INSERT INTO recollect.namespaces (name) SELECT asked.name FROM unnest(%s::text[]) AS asked (name)
-WHERE NOT EXISTS (SELECT 1 FROM recollect.namespaces AS n WHERE n.mark = recollect.mark(asked.name))
-ORDER BY asked.name ON CONFLICT DO NOTHING
+INSERT INTO recollect.namespaces (name) SELECT new.name FROM unnest(%s::text[]) AS new (name)
+WHERE NOT EXISTS (SELECT 1 FROM recollect.namespaces AS n WHERE n.mark = recollect.mark(new.name))
+ORDER BY new.name ON CONFLICT DO NOTHING
 """
 
 

@@ -219,9 +219,9 @@ def _rebuild(before: Mapping[int, bytes], added: Sequence[Posting], touched: Col
 
 _READ = """
 SELECT DISTINCT ON (p.term, p.block) p.term, p.block, p.list
-FROM unnest(%b::text[], %b::bigint[]) AS asked (term, note) CROSS JOIN LATERAL (
+FROM unnest(%b::text[], %b::bigint[]) AS touched (term, note) CROSS JOIN LATERAL (
     SELECT term, block, list FROM postings
-    WHERE namespace = %s AND term = asked.term AND block <= asked.note ORDER BY block DESC LIMIT 1
+    WHERE namespace = %s AND term = touched.term AND block <= touched.note ORDER BY block DESC LIMIT 1
 ) AS p
 """
 

@@ -33,9 +33,9 @@ CREATE TABLE namespaces (
     key int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL,
     mark bytea NOT NULL GENERATED ALWAYS AS (mark(name)) STORED UNIQUE,
-    revision bigint NOT NULL DEFAULT 0,  -- grows when a name or word in it changes
-    notes bigint NOT NULL DEFAULT 0,     -- how many the word index holds, and how many words they have:
-    tokens bigint NOT NULL DEFAULT 0     -- what BM25 needs to know of the whole
+    revision bigint NOT NULL DEFAULT 0,  -- grows when a name or term in it changes
+    notes bigint NOT NULL DEFAULT 0,     -- the number of indexed notes and tokens:
+    tokens bigint NOT NULL DEFAULT 0     -- the collection statistics of BM25
 );
 
 CREATE TABLE documents (
@@ -56,7 +56,7 @@ CREATE TABLE notes (
     namespace int NOT NULL REFERENCES namespaces,
     id text COLLATE "C" NOT NULL,
     path text COLLATE "C",
-    name text COLLATE "C",               -- what a wikilink calls it: the path's last part, folded, without its suffix
+    name text COLLATE "C",               -- its name in a wikilink: the last part of the path, folded, without suffix
     session text COLLATE "C",
     position bigint,
     importance double precision NOT NULL,
@@ -66,8 +66,8 @@ CREATE TABLE notes (
     expires_at bigint,
     document bigint REFERENCES documents,
     tags text COLLATE "C" NOT NULL,      -- one a line
-    metadata text COLLATE "C" NOT NULL,  -- JSON as it was given; jsonb would change its numbers
-    facts jsonb NOT NULL DEFAULT '{}',   -- what of it filters can ask for
+    metadata text COLLATE "C" NOT NULL,  -- JSON, verbatim; jsonb would change its numbers
+    facts jsonb NOT NULL DEFAULT '{}',   -- metadata values for filters
     title text COLLATE "C" NOT NULL,
     summary text COLLATE "C" NOT NULL,
     content text COLLATE "C" NOT NULL,
@@ -82,7 +82,7 @@ CREATE UNIQUE INDEX notes_by_path ON notes (namespace, path_mark) WHERE path_mar
 CREATE INDEX notes_by_name ON notes (namespace, name_mark) WHERE name_mark IS NOT NULL;
 CREATE INDEX notes_by_session ON notes (namespace, session_mark, position) WHERE session_mark IS NOT NULL;
 CREATE INDEX notes_by_document ON notes (document) WHERE document IS NOT NULL;
-CREATE INDEX notes_by_namespace ON notes (namespace, key);  -- the order in which they came
+CREATE INDEX notes_by_namespace ON notes (namespace, key);  -- in order of insertion
 CREATE INDEX notes_by_expiry ON notes (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE VIEW living WITH (security_invoker) AS
@@ -97,7 +97,7 @@ CREATE TABLE links (
     target text COLLATE "C" NOT NULL,    -- an id, a path or a name; the note may come later
     kind_mark bytea NOT NULL GENERATED ALWAYS AS (mark(kind)) STORED,
     target_mark bytea NOT NULL GENERATED ALWAYS AS (mark(target)) STORED,
-    name_mark bytea NOT NULL,            -- of the target as a wikilink would call it
+    name_mark bytea NOT NULL,            -- of the target's name in a wikilink
     PRIMARY KEY (source, place)
 );
 CREATE INDEX links_by_target ON links (namespace, target_mark);
@@ -108,13 +108,13 @@ CREATE INDEX links_by_kind ON links (namespace, kind_mark);
 _LEXICAL = """
 CREATE TABLE words (
     note bigint PRIMARY KEY REFERENCES notes ON DELETE CASCADE,
-    words tsvector NOT NULL,             -- each word behind the number of its namespace
-    whole boolean NOT NULL               -- whether all its words are there, each at all its places
+    words tsvector NOT NULL,             -- each term after the number of its namespace
+    whole boolean NOT NULL               -- whether it has all terms with all positions
 );
 CREATE INDEX words_by_word ON words USING gin (words) WITH (fastupdate = off);
 CREATE INDEX words_not_whole ON words (note) WHERE NOT whole;
 
-CREATE TABLE postings (                  -- who holds a term, how often, and how long they are: blocks of a long list
+CREATE TABLE postings (                  -- notes with a term, its weights and their lengths, in blocks
     namespace int NOT NULL REFERENCES namespaces,
     term text COLLATE "C" NOT NULL,
     block bigint NOT NULL,               -- no note in it has a smaller key
@@ -124,11 +124,11 @@ CREATE TABLE postings (                  -- who holds a term, how often, and how
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 ALTER TABLE postings ALTER list SET STORAGE PLAIN;
 
-CREATE TABLE names (                     -- what a note may be called by, for whoever misspells it
+CREATE TABLE names (                     -- names of notes, for misspelt queries
     note bigint NOT NULL REFERENCES notes ON DELETE CASCADE,
     namespace int NOT NULL REFERENCES namespaces,
     name text COLLATE "C" NOT NULL,
-    plain boolean NOT NULL               -- whether it is ASCII, which trigrams of every locale can see
+    plain boolean NOT NULL               -- whether it is ASCII, for which trigrams work in every locale
 );
 CREATE INDEX names_by_note ON names (note);
 CREATE INDEX names_by_trigram ON names USING gin (name gin_trgm_ops) WITH (fastupdate = off);
@@ -151,9 +151,9 @@ CREATE TABLE vectors (
     model int NOT NULL REFERENCES models,
     piece int NOT NULL,
     namespace int NOT NULL REFERENCES namespaces,
-    digest bytea NOT NULL,               -- of the text that the vector stands for
+    digest bytea NOT NULL,               -- of the embedded text
     vector bytea NOT NULL,               -- of unit length, in the precision of the model
-    near halfvec,                        -- the same, as the index takes it; none of models that are too wide for it
+    near halfvec,                        -- the same in half precision for the index; NULL if too wide
     PRIMARY KEY (note, model, piece)
 );
 ALTER TABLE vectors ALTER vector SET STORAGE EXTERNAL;  -- numbers do not compress
@@ -164,8 +164,8 @@ _GRAPH = """
 CREATE TABLE titles (
     key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     namespace int NOT NULL REFERENCES namespaces,
-    stems text COLLATE "C" NOT NULL,     -- as the word index holds its words, with spaces between
-    words text COLLATE "C" NOT NULL,     -- as the text must hold them
+    stems text COLLATE "C" NOT NULL,     -- separated by spaces
+    words text COLLATE "C" NOT NULL,     -- as the text must contain them
     namers bigint NOT NULL DEFAULT 0,
     common boolean NOT NULL DEFAULT false
 );
@@ -181,7 +181,7 @@ CREATE INDEX titled_by_title ON titled (title);
 CREATE TABLE mentions (
     title bigint NOT NULL REFERENCES titles ON DELETE CASCADE,
     note bigint NOT NULL REFERENCES notes ON DELETE CASCADE,
-    exact boolean NOT NULL,              -- whether the words stand there, or only others of the same stems
+    exact boolean NOT NULL,              -- whether the text has the words, not only their stems
     PRIMARY KEY (title, note)
 );
 CREATE INDEX mentions_by_note ON mentions (note);
@@ -213,7 +213,7 @@ CREATE TRIGGER namers_less AFTER DELETE ON mentions REFERENCING OLD TABLE AS gon
 CREATE TABLE entities (
     note bigint NOT NULL REFERENCES notes ON DELETE CASCADE,
     namespace int NOT NULL REFERENCES namespaces,
-    name_mark bytea NOT NULL,            -- nobody asks how it is called, only who shares it
+    name_mark bytea NOT NULL,            -- only compared, never shown
     PRIMARY KEY (note, name_mark)
 );
 CREATE INDEX entities_by_name ON entities (namespace, name_mark);

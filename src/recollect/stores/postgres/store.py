@@ -34,8 +34,7 @@ from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
 from recollect.stores.sql import tables
 from recollect.stores.sql.checking import namespaces
-from recollect.stores.sql.dialect import MAX_INTEGER
-from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
+from recollect.stores.sql.dialect import MAX_INTEGER, NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite.store import SQLiteStore
@@ -201,8 +200,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         titles: bool = False,
         without: Query | None = None,
     ) -> list[Candidate]:
-        """Return the notes whose name is spelt like one of the words."""
-
         def work(transaction: PostgresTransaction, namespace_id: int) -> list[Candidate]:
             count = min(limit, MAX_INTEGER)
             return names.search_names(
@@ -218,7 +215,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._vocabularies.get(transaction, namespace_id)
 
     def activate(self, model: Model) -> bool:
-        """Search with ``model`` from now on and delete all other vectors, if every note has one."""
         with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
             activated = tables.activate(transaction, model)
         if activated:
@@ -230,8 +226,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         self._vector_indexes.finish()
 
     def stats(self) -> StoreStats:
-        """Return how much the store contains."""
-
         def work(transaction: PostgresTransaction) -> StoreStats:
             active = active_model(transaction)
             version = transaction.connection.info.server_version
@@ -247,11 +241,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return self._read(work, None, NO_TIMEOUT)
 
     def check(self) -> list[Finding]:
-        """Check every part and return the findings, good ones too."""
         return self._read(checking.check, None, NO_TIMEOUT)
 
     def repair(self) -> list[Finding]:
-        """Rebuild what is derived from the notes, a namespace at a time; return what a check finds afterwards."""
         with self._write(None, statement_timeout=NO_TIMEOUT) as transaction:
             checking.rebuild_vectors(transaction)
             stored = namespaces(transaction)

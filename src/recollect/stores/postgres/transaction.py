@@ -83,17 +83,14 @@ class PostgresTransaction(SqlTransaction):
         self.namespaces = namespaces
 
     def fetch(self, sql: str, **params: Any) -> list[Row]:
-        """Return all rows of a neutral query."""
         statement = _DIALECT.render(sql)
         return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
 
     def execute(self, sql: str, **params: Any) -> None:
-        """Run a neutral statement."""
         statement = _DIALECT.render(sql)
         self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
 
     def fetch_together(self, queries: Iterable[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
-        """Return the rows of several queries, which are sent together."""
         statements = [(_DIALECT.render(sql), params) for sql, params in queries]
         with self.connection.pipeline():
             cursors = [
@@ -116,7 +113,6 @@ class PostgresTransaction(SqlTransaction):
         conflict: str = "",
         returning: str = "",
     ) -> list[Row]:
-        """Insert rows and return the columns ``returning`` of each."""
         if not rows:
             return []
         types = [_TYPES[table][column] for column in columns]
@@ -137,7 +133,6 @@ class PostgresTransaction(SqlTransaction):
         return cursor.fetchall() if returning else []
 
     def namespace_id(self, name: str) -> int | None:
-        """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
         return self.namespaces.get(name)
 
     def ensure_namespace(self, name: str) -> int:
@@ -153,11 +148,9 @@ class PostgresTransaction(SqlTransaction):
         """Do nothing: the transaction keeps its snapshot, and what is derived from it is right for its revision."""
 
     def hides_notes(self) -> bool:
-        """Return whether there may be expired notes that ``visible_notes`` leaves out."""
         return True
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
-        """Return the next keys of visible notes that pass the filters, in their order."""
         conditions, values = filter_conditions(filters)
         if namespace_id is not None:
             conditions += " AND n.namespace = %s"
@@ -169,17 +162,14 @@ class PostgresTransaction(SqlTransaction):
         return [key for (key,) in rows]
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
-        """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
         rows = [(lookup_hash(note_id), moment) for note_id, moment in accessed.items()]
         return self.connection.execute(statements.TOUCH, [*_columns(rows, 2), namespace_id]).rowcount
 
     def new_keys(self, limit: int) -> Iterator[int]:
-        """Yield keys for new notes, ``limit`` at most, higher than any before."""
         rows = self.connection.execute("SELECT nextval('notes_key') FROM generate_series(1, %s)", [limit])
         yield from (key for (key,) in rows.fetchall())
 
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
-        """Insert new notes."""
         if rows:
             self.connection.execute(
                 statements.INSERT,
@@ -187,7 +177,6 @@ class PostgresTransaction(SqlTransaction):
             )
 
     def update_notes(self, changes: Sequence[Change]) -> None:
-        """Update notes; all release their id and path before any takes that of another."""
         renamed = [change.new.key for change in changes if change.renamed]
         if renamed:
             self.connection.execute("UPDATE notes SET id = chr(1) || key, path = NULL WHERE key = ANY (%s)", [renamed])
@@ -228,7 +217,6 @@ class PostgresTransaction(SqlTransaction):
             )
 
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Remove notes, which are about to be deleted, from the lexical index."""
         rows = self.connection.execute(f"SELECT {COLUMNS} FROM notes WHERE key = ANY (%s)", [notes])  # noqa: S608 (names of our own)
         removed = map(NoteRow._make, rows.fetchall())
         index_notes(self.connection, namespace_id, [TextChange(row.key, row.indexed_fields, None) for row in removed])
@@ -237,7 +225,6 @@ class PostgresTransaction(SqlTransaction):
             self.connection.execute(f"DELETE FROM {table} WHERE note = ANY (%s)", [notes])  # noqa: S608 (a name of our own)
 
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
-        """Return the visible notes that link targets mean."""
         names = sorted(targets)
         if not names:
             return {}
@@ -253,7 +240,6 @@ class PostgresTransaction(SqlTransaction):
         }
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
-        """Return pairs of a note and one before it in its session, nearest first, and of a note and one behind it."""
         params = [distance, list(notes)]
         with self.connection.pipeline():
             before, behind = (
@@ -265,7 +251,6 @@ class PostgresTransaction(SqlTransaction):
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
-        """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
         params = {
             "namespace": namespace_id,
             "ids": [lookup_hash(note_id) for note_id in ids],
@@ -277,7 +262,6 @@ class PostgresTransaction(SqlTransaction):
         return self.connection.execute(statements.CHAINS, params)
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
-        """Return the revision of a namespace, whether its lexical index has notes, and whether it has titles."""
         ((number, has_terms, has_titles),) = self.connection.execute(
             "SELECT revision, notes > 0, EXISTS (SELECT 1 FROM titles WHERE namespace = s.key) "
             "FROM namespaces AS s WHERE key = %s",
@@ -286,12 +270,10 @@ class PostgresTransaction(SqlTransaction):
         return number, has_terms, has_titles
 
     def indexed_terms(self, namespace_id: int) -> Iterable[str]:
-        """Return the terms of the lexical index of a namespace."""
         rows = self.connection.execute("SELECT DISTINCT term FROM postings WHERE namespace = %s", [namespace_id])
         return (word for (word,) in rows)
 
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
-        """Return for runs of stems that a title starts with the last such title, and the titles that are the run."""
         # "!" follows the space in Unicode: between a run and the run with "!" are the titles that start with it.
         params = {"namespace": namespace_id, "runs": runs, "ends": [f"{run}!" for run in runs]}
         return self.connection.execute(statements.TITLES, params)
@@ -299,7 +281,6 @@ class PostgresTransaction(SqlTransaction):
     def notes_containing(
         self, namespace_id: int, titles: Mapping[int, Title], exclude: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
-        """Return for titles, by key, the indexed notes whose summary or content contains their stems."""
         phrases = [(key, *_phrase(namespace_id, title)) for key, title in titles.items()]
         rows = self.connection.execute(
             statements.CONTAINING, [exclude, limit + 1, namespace_id, exclude, *_columns(phrases, 3)]
@@ -321,7 +302,6 @@ class PostgresTransaction(SqlTransaction):
         }
 
     def lock_models(self) -> None:
-        """Let no other transaction add a model until this one ends."""
         self.connection.execute("LOCK TABLE models IN SHARE ROW EXCLUSIVE MODE")
 
     def lock_texts(self, notes: Sequence[int] | None) -> None:
@@ -371,7 +351,6 @@ class PostgresTransaction(SqlTransaction):
         )
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
-        """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
         stored: dict[int, bytes] = {}
         for start in range(0, len(notes), READ_VECTORS):
             batch = [

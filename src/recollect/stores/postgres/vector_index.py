@@ -253,8 +253,8 @@ SELECT set_config('max_parallel_maintenance_workers', '0', false),
 _KEY_RANGE = "SELECT coalesce(min(note), 0), coalesce(max(note), 0) FROM vectors WHERE model = %s"
 
 _SAMPLE = """
-SELECT v.near::text FROM unnest(%s::bigint[]) AS place CROSS JOIN LATERAL (
-    SELECT near FROM vectors WHERE model = %s AND note >= place ORDER BY note LIMIT 1
+SELECT v.near::text FROM unnest(%s::bigint[]) AS first CROSS JOIN LATERAL (
+    SELECT near FROM vectors WHERE model = %s AND note >= first ORDER BY note LIMIT 1
 ) AS v
 """
 

@@ -105,8 +105,6 @@ class SqlStore(ABC, Generic[T]):
         return active[1] if active else None
 
     def texts_to_embed(self, drafts: Sequence[Draft], *, model: Model) -> list[EmbeddingText]:
-        """Return the distinct texts that need a vector of ``model`` before the drafts are written."""
-
         def read(namespace: str, ids: Sequence[str], paths: Sequence[str]) -> list[StoredText]:
             return self._read_namespace(
                 namespace,
@@ -124,7 +122,6 @@ class SqlStore(ABC, Generic[T]):
         vectors: Mapping[bytes, Vector] | None = None,
         create: bool = True,
     ) -> WriteResult:
-        """Write the drafts in one transaction and return the notes as they are now."""
         namespaces = {draft.get("namespace", DEFAULT_NAMESPACE) for draft in drafts}
         with self._write(namespaces, create=True) as transaction:
             batch = Batch(BatchTables(transaction, len(drafts)), create=create)
@@ -169,8 +166,6 @@ class SqlStore(ABC, Generic[T]):
     def text_scores(
         self, query: Query, notes: Sequence[str], *, namespace: str, semantics: Semantics = "strict"
     ) -> dict[str, float]:
-        """Return the BM25 scores of the notes with these ids that match the query."""
-
         def work(transaction: T, namespace_id: int) -> dict[str, float]:
             return self._search(transaction, namespace_id).text_scores(query, semantics, notes)
 
@@ -179,8 +174,6 @@ class SqlStore(ABC, Generic[T]):
     def candidates(
         self, ids: Sequence[str], *, namespace: str, filters: Filters, without: Query | None = None
     ) -> list[Candidate]:
-        """Return the notes with these ids that pass the filters."""
-
         def work(transaction: T, namespace_id: int) -> list[Candidate]:
             return self._search(transaction, namespace_id).select_candidates(ids, filters, without)
 
@@ -211,7 +204,6 @@ class SqlStore(ABC, Generic[T]):
         return self._read_namespace(namespace, [None] * len(keys), work)
 
     def delete(self, keys: Sequence[str], *, namespace: str) -> int:
-        """Delete notes by id or path, with everything derived from them."""
         with self._write([namespace]) as transaction:
             namespace_id = transaction.namespace_id(namespace)
             if namespace_id is None:
@@ -305,11 +297,9 @@ class SqlStore(ABC, Generic[T]):
         """Return the terms of the lexical index of a namespace."""
 
     def link(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Add a link to a note; return whether it is new."""
         return self._change_links(source, namespace, lambda links: [*links, link] if link not in links else None)
 
     def unlink(self, source: str, link: Link, *, namespace: str) -> bool:
-        """Remove a link of a note; return whether it was there."""
         return self._change_links(
             source, namespace, lambda links: [other for other in links if other != link] if link in links else None
         )
@@ -323,8 +313,6 @@ class SqlStore(ABC, Generic[T]):
         return links is not None
 
     def neighbours(self, key: str, *, namespace: str) -> list[Neighbour]:
-        """Return the notes at the other ends of a note's edges."""
-
         def work(transaction: T) -> list[Neighbour]:
             note_edges = graph.edges_of_key(transaction, *tables.existing_note(transaction, key, namespace))
             notes = tables.notes_by_key(transaction, list({edge.target for edge in note_edges}))
@@ -333,7 +321,6 @@ class SqlStore(ABC, Generic[T]):
         return self._read(work, namespace)
 
     def documents(self, root: str, *, namespace: str) -> dict[str, str]:
-        """Return the fingerprints of the documents below ``root`` by their names."""
         return self._read_namespace(
             namespace,
             {},
@@ -341,7 +328,6 @@ class SqlStore(ABC, Generic[T]):
         )
 
     def remove_documents(self, root: str, names: Sequence[str], *, namespace: str) -> int:
-        """Delete documents and their notes; return how many notes there were."""
         with self._write([namespace]) as transaction:
             namespace_id = transaction.namespace_id(namespace)
             return 0 if namespace_id is None else tables.remove_documents(transaction, namespace_id, root, names)
@@ -360,7 +346,6 @@ class SqlStore(ABC, Generic[T]):
         return tables.document_records_after(transaction, cursor, BATCH_DOCUMENTS, namespace_id)
 
     def set_document_notes(self, records: Sequence[DocumentRecord]) -> None:
-        """Set the fingerprints of documents and just which notes they have."""
         with self._write({record.namespace for record in records}, create=True) as transaction:
             tables.set_document_notes(
                 transaction, [(transaction.ensure_namespace(record.namespace), record) for record in records]
@@ -372,7 +357,6 @@ class SqlStore(ABC, Generic[T]):
         return self._read(lambda transaction: tables.pending(transaction, model, limit, after or 0), None)
 
     def embed(self, model: Model, vectors: Sequence[tuple[Pending, Vector]]) -> int:
-        """Write vectors of notes whose text is still the one that was embedded."""
         with self._write(None) as transaction:
             return tables.embed(transaction, model, vectors)
 

@@ -63,7 +63,7 @@ class NameFilter(NamedTuple):
 
 def search_names(allowed: NameFilter, index: NameIndex, words: Sequence[str], limit: int) -> list[Candidate]:
     """Return the notes with the names most like one of ``words``; the index must be that of the transaction."""
-    keys, similarities = index.most_alike(words)
+    keys, similarities = index.most_similar(words)
     alike = dict(zip(keys.tolist(), similarities.tolist(), strict=True))
     best = list(islice(allowed.apply(list(alike)), limit))
     rows = allowed.connection.execute(

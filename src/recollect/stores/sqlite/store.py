@@ -19,8 +19,7 @@ from recollect.stores.name_index import NameIndex
 from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
 from recollect.stores.sql import tables
-from recollect.stores.sql.dialect import MAX_INTEGER
-from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
+from recollect.stores.sql.dialect import MAX_INTEGER, NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite import checking, names, vocabulary
@@ -173,7 +172,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         titles: bool = False,
         without: Query | None = None,
     ) -> list[Candidate]:
-        """Return the notes whose name is spelt like one of the words."""
         excluded = render_fts5_exclusion(without) if without else ""
 
         def work(transaction: SqliteTransaction, namespace_id: int) -> list[Candidate]:
@@ -191,7 +189,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._vocabularies.get(transaction, namespace_id)
 
     def activate(self, model: Model) -> bool:
-        """Search with ``model`` from now on and delete all other vectors, if every note has one."""
         snapshots = self._indexes.snapshots
         with self._write(()) as transaction:
             before = snapshots.tokens(transaction.connection)
@@ -203,8 +200,6 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return activated
 
     def stats(self) -> StoreStats:
-        """Return how much the store contains."""
-
         def work(transaction: SqliteTransaction) -> StoreStats:
             active = active_model(transaction)
             return StoreStats(
@@ -219,12 +214,10 @@ class SQLiteStore(SqlStore[SqliteTransaction]):
         return self._read(work, None)
 
     def check(self) -> list[Finding]:
-        """Check every part and return the findings, good ones too."""
         with self._connections.maintaining() as connection:
             return checking.check(SqliteTransaction(connection), self._indexes.snapshots)
 
     def repair(self) -> list[Finding]:
-        """Rebuild what is derived from the notes, and return what a check finds afterwards."""
         with self._connections.maintaining() as connection:
             unreadable = checking.unreadable_indexes(SqliteTransaction(connection))
         with self._connections.writing() as connection:

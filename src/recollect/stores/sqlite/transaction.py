@@ -97,12 +97,10 @@ class SqliteTransaction(SqlTransaction):
         self.connection = connection
 
     def fetch(self, sql: str, **params: Any) -> list[Row]:
-        """Return all rows of a neutral query."""
         statement = _DIALECT.render(sql)
         return self.connection.execute(statement.sql, _DIALECT.bind(statement, params)).fetchall()
 
     def execute(self, sql: str, **params: Any) -> None:
-        """Run a neutral statement."""
         statement = _DIALECT.render(sql)
         self.connection.execute(statement.sql, _DIALECT.bind(statement, params))
 
@@ -115,7 +113,6 @@ class SqliteTransaction(SqlTransaction):
         conflict: str = "",
         returning: str = "",
     ) -> list[Row]:
-        """Insert rows and return the columns ``returning`` of each."""
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 (names of our own)
         if conflict:
             sql += f" ON CONFLICT DO {conflict}"
@@ -124,12 +121,10 @@ class SqliteTransaction(SqlTransaction):
         return list(self.connection.executemany(sql, rows))
 
     def namespace_id(self, name: str) -> int | None:
-        """Return the key of a namespace, ``None`` if nothing was ever stored in it."""
         key: int | None = self.connection.execute("SELECT key FROM namespaces WHERE name = ?", (name,)).get
         return key
 
     def ensure_namespace(self, name: str) -> int:
-        """Return the key of a namespace, which is created if it is new."""
         key = self.namespace_id(name)
         if key is None:
             key = self.connection.execute("INSERT INTO namespaces (name) VALUES (?) RETURNING key", (name,)).get
@@ -145,11 +140,9 @@ class SqliteTransaction(SqlTransaction):
         self.connection.execute("ROLLBACK; BEGIN")
 
     def hides_notes(self) -> bool:
-        """Return whether there may be expired notes that ``visible_notes`` leaves out."""
         return hides_notes(self.connection)
 
     def note_keys_after(self, cursor: int, limit: int, namespace_id: int | None, filters: Filters) -> list[int]:
-        """Return the next keys of visible notes that pass the filters, in their order."""
         conditions, values = filter_conditions(filters)
         if namespace_id is not None:
             conditions += " AND n.namespace = ?"
@@ -158,7 +151,6 @@ class SqliteTransaction(SqlTransaction):
         return [key for (key,) in fetch(self.connection, sql, (cursor, *values, limit))]
 
     def touch_notes(self, namespace_id: int, accessed: Mapping[str, int]) -> int:
-        """Set when notes, by id, were last accessed, where that is later than before; return how many changed."""
         changed = 0
         for note_id, moment in accessed.items():
             self.connection.execute(
@@ -170,21 +162,17 @@ class SqliteTransaction(SqlTransaction):
         return changed
 
     def new_keys(self, limit: int) -> Iterator[int]:  # noqa: ARG002 (there is no limit)
-        """Yield keys for new notes, higher than any before."""
         return count(1 + self.connection.execute(_HIGHEST_KEY).get)
 
     def insert_notes(self, rows: Sequence[NoteRow]) -> None:
-        """Insert new notes."""
         self.insert("notes", NoteRow._fields, rows)
 
     def update_notes(self, changes: Sequence[Change]) -> None:
-        """Update notes; all release their id and path before any takes that of another."""
         renamed = [(change.new.key,) for change in changes if change.renamed]
         self.connection.executemany("UPDATE notes SET id = char(0) || key, path = NULL WHERE key = ?", renamed)
         self.connection.executemany(_UPDATE_NOTE, [(*change.new, change.new.key) for change in changes])
 
     def remove_from_indexes(self, namespace_id: int, notes: Sequence[int]) -> None:
-        """Remove notes, which are about to be deleted, from the lexical index."""
         self._revise(namespace_id, notes)
         # The highest key must not be used again: indexes assume that they know every note with a lower key.
         self.connection.execute(
@@ -218,24 +206,20 @@ class SqliteTransaction(SqlTransaction):
             self.connection.executemany("INSERT OR IGNORE INTO word_changes VALUES (?, ?, ?)", rows)
 
     def resolve_links(self, namespace_id: int, targets: Iterable[str]) -> dict[str, int]:
-        """Return the visible notes that link targets mean."""
         names = [(target, folded_name(target)) for target in sorted(targets)]
         rows = fetch(self.connection, _RESOLVE, (namespace_id, json.dumps(names))) if names else []
         return {target: note for target, note in rows if note is not None}
 
     def adjacent_notes(self, notes: Sequence[int], distance: int) -> tuple[list[Row], list[Row]]:
-        """Return pairs of a note and one before it in its session, nearest first, and of a note and one behind it."""
         params = json.dumps(list(notes)), distance
         return fetch(self.connection, _BEFORE, params), fetch(self.connection, _BEHIND, params)
 
     def superseding_pairs(
         self, namespace_id: int, ids: Sequence[str], created_before: int, limit: int
     ) -> Iterable[Row]:
-        """Return pairs of a superseded note and one that supersedes it, along the chains of these notes."""
         return fetch(self.connection, _CHAINS, (namespace_id, json.dumps(ids), created_before, limit))
 
     def index_state(self, namespace_id: int) -> tuple[int, bool, bool]:
-        """Return the revision of a namespace, whether its lexical index has notes, and whether it has titles."""
         number, has_terms, has_titles = self.connection.execute(
             f"SELECT revision, EXISTS (SELECT 1 FROM words_{namespace_id}_docsize), "  # noqa: S608 (a number)
             "EXISTS (SELECT 1 FROM titles WHERE namespace = s.key) FROM namespaces AS s WHERE key = ?",
@@ -244,14 +228,12 @@ class SqliteTransaction(SqlTransaction):
         return number, bool(has_terms), bool(has_titles)
 
     def indexed_terms(self, namespace_id: int) -> Iterable[str]:
-        """Return the terms of the lexical index of a namespace."""
         table = f"temp.terms_{namespace_id}"
         self.connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5vocab (main, words_{namespace_id}, row)")
         yield from (term for (term,) in self.connection.execute(f"SELECT term FROM {table}"))  # noqa: S608 (a number)
         self.connection.execute(f"DROP TABLE {table}")
 
     def titles_starting_with(self, namespace_id: int, runs: Sequence[str]) -> Iterable[Row]:
-        """Return for runs of stems that a title starts with the last such title, and the titles that are the run."""
         return self.connection.execute(_TITLES, (namespace_id, json.dumps(runs)))
 
     def notes_containing(
@@ -261,7 +243,6 @@ class SqliteTransaction(SqlTransaction):
         exclude: Sequence[int],  # noqa: ARG002 (they are not in the index)
         limit: int,
     ) -> dict[int, list[int]]:
-        """Return for titles, by key, the indexed notes whose summary or content contains their stems."""
         words = f"words_{namespace_id}"
         rows = self.connection.execute(
             f"SELECT title.value ->> 0, (SELECT json_group_array(rowid) FROM ("  # noqa: S608 (a number)
@@ -288,7 +269,6 @@ class SqliteTransaction(SqlTransaction):
         )
 
     def stored_vectors(self, model_key: int, notes: Sequence[tuple[str, str, bytes]]) -> Mapping[int, bytes]:
-        """Return the vectors of notes, given by namespace, id and digest of their text, by position in ``notes``."""
         ids: dict[str, list[str]] = {}
         for namespace, note_id, _ in notes:
             ids.setdefault(namespace, []).append(note_id)

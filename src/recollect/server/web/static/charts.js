@@ -40,12 +40,16 @@ function waterfallRow(row, scale) {
   return h(
     "tr",
     { class: `${row.kind} ${effect}` },
-    h("th", { scope: "row" }, row.kind === "leg" ? h("span", { class: `swatch ${row.name}` }) : null, row.name.replaceAll("_", " ")),
+    h("th", { scope: "row" }, row.kind === "leg" ? h("span", { class: `swatch ${row.name}` }) : null, stageName(row.name)),
     h("td", { class: "number" }, change),
     h("td", { class: "lane" }, h("div", { class: "track" }, bars(row, scale))),
     h("td", { class: "number" }, row.kind === "leg" ? "" : score(row.end)),
     h("td", { class: "reason" }, row.reason),
   );
+}
+
+function stageName(name) {
+  return name.replaceAll("_", " ");
 }
 
 function bars(row, scale) {
@@ -62,8 +66,8 @@ function bar(start, end, scale, kind) {
 }
 
 function unchangedStages(hit, rows) {
-  const shown = new Set(rows.map((row) => row.name));
-  return [...new Set(hit.steps.map((step) => step.stage))].filter((stage) => !shown.has(stage));
+  const shown = new Set(rows.map((row) => stageName(row.name)));
+  return [...new Set(hit.steps.map((step) => stageName(step.stage)))].filter((stage) => !shown.has(stage));
 }
 
 /** Compute the score again from contributions and steps, and compare it with the server's. */
@@ -169,7 +173,7 @@ function timelineRow(name, start, elapsed, outcome, total, kind) {
   return h(
     "tr",
     { class: kind },
-    h("th", { scope: "row" }, name.replaceAll("_", " ")),
+    h("th", { scope: "row" }, stageName(name)),
     h("td", { class: "lane" }, h("div", { class: "track" }, h("span", { class: `bar part ${kind}`, style: { left: share(start), width: share(elapsed) } })), outcome ? h("p", { class: "reason" }, outcome) : null),
     h("td", { class: "number" }, elapsed ? milliseconds(elapsed) : "–"),
   );

@@ -26,8 +26,8 @@ def by_topic(texts: list[str]) -> Any:
     """Embed a text as the one topic whose mark it holds; a question names its topic by the mark alone."""
     rows = np.full((len(texts), len(TOPICS)), 0.01)
     for row, text in zip(rows, texts, strict=True):
-        for place in range(len(TOPICS)):
-            row[place] += MARKS[place] in text
+        for index in range(len(TOPICS)):
+            row[index] += MARKS[index] in text
     return rows
 
 
@@ -38,17 +38,17 @@ def misled(collections: int = 1) -> Dataset:
     """Return questions whose words are those of a wrong note, while the vectors lead to the right one."""
     made, questions = {}, []
     for number in range(collections):
-        notes = [Note(id=f"n{place}", content=f"{topic} {MARKS[place]}") for place, topic in enumerate(TOPICS)]
+        notes = [Note(id=f"n{index}", content=f"{topic} {MARKS[index]}") for index, topic in enumerate(TOPICS)]
         made[f"c{number}"] = Collection(id=f"c{number}", notes=tuple(notes))
         for turn in range(2):
-            for place in range(len(TOPICS)):
-                wrong = TOPICS[(place + 1 + turn) % len(TOPICS)]
+            for index in range(len(TOPICS)):
+                wrong = TOPICS[(index + 1 + turn) % len(TOPICS)]
                 questions.append(
                     Question(
-                        id=f"q{number}.{turn}.{place}",
-                        text=f"{wrong} {MARKS[place]}",
+                        id=f"q{number}.{turn}.{index}",
+                        text=f"{wrong} {MARKS[index]}",
                         collection=f"c{number}",
-                        relevant={f"n{place}": 1},
+                        relevant={f"n{index}": 1},
                     )
                 )
     return Dataset(name="misled", collections=made, questions=tuple(questions))
@@ -62,13 +62,13 @@ def test_tune_raises_the_weight_of_the_better_leg(tmp_path: Path) -> None:
     legs = search_space(wordy)[:1]
     with open_scorer(dataset, measure="mrr", embedder=TOPIC, cache=tmp_path) as scorer:
         before = scorer(wordy)
-        found = tune(scorer, wordy, space=legs)
-        after = scorer(found.chosen)
-    assert found.chosen.fusion.weights["vector"] > wordy.fusion.weights["vector"]
-    assert found.recommended
+        result = tune(scorer, wordy, space=legs)
+        after = scorer(result.chosen)
+    assert result.chosen.fusion.weights["vector"] > wordy.fusion.weights["vector"]
+    assert result.recommended
     assert after.mean() == 1.0 > before.mean()
-    assert found.before == pytest.approx(before.mean())
-    assert found.gain.mean == pytest.approx(1.0 - before.mean())
+    assert result.before == pytest.approx(before.mean())
+    assert result.gain.mean == pytest.approx(1.0 - before.mean())
     assert not scorer.warnings
 
 
@@ -85,14 +85,14 @@ def test_scorer_isolates_collections_and_keeps_order(tmp_path: Path) -> None:
             "work": Collection(id="work", notes=(Note(id="a", content="a red bike"),)),
         },
         questions=tuple(
-            Question(id=f"q{place}", text="bike", collection=home, relevant={note: 1})
-            for place, (home, note) in enumerate([("work", "a"), ("home", "a"), ("work", "b"), ("home", "b")])
+            Question(id=f"q{index}", text="bike", collection=home, relevant={note: 1})
+            for index, (home, note) in enumerate([("work", "a"), ("home", "a"), ("work", "b"), ("home", "b")])
         ),
     )
-    told: list[tuple[int, int, str]] = []
-    with open_scorer(shuffled, measure="mrr", embedder=None, progress=lambda *now: told.append(now)) as scorer:
+    reported: list[tuple[int, int, str]] = []
+    with open_scorer(shuffled, measure="mrr", embedder=None, progress=lambda *now: reported.append(now)) as scorer:
         assert scorer(DEFAULT).tolist() == [1.0, 0.0, 0.0, 1.0]
-    assert told == [(1, 3, "work"), (3, 3, "home")]
+    assert reported == [(1, 3, "work"), (3, 3, "home")]
 
 
 def test_scorer_embeds_queries_once(tmp_path: Path) -> None:
@@ -115,13 +115,15 @@ def test_scorer_searches_as_of_the_question_date() -> None:
         Note(id="old", content="tea party", created_at=datetime(2024, 3, 1, tzinfo=UTC)),
         Note(id="new", content="tea party!", created_at=datetime(2024, 3, 20, tzinfo=UTC)),
     )
-    asked = [
+    questions = [
         Question(
             id="q1", text="tea party three weeks ago", collection="home", relevant={"old": 1}, asked_at="2024-03-22"
         ),
         Question(id="q2", text="tea party yesterday", collection="home", relevant={"new": 1}),
     ]
-    dataset = Dataset(name="dated", collections={"home": Collection(id="home", notes=notes)}, questions=tuple(asked))
+    dataset = Dataset(
+        name="dated", collections={"home": Collection(id="home", notes=notes)}, questions=tuple(questions)
+    )
     with open_scorer(dataset, measure="mrr", embedder=None) as scorer:
         assert scorer(presets()["memini"]).tolist() == [1.0, 1.0]
 
@@ -135,18 +137,18 @@ def memory(tmp_path: Path) -> Any:
 
 
 def test_scorer_searches_a_given_memory(memory: Memory, tmp_path: Path) -> None:
-    asked = (
+    questions = (
         Question(id="q1", text="tea", collection="default", relevant={"n1": 1}),
         Question(id="q2", text="tea", collection="default", relevant={"tea.md": 1}),
         Question(id="q3", text="bike", collection="default", relevant={"bike.md": 1}),
     )
     empty = {"default": Collection(id="default", notes=())}
-    dataset = Dataset(name="mine", collections=empty, questions=asked[1:])
+    dataset = Dataset(name="mine", collections=empty, questions=questions[1:])
     with open_scorer(dataset, measure="mrr", memory=memory) as scorer:
         assert scorer(DEFAULT).tolist() == [1.0, 0.0]
     with open_scorer(dataset, measure="mrr", memory=memory, namespace="work") as scorer:
         assert scorer(DEFAULT).tolist() == [0.0, 1.0]
-    with open_scorer(Dataset(name="mine", collections=empty, questions=asked[:1]), memory=memory) as scorer:
+    with open_scorer(Dataset(name="mine", collections=empty, questions=questions[:1]), memory=memory) as scorer:
         assert scorer(DEFAULT).tolist() == [1.0]
     memory.close()  # what was read would be written down now
     with recollect.open(tmp_path / "memory.db", embedder=None) as again:
@@ -155,29 +157,29 @@ def test_scorer_searches_a_given_memory(memory: Memory, tmp_path: Path) -> None:
 
 
 def test_scorer_needs_notes_or_a_memory() -> None:
-    asked = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
-    dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
+    question = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
+    dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(question,))
     with pytest.raises(ArgumentError, match="mine has questions and no notes"), open_scorer(dataset):
         pass
 
 
 def test_scorer_reports_progress(tmp_path: Path) -> None:
-    notes = tuple(Note(id=f"n{place}", content=f"code{place}") for place in range(130))
-    asked = Question(id="q1", text="code7", collection="home", relevant={"n7": 1})
-    dataset = Dataset(name="one", collections={"home": Collection(id="home", notes=notes)}, questions=(asked,))
-    told: list[int] = []
+    notes = tuple(Note(id=f"n{index}", content=f"code{index}") for index in range(130))
+    question = Question(id="q1", text="code7", collection="home", relevant={"n7": 1})
+    dataset = Dataset(name="one", collections={"home": Collection(id="home", notes=notes)}, questions=(question,))
+    reported: list[int] = []
     embedder = FunctionEmbedder(lambda texts: [[1.0, 0.5] for _ in texts], name="flat")
     with open_scorer(
-        dataset, measure="mrr", embedder=embedder, cache=tmp_path, progress=lambda done, *_: told.append(done)
+        dataset, measure="mrr", embedder=embedder, cache=tmp_path, progress=lambda done, *_: reported.append(done)
     ):
-        assert told == [64, 128, 130]
+        assert reported == [64, 128, 130]
 
 
 def test_scorer_collects_warnings(tmp_path: Path) -> None:
     with recollect.open(tmp_path / "memory.db", embedder=None) as memory:
         memory.add("green tea", id="n1")
-    asked = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
-    dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(asked,))
+    question = Question(id="q1", text="tea", collection="default", relevant={"n1": 1})
+    dataset = Dataset(name="mine", collections={"default": Collection(id="default", notes=())}, questions=(question,))
     with (
         recollect.open(tmp_path / "memory.db", embedder=TOPIC) as memory,
         open_scorer(dataset, measure="mrr", memory=memory) as scorer,
