@@ -82,7 +82,12 @@ def demo(context: click.Context, /, *, query: tuple[str, ...], db: str | None, e
             return
         console = terminal.console()
         if not terminal.is_quiet():
-            _print_introduction(console, memory, seconds)
+            stats = memory.stats()
+            notes, vectors = sum(stats.store.notes.values()), sum(stats.store.vectors.values())
+            counts = f"{notes} notes, {stats.store.links} links, {vectors} vectors"
+            _print(console, ("Recollect", "bold cyan"), (" · a year of Maren Oduya's life and work", "bold"))
+            _print(console, (f"{counts}, ready in {seconds:.1f} s", "dim"))
+            _print(console, (f"embedder: {terminal.sanitise_line(stats.embedder)}\n", "dim"))
         answered = [_print_example(console, memory, path, example, tour=not query) for example in examples]
         if not query:
             _print_explained(console, memory, path)
@@ -123,16 +128,6 @@ def _print(console: Console, *parts: Any) -> None:
     from rich.text import Text  # noqa: PLC0415 (heavy)
 
     console.print(Text.assemble(*parts))
-
-
-def _print_introduction(console: Console, memory: Memory, seconds: float) -> None:
-    stats = memory.stats()
-    store = stats.store
-    notes, vectors = sum(store.notes.values()), sum(store.vectors.values())
-    _print(console, ("Recollect", "bold cyan"), (" · a year of Maren Oduya's life and work", "bold"))
-    _print(console, (f"{notes} notes, {store.links} links, {vectors} vectors, ready in {seconds:.1f} s", "dim"))
-    _print(console, (f"embedder: {terminal.sanitise_line(stats.embedder)}", "dim"))
-    _print(console, "")
 
 
 def _print_example(console: Console, memory: Memory, path: str, example: Example, *, tour: bool) -> bool:

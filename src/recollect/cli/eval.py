@@ -117,8 +117,12 @@ def eval_(
     questions for the memory of --db. Vectors and rankings are cached, so that a second run continues the first.
     """
     from recollect.evaluation import MEASURES  # noqa: PLC0415 (imports numpy)
+    from recollect.evaluation.report import report_format  # noqa: PLC0415 (imports numpy)
 
-    _check_reports(reports)
+    for report in reports:  # before the evaluation, which can take long
+        report_format(report)
+        if not Path(report).parent.is_dir():
+            raise ArgumentError("report", f"must be in an existing folder, got {report!r}")
     dataset = read_dataset(path, params)
     systems = systems_of(presets, modes)
     outcomes = evaluate_systems(
@@ -201,16 +205,6 @@ def _sweep(dataset: Dataset, system: System, parameter: str, params: dict[str, A
     systems = list(sweep_systems(system, parameter).values())
     outcomes = evaluate_systems(dataset, systems, params, depth=depth, measures=MEASURES, cache_queries=True)
     return build_sweeps(dataset.name, parameter, system, outcomes, MEASURES)
-
-
-def _check_reports(paths: Sequence[str]) -> None:
-    """Check before the evaluation that each report can be written."""
-    from recollect.evaluation.report import report_format  # noqa: PLC0415 (imports numpy)
-
-    for path in paths:
-        report_format(path)
-        if not Path(path).parent.is_dir():
-            raise ArgumentError("report", f"must be in an existing folder, got {path!r}")
 
 
 def _write_reports(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from recollect.cli import memories, options, terminal
 from recollect.errors import EmbedderError
 from recollect.stores import redact_secrets
-
-if TYPE_CHECKING:
-    from recollect.memory import Memory
 
 _HTTP_ONLY = ("host", "port", "keys")
 _STDIO_ONLY = ("namespace", "read_only")
@@ -80,17 +77,12 @@ def _serve_stdio(db: str, arguments: dict[str, Any], namespace: str | None, *, r
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     grant = Grant.of(None if namespace is None else [namespace], Right.READ if read_only else Right.ADMIN)
     with memories.open_or_create(db, **arguments) as memory:
-        _load_model(memory)
+        try:
+            if memory.embedder is not None:  # load the model now, so that no call waits for it
+                memory.embedder.embed_query("what is it about?")
+        except EmbedderError as error:
+            terminal.warn(f"searches are lexical only: {error}")
         serve_stdio(memory, Caller("this client", grant))
-
-
-def _load_model(memory: Memory) -> None:
-    """Load the model, so that no call waits for it; lexical search works without it."""
-    try:
-        if memory.embedder is not None:
-            memory.embedder.embed_query("what is it about?")
-    except EmbedderError as error:
-        terminal.warn(f"searches are lexical only: {error}")
 
 
 def _serve_http(db: str, arguments: dict[str, Any], *, host: str, port: int, keys: str | None) -> None:

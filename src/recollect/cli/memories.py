@@ -37,7 +37,9 @@ def open_for_reading(db: str, embedder: str = "none", **arguments: Any) -> Memor
     memory of an older version. On a server, reading changes nothing.
     """
     _require(db)
-    return _open(db, embedder, read_only=is_url(db) or not _is_writable(db), **arguments)
+    path = Path(db).expanduser()
+    writable = not is_url(db) and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return _open(db, embedder, read_only=not writable, **arguments)
 
 
 def open_for_search(params: dict[str, Any]) -> Memory:
@@ -72,11 +74,6 @@ def progress_bar(label: str) -> AbstractContextManager[Progress]:
     from recollect.progress import shown_progress  # noqa: PLC0415 (part of the library)
 
     return nullcontext(lambda *_: None) if terminal.is_quiet() else shown_progress(label)
-
-
-def _is_writable(db: str) -> bool:
-    path = Path(db).expanduser()
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _require(db: str) -> None:

@@ -162,7 +162,11 @@ def parse_expiry(context: click.Context, param: click.Parameter, value: str | No
 def parse_end(context: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     """Parse the end of a period: a time, or a day, which is included."""
     end = parse_date(context, param, value)
-    if end is None or value is None or not _is_day(value):
+    if end is None or value is None:
+        return end
+    try:
+        date.fromisoformat(value)
+    except ValueError:
         return end
     try:
         return end + timedelta(days=1)
@@ -205,14 +209,6 @@ def parse_aliases(_: click.Context, param: click.Parameter, values: tuple[str, .
             raise click.BadParameter(f"must be TERM=ALTERNATIVE,ALTERNATIVE, got {value!r}", param=param)
         aliases.setdefault(term.strip(), []).extend(alternatives)
     return aliases
-
-
-def _is_day(value: str) -> bool:
-    try:
-        date.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
 
 
 def _reject(constant: str) -> NoReturn:

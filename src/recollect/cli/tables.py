@@ -32,6 +32,7 @@ _ASCII = str.maketrans({"█": "#", "▓": "+", "░": "-", "·": "|", "×": "x"
 _ASCII |= dict.fromkeys(map(ord, "▏▎▍▌▋▊▉"), "#")
 """Replacements for an output without Unicode."""
 MAX_EXPLANATION_WIDTH = 110
+RANK_STYLES = {"▲": "green", "▼": "red", "n": "cyan", "–": "dim"}
 MIN_COLUMN_WIDTH = 6
 """The width that the rank and the change of a note need."""
 
@@ -95,10 +96,8 @@ def _hit_details(hit: Hit, paths: Mapping[str, str], *, bars: bool, weak: bool) 
 
 def _leg_ranks(hit: Hit) -> str:
     """Return the rank of a hit in each leg; "graph" if no leg found it."""
-    contributions = hit.candidate.contributions
-    if not contributions:
-        return "graph" if hit.candidate.steps else ""
-    return " · ".join(f"{part.leg} {part.rank}" for part in contributions)
+    legs = " · ".join(f"{part.leg} {part.rank}" for part in hit.candidate.contributions)
+    return legs or ("graph" if hit.candidate.steps else "")
 
 
 def score_bar(share: float) -> str:
@@ -172,7 +171,8 @@ def print_comparison(console: Console, results: Mapping[str, SearchResult], *, s
         column.no_wrap, column.min_width = True, MIN_COLUMN_WIDTH
     for title, ranks in _comparison_rows(results):
         cells = [_rank_cell(ranks, column) for column in range(len(ranks))]
-        table.add_row(Text(title), *(Text(cell, _rank_style(cell)) for cell in cells))
+        styles = (next((style for sign, style in RANK_STYLES.items() if sign in cell), "") for cell in cells)
+        table.add_row(Text(title), *map(Text, cells, styles))
     print_table(console, table)
     console.print()
     width = max(len(terminal.sanitise_line(name)) for name in results)
@@ -215,11 +215,6 @@ def _rank_cell(ranks: Ranks, preset: int) -> str:
     if first is None:
         return f"{rank:>2} new"
     return f"{rank:>2} {'▲' if rank < first else '▼'}{abs(first - rank)}"
-
-
-def _rank_style(cell: str) -> str:
-    styles = {"▲": "green", "▼": "red", "n": "cyan", "–": "dim"}
-    return next((style for sign, style in styles.items() if sign in cell), "")
 
 
 def print_presets(console: Console, presets: Sequence[Preset]) -> None:

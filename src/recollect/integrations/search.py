@@ -14,18 +14,6 @@ from recollect.memory import Memory
 from recollect.model import Hit, RankedHits
 from recollect.retrieval.options import search_options
 
-__all__ = [
-    "HIT_METADATA",
-    "SEARCH_OPTIONS",
-    "WEAK",
-    "SearchSource",
-    "check_search_options",
-    "check_source",
-    "hit_metadata",
-    "search",
-    "search_async",
-]
-
 SearchSource = Memory | AsyncMemory | AsyncClient
 """What a retriever can search: a memory of this process, its async twin, or one behind the HTTP API."""
 

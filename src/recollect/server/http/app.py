@@ -17,8 +17,9 @@ from recollect.memory import Memory
 from recollect.server.auth import KeyRing
 from recollect.server.http import health_routes, note_routes, report_routes, search_routes
 from recollect.server.http.middleware import PUBLIC_PATHS, AuthMiddleware, LimitMiddleware
-from recollect.server.http.problems import MEDIA_TYPE, PROBLEM_TYPES, add_problem_handlers
+from recollect.server.http.problems import MEDIA_TYPE, add_problem_handlers
 from recollect.server.http.request_log import RequestLogMiddleware, RequestObserver
+from recollect.server.http.schemas import Problem
 from recollect.server.http.service import Service
 from recollect.server.http.settings import Settings
 from recollect.server.web import web_routes
@@ -129,37 +130,13 @@ async def _load_models(service: Service, done: Callable[[BaseException | None], 
         await done(None)
 
 
-_PROBLEM_SCHEMA = {
-    "title": "Problem",
-    "type": "object",
-    "description": "An error (RFC 9457).",
-    "required": ["type", "title", "status", "detail", "request_id"],
-    "properties": {
-        "type": {
-            "type": "string",
-            "enum": [f"urn:recollect:{kind}" for kind in PROBLEM_TYPES],
-            "description": "The type of the problem.",
-        },
-        "title": {"type": "string", "description": "What the type means."},
-        "status": {"type": "integer", "description": "The HTTP status."},
-        "detail": {"type": "string", "description": "What was wrong with this request."},
-        "request_id": {"type": "string", "description": "The id of the request in the server's log."},
-        "errors": {
-            "type": "array",
-            "description": "The invalid values: their `field`, and in `detail` what is wrong.",
-            "items": {"type": "object", "required": ["field", "detail"]},
-        },
-    },
-}
-
-
 def openapi_schema(app: FastAPI, *, require_keys: bool) -> dict[str, Any]:
     """Return the OpenAPI description with problems and keys, which FastAPI does not know of; it is cached."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=__version__, description=app.description, routes=app.routes)
         components = schema.setdefault("components", {})
         own = {name: model for name, model in components.get("schemas", {}).items() if "ValidationError" not in name}
-        components["schemas"] = {**own, "Problem": _PROBLEM_SCHEMA}
+        components["schemas"] = {**own, "Problem": Problem.model_json_schema()}
         if require_keys:
             components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

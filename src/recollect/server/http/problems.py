@@ -14,16 +14,6 @@ from starlette.routing import Match
 from recollect import errors
 from recollect.text import well_formed
 
-__all__ = [
-    "MEDIA_TYPE",
-    "PROBLEM_TYPES",
-    "ProblemError",
-    "ProblemType",
-    "add_problem_handlers",
-    "problem_response",
-    "to_problem",
-]
-
 MEDIA_TYPE = "application/problem+json"
 
 

@@ -9,28 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from recollect.model import NOTE_FIELDS
 from recollect.retrieval import presets
 from recollect.retrieval.options import Mode, search_options
-
-__all__ = [
-    "AddNoteRequest",
-    "CompareRequest",
-    "CompareResponse",
-    "CreatedNotes",
-    "ExplainResponse",
-    "IngestRequest",
-    "IngestResponse",
-    "LinkCreated",
-    "LinkRemoved",
-    "LinkRequest",
-    "NeighbourList",
-    "NewNote",
-    "NoteBatch",
-    "NoteChanges",
-    "NoteList",
-    "NoteResponse",
-    "PresetList",
-    "SearchRequest",
-    "SearchResponse",
-]
+from recollect.server.http.problems import PROBLEM_TYPES
 
 MAX_QUERY_LENGTH = 4096
 MAX_TOP_K = 1000
@@ -84,6 +63,20 @@ class RequestModel(BaseModel):
 
 class ResponseModel(BaseModel):
     """The body of a response."""
+
+
+class Problem(ResponseModel):
+    """An error (RFC 9457)."""
+
+    type: str = Field(
+        description="The type of the problem.",
+        json_schema_extra={"enum": [f"urn:recollect:{kind}" for kind in PROBLEM_TYPES]},
+    )
+    title: str = Field(description="What the type means.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What was wrong with this request.")
+    request_id: str = Field(description="The id of the request in the server's log.")
+    errors: list[dict[str, str]] = Field(default=[], description="The invalid values, each with `field` and `detail`.")
 
 
 class NoteLink(RequestModel):
@@ -218,21 +211,15 @@ class NeighbourList(ResponseModel):
     neighbours: list[Neighbour] = Field(description="The notes one step away.")
 
 
-class IngestProblem(ResponseModel):
-    """A text or record that could not be read as intended."""
-
-    name: str = Field(description="The path of the text.")
-    line: int | None = Field(description="The line, from 1; null if it concerns the whole text.")
-    message: str = Field(description="What is wrong.")
-    skipped: bool = Field(description="Whether it was skipped; otherwise it was read in part.")
-
-
 class IngestResponse(ResponseModel):
     """The result of an ingest."""
 
     files: dict[str, int] = Field(description="Numbers of texts: `read`, `unchanged`, `removed` (always 0), `failed`.")
     notes: dict[str, int] = Field(description="Numbers of notes: `added`, `updated`, `unchanged`, `removed`, `failed`.")
-    problems: list[IngestProblem] = Field(description="What could not be read.")
+    problems: list[dict[str, Any]] = Field(
+        description="What could not be read: `name` (the path), `line` (null for a whole text), `message`, `skipped` "
+        "(else it was read in part)."
+    )
     skipped: dict[str, int] = Field(description="Always empty: texts of an unknown type are among the problems.")
 
 
@@ -284,28 +271,6 @@ class CompareRequest(SearchParameters):
     )
 
 
-class Contribution(ResponseModel):
-    """What a leg contributed to a hit."""
-
-    leg: str = Field(description="The leg.")
-    rank: int = Field(description="The rank in the leg.")
-    score: float = Field(description="The score in the leg.")
-    points: float = Field(description="What fusion added for it.")
-
-
-class Step(ResponseModel):
-    """What a stage did to a hit: `score_after = score_before × factor + addend`."""
-
-    stage: str = Field(description="The stage.")
-    reason: str = Field(description="The reason.")
-    factor: float = Field(description="What the score was multiplied by.")
-    addend: float = Field(description="What was added to it.")
-    score_before: float = Field(description="The score before.")
-    score_after: float = Field(description="The score after.")
-    rank_before: int | None = Field(description="The rank before.")
-    rank_after: int | None = Field(description="The rank after.")
-
-
 class Hit(NoteFields):
     """A note that was found, and how it got its rank."""
 
@@ -325,8 +290,13 @@ class Hit(NoteFields):
     lexical_score: float | None = Field(description="Its BM25 score.")
     vector_rank: int | None = Field(description="Its rank in the vector leg.")
     vector_similarity: float | None = Field(description="Its cosine similarity.")
-    contributions: list[Contribution] = Field(description="What each leg contributed.")
-    steps: list[Step] = Field(description="What each stage did.")
+    contributions: list[dict[str, Any]] = Field(
+        description="Of each leg: `leg`, its `rank` and `score` there, and the `points` that fusion added for it."
+    )
+    steps: list[dict[str, Any]] = Field(
+        description="Of each stage: `stage`, `reason`, `factor`, `addend`, and score and rank before and after; "
+        "`score_after = score_before × factor + addend`."
+    )
 
 
 class SearchResponse(ResponseModel):

@@ -22,17 +22,6 @@ from recollect.server.http.routing import json_response, to_json
 from recollect.server.http.settings import Settings
 from recollect.server.http.telemetry import Metrics
 
-__all__ = [
-    "BoundedThreadPool",
-    "CurrentCaller",
-    "CurrentService",
-    "ReadNamespace",
-    "Readiness",
-    "RequestedNamespace",
-    "Service",
-    "WriteNamespace",
-]
-
 T = TypeVar("T")
 
 PROBE_TIMEOUT = 5.0

@@ -13,16 +13,6 @@ from recollect.model import Note
 from recollect.server.auth import Caller, Right
 from recollect.server.cursors import Cursors
 
-__all__ = [
-    "INSTRUCTIONS",
-    "NOTE_TEMPLATE",
-    "USE_MEMORY",
-    "get_prompt",
-    "list_note_resources",
-    "note_uri",
-    "read_note_resource",
-]
-
 SCHEME = "note://"
 PAGE_SIZE = 100
 MARKDOWN = "text/markdown"
