@@ -56,8 +56,8 @@ def measure(count: int, queries: int) -> dict[str, float]:
             started = perf_counter()
             store._vector_indexes.ensure()
             metrics["index_seconds"] = perf_counter() - started
-            ((told,),) = server.execute(_TRIAL, database=database)
-            test = RecallTest.parse(told)
+            ((comment,),) = server.execute(_TRIAL, database=database)
+            test = RecallTest.parse(comment)
             metrics["index_breadth"] = test.ef_search if test else 0
             return metrics | _measure_searches(store, query_vectors, truth, "index")
     finally:

@@ -19,7 +19,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 
 SLOW_FIXTURES = frozenset({"browser", "database", "fragile", "postgres", "postgres_server"})
 SLOW_PATHS = (
-    *("benchmarks/", "docs/", "server/page", "server/web_ui", "tests/evaluation/tuning"),
+    *("benchmarks/", "docs/", "server/web/", "tests/evaluation/tuning"),
     *("any_history", "browser", "concurrency", "crash", "endurance", "faults", "fuzz", "hostile", "million"),
     *("process", "screenshots", "test_eval_reports", "test_serv", "stdio"),
 )

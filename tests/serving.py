@@ -1,4 +1,4 @@
-"""A real HTTP server that answers JSON with JSON, and that can be told to misbehave."""
+"""A real HTTP server that responds to JSON with JSON, or misbehaves on demand."""
 
 from __future__ import annotations
 

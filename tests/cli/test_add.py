@@ -67,8 +67,8 @@ def test_add_supersedes(run: Run) -> None:
         ("supersedes", "n1"),
         ("supersedes", "n2"),
     ]
-    told = error_of(run("add", "Oolong.", "--supersedes", "nowhere.md"), 1)
-    assert told == "there is no note 'nowhere.md' in namespace 'default' to supersede"
+    message = error_of(run("add", "Oolong.", "--supersedes", "nowhere.md"), 1)
+    assert message == "there is no note 'nowhere.md' in namespace 'default' to supersede"
 
 
 def test_stats_count_expiring_notes(run: Run) -> None:
@@ -103,7 +103,7 @@ def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "there is no text; pass it as TEXT or on standard input"),
         (["--path", "new.md"], "content: is needed for a new note"),
@@ -129,8 +129,8 @@ def test_add_does_not_wait_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyPa
         (["tea", "--namespace", " "], "namespace: must not be empty"),
     ],
 )
-def test_add_wrong_use(run: Run, arguments: list[str], said: str) -> None:
-    assert said in error_of(run("add", *arguments), 2)
+def test_add_wrong_use(run: Run, arguments: list[str], message: str) -> None:
+    assert message in error_of(run("add", *arguments), 2)
 
 
 def test_add_rejects_binary_standard_input(run: Run) -> None:

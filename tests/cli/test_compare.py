@@ -85,16 +85,16 @@ def test_compare_all_presets_by_default(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_compare_json_with_own_preset(run: Run) -> None:
     Path("mine.toml").write_text(run("presets", "memini", "--toml").stdout)
-    told = json.loads(run("compare", "tea", "--json", "--preset", "memini", "--preset", "mine.toml", "-k", "1").stdout)
-    assert list(told) == ["memini", "mine"]
-    assert [hit["id"] for hit in told["mine"]["hits"]] == ["n1"]
-    assert told["mine"]["trace"]["preset"] == "mine"
+    data = json.loads(run("compare", "tea", "--json", "--preset", "memini", "--preset", "mine.toml", "-k", "1").stdout)
+    assert list(data) == ["memini", "mine"]
+    assert [hit["id"] for hit in data["mine"]["hits"]] == ["n1"]
+    assert data["mine"]["trace"]["preset"] == "mine"
 
 
 @pytest.mark.usefixtures("filled")
 def test_compare_rejects_duplicate_and_unknown_presets(run: Run) -> None:
-    said = error_of(run("compare", "tea", "--preset", "memini", "--preset", "memini"), 2)
-    assert said == "presets: contains two presets called 'memini'; rename one"
+    message = error_of(run("compare", "tea", "--preset", "memini", "--preset", "memini"), 2)
+    assert message == "presets: contains two presets called 'memini'; rename one"
     assert "preset: must be one of default, " in error_of(run("compare", "tea", "--preset", "best"), 2)
 
 

@@ -39,11 +39,11 @@ def test_copy_again_has_nothing_to_do(run: Run, filled: Path) -> None:
 
 
 def test_copy_json(run: Run, filled: Path) -> None:
-    told = json.loads(run("copy", str(filled), "two.db", "--json", "--sample", "1").stdout)
-    assert (told["source"], told["target"]) == (str(filled), "two.db")
-    assert told["copied"]["added"] == 3
-    assert told["verified"]["same"] is True
-    assert told["verified"]["searches"]["lexical"]["searches"] == 1
+    data = json.loads(run("copy", str(filled), "two.db", "--json", "--sample", "1").stdout)
+    assert (data["source"], data["target"]) == (str(filled), "two.db")
+    assert data["copied"]["added"] == 3
+    assert data["verified"]["same"] is True
+    assert data["verified"]["searches"]["lexical"]["searches"] == 1
     assert json.loads(run("copy", str(filled), "two.db", "--json", "--no-verify").stdout)["verified"] is None
 
 
@@ -185,8 +185,8 @@ def test_copy_failure_reports_the_state(
     monkeypatch.setattr(SQLiteStore, "write", write)
     result = run("copy", str(filled), "two.db", "--batch", "1")
     assert result.exit_code == code
-    said = str(error) or "interrupted"
-    assert result.stderr == f"error: {said}; 2 of 3 notes are in two.db, and the same command continues from there\n"
+    message = str(error) or "interrupted"
+    assert result.stderr == f"error: {message}; 2 of 3 notes are in two.db, and the same command continues from there\n"
     result = run("copy", str(filled), "two.db")
     assert "notes 1 added, 2 unchanged" in result.stdout
 

@@ -55,9 +55,9 @@ def test_demo_without_a_model(run: Run) -> None:
 
 
 def test_demo_json(run: Run) -> None:
-    told = json.loads(run("demo", "--json").stdout)
-    assert [each["arguments"] for each in told] == [list(stop.arguments) for stop in TOUR]
-    assert all(each["why"] and each["trace"] for each in told)
+    data = json.loads(run("demo", "--json").stdout)
+    assert [each["arguments"] for each in data] == [list(stop.arguments) for stop in TOUR]
+    assert all(each["why"] and each["trace"] for each in data)
 
 
 @pytest.mark.usefixtures("filled")

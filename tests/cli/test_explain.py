@@ -32,8 +32,8 @@ def test_explain_shows_every_hit(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_explain_json(run: Run) -> None:
-    told = json.loads(run("explain", "tea", "--json").stdout)
-    assert [hit["id"] for hit in told["hits"]] == [each["id"] for each in told["trace"]["results"]] == ["n1", "n2"]
+    data = json.loads(run("explain", "tea", "--json").stdout)
+    assert [hit["id"] for hit in data["hits"]] == [each["id"] for each in data["trace"]["results"]] == ["n1", "n2"]
 
 
 @pytest.mark.usefixtures("filled")

@@ -53,8 +53,8 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [*READING, *CHANGING], ids=" ".join)
 def test_missing_memory_is_not_created(run: Run, arguments: list[str], tmp_path: Path) -> None:
-    said = error_of(run(*arguments, "--db", "none.db"), 2)
-    assert said.startswith("there is no memory at none.db; recollect add")
+    message = error_of(run(*arguments, "--db", "none.db"), 2)
+    assert message.startswith("there is no memory at none.db; recollect add")
     assert not list(tmp_path.iterdir())
 
 
@@ -69,7 +69,7 @@ def test_not_a_memory_is_one_line(run: Run, arguments: list[str], tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--nonsense"], "No such option '--nonsense'; see recollect --help"),
         (["nonsense"], "No such command 'nonsense'; see recollect --help"),
@@ -79,10 +79,10 @@ def test_not_a_memory_is_one_line(run: Run, arguments: list[str], tmp_path: Path
         (["add", "tea", "--db", "no/folder/m.db"], "no/folder does not exist; create it first"),
     ],
 )
-def test_wrong_use_is_one_line(run: Run, arguments: list[str], said: str) -> None:
+def test_wrong_use_is_one_line(run: Run, arguments: list[str], message: str) -> None:
     result = run(*arguments)
-    assert error_of(result, 1 if "no/folder/m.db" in arguments else 2).replace(": -", " '-").startswith(said[:20])
-    assert said.rsplit(";", maxsplit=1)[-1] in result.stderr
+    assert error_of(result, 1 if "no/folder/m.db" in arguments else 2).replace(": -", " '-").startswith(message[:20])
+    assert message.rsplit(";", maxsplit=1)[-1] in result.stderr
 
 
 @pytest.mark.usefixtures("filled")
@@ -122,19 +122,19 @@ def test_bug_is_one_line_unless_debugging(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (PermissionError(13, "Permission denied", "x.db"), "x.db: Permission denied"),
         (OSError("odd"), "odd"),
     ],
 )
 @pytest.mark.usefixtures("filled")
-def test_system_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str) -> None:
+def test_system_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, message: str) -> None:
     def stats(_: Memory) -> None:
         raise error
 
     monkeypatch.setattr(Memory, "stats", stats)
-    assert error_of(run("stats"), 1) == said
+    assert error_of(run("stats"), 1) == message
 
 
 @pytest.mark.usefixtures("filled")

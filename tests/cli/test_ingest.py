@@ -33,10 +33,10 @@ def test_ingest_folder_with_unreadable_files(run: Run) -> None:
 def test_ingest_sums_reports(run: Run) -> None:
     Path("more.txt").write_text("Coffee.")
     run("ingest", "vault", "-q")
-    told = json.loads(run("ingest", "vault", "more.txt", "--json").stdout)
-    assert told["files"] == {"read": 1, "unchanged": 1, "removed": 0, "failed": 1}
-    assert told["notes"] == {"added": 1, "updated": 0, "unchanged": 0, "removed": 0, "failed": 0}
-    assert [problem["name"] for problem in told["problems"]] == ["bad.md"]
+    data = json.loads(run("ingest", "vault", "more.txt", "--json").stdout)
+    assert data["files"] == {"read": 1, "unchanged": 1, "removed": 0, "failed": 1}
+    assert data["notes"] == {"added": 1, "updated": 0, "unchanged": 0, "removed": 0, "failed": 0}
+    assert [problem["name"] for problem in data["problems"]] == ["bad.md"]
 
 
 @pytest.mark.usefixtures("vault")
@@ -51,8 +51,8 @@ def test_ingest_counts_skipped_files(run: Run, vault: Path) -> None:
         "skipped  2 .pdf, 1 .csv, 1 .docx, 1 .html; only Markdown, plain text, JSON and JSONL are read: "
         "convert the others to Markdown or text"
     )
-    told = json.loads(run("ingest", "vault", "vault", "--json").stdout)
-    assert told["skipped"] == {".pdf": 4, ".csv": 2, ".docx": 2, ".html": 2}
+    data = json.loads(run("ingest", "vault", "vault", "--json").stdout)
+    assert data["skipped"] == {".pdf": 4, ".csv": 2, ".docx": 2, ".html": 2}
 
 
 def test_ingest_empty_file_does_not_fail(run: Run) -> None:

@@ -20,8 +20,8 @@ def test_keys_add_list_revoke(run: Run) -> None:
     assert listed.stdout == f"{key.id}  {key.created_at:%Y-%m-%d}  read   kettle  in coffee, tea\n"
     assert run("keys", "revoke", key.id, "--keys", "keys.json").stdout == f"revoked {key.id}\n"
     assert ring.keys() == []
-    told = error_of(run("keys", "revoke", key.id, "--keys", "keys.json"), 1)
-    assert told == f"there is no key {key.id!r} in keys.json; recollect keys list shows all"
+    message = error_of(run("keys", "revoke", key.id, "--keys", "keys.json"), 1)
+    assert message == f"there is no key {key.id!r} in keys.json; recollect keys list shows all"
 
 
 def test_keys_json_has_no_hash(run: Run) -> None:
@@ -43,8 +43,8 @@ def test_keys_file_from_environment(run: Run) -> None:
 
 def test_keys_wrong_use(run: Run) -> None:
     for places in ([], ["--namespace", "tea", "--all-namespaces"]):
-        told = error_of(run("keys", "add", "kettle", "--keys", "k", *places), 2)
-        assert told.startswith("the key needs namespaces; pass --namespace or --all-namespaces")
+        message = error_of(run("keys", "add", "kettle", "--keys", "k", *places), 2)
+        assert message.startswith("the key needs namespaces; pass --namespace or --all-namespaces")
     assert "--keys" in error_of(run("keys", "list"), 2)
     assert error_of(run("keys", "list", "--keys", "k"), 1) == (
         "the key file k does not exist; create it with recollect keys add"

@@ -48,10 +48,10 @@ def test_stats_of_namespaces_and_vectors(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_stats_json(run: Run) -> None:
-    told = json.loads(run("stats", "--json").stdout)
+    data = json.loads(run("stats", "--json").stdout)
     with recollect.open("recollect.db", embedder="none") as memory:
-        assert told.keys() == memory.stats().to_dict().keys()
-    assert told["notes"] == {"default": 3}
+        assert data.keys() == memory.stats().to_dict().keys()
+    assert data["notes"] == {"default": 3}
 
 
 @pytest.mark.usefixtures("filled")
@@ -109,11 +109,11 @@ def test_doctor_of_a_healthy_memory(run: Run) -> None:
     advice = "vector search is off: to use it, open the memory with an embedder"
     assert result.stdout.splitlines()[-1].strip() == advice
     assert run("doctor", "-q").output == ""
-    told = json.loads(run("doctor", "--json").stdout)
-    assert told["healthy"] is True
+    data = json.loads(run("doctor", "--json").stdout)
+    assert data["healthy"] is True
     fine = {"part": "file", "problem": "", "repairable": False, "warning": "", "advice": ""}
-    assert told["findings"][0] == fine
-    assert told["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
+    assert data["findings"][0] == fine
+    assert data["findings"][-1] == fine | {"part": "embedder", "warning": advice, "advice": advice}
 
 
 def test_doctor_repairs_derived_data(run: Run, filled: Path) -> None:
@@ -133,9 +133,9 @@ def test_doctor_repairs_derived_data(run: Run, filled: Path) -> None:
 def test_doctor_advises_on_unrepairable_problems(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Finding("file", "page 3 is torn", repairable=False)]
     monkeypatch.setattr(Memory, "doctor", lambda *_, **__: found)
-    told = json.loads(run("doctor", "--json").stdout)
-    assert told["findings"][0]["advice"].startswith("restore a backup")
-    assert told["healthy"] is False
+    data = json.loads(run("doctor", "--json").stdout)
+    assert data["findings"][0]["advice"].startswith("restore a backup")
+    assert data["healthy"] is False
 
 
 @pytest.mark.usefixtures("filled")
@@ -162,8 +162,8 @@ def test_reindex_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Memory, "reindex", interrupted)
-    said = error_of(run("reindex", *STATIC), 130)
-    assert said == "interrupted; embedded notes stay embedded, and reindex continues from there"
+    message = error_of(run("reindex", *STATIC), 130)
+    assert message == "interrupted; embedded notes stay embedded, and reindex continues from there"
 
 
 def test_stats_of_vectors_not_in_use(run: Run) -> None:

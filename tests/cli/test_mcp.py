@@ -1,4 +1,4 @@
-"""``recollect mcp``: which options belong to which transport, and what is said before it serves."""
+"""``recollect mcp``: the options of each transport, and errors before it serves."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def test_mcp_rejects_options_without_effect(run: Run) -> None:
     assert error_of(run("mcp", "--port", "1"), 2) == "--port requires --http; see recollect mcp --help"
     assert error_of(run("mcp", "--host", "::1"), 2) == "--host requires --http; see recollect mcp --help"
     assert error_of(run("mcp", "--keys", "keys.json"), 2) == "--keys requires --http; see recollect mcp --help"
-    said = "cannot be used with --http, where keys define the rights; see recollect mcp --help"
-    assert error_of(run("mcp", "--http", "--namespace", "tea"), 2) == f"--namespace {said}"
-    assert error_of(run("mcp", "--http", "--read-only"), 2) == f"--read-only {said}"
+    message = "cannot be used with --http, where keys define the rights; see recollect mcp --help"
+    assert error_of(run("mcp", "--http", "--namespace", "tea"), 2) == f"--namespace {message}"
+    assert error_of(run("mcp", "--http", "--read-only"), 2) == f"--read-only {message}"
     assert not Path("recollect.db").exists()
 
 
 def test_mcp_http_requires_keys_for_other_machines(run: Run) -> None:
-    said = error_of(run("mcp", "--http", "--host", "0.0.0.0"), 2)  # noqa: S104 (that is the question)
-    assert said.startswith("keys: are required, since other machines can reach 0.0.0.0")
+    message = error_of(run("mcp", "--http", "--host", "0.0.0.0"), 2)  # noqa: S104 (that is the question)
+    assert message.startswith("keys: are required, since other machines can reach 0.0.0.0")
     assert not Path("recollect.db").exists()
 
 
@@ -91,17 +91,17 @@ class TestStandardInput:
     def test_mcp_refuses_secrets(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], stored: str
     ) -> None:
-        said: list[str] = []
+        message: list[str] = []
 
         def remember(memory: recollect.Memory, _: Any) -> None:
             try:
-                said.append(memory.add(f"The key is {KEY}.").content)
+                message.append(memory.add(f"The key is {KEY}.").content)
             except recollect.SecretFoundError as error:
-                said.append(str(error))
+                message.append(str(error))
 
         monkeypatch.setattr("recollect.server.mcp.stdio_transport.serve_stdio", remember)
         assert run("mcp", *options).exit_code == 0
-        assert stored in said[0]
+        assert stored in message[0]
 
     def test_mcp_loads_the_model_at_the_start(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = self.embedder(monkeypatch, lambda texts: [[1.0, 0.0] for _ in texts])
@@ -149,9 +149,9 @@ class TestHttp:
             )
         ) as process:
             assert process.stdout
-            said = process.stdout.readline()
-            assert said.startswith("serving recollect.db at http://127.0.0.1:")
-            url = said.split()[3].removesuffix(";")
+            message = process.stdout.readline()
+            assert message.startswith("serving recollect.db at http://127.0.0.1:")
+            url = message.split()[3].removesuffix(";")
             assert httpx.post(url, json=LIST, headers=HEADERS).status_code == 401
             answer = httpx.post(url, json=LIST, headers=known)
             assert "recall" in {tool["name"] for tool in answer.json()["result"]["tools"]}
@@ -169,7 +169,7 @@ class TestHttp:
             port = sockets[0].getsockname()[1]
 
             def ask() -> None:
-                sleep(0.5)  # until it is ready, which is what is said then
+                sleep(0.5)  # until it is ready, which is what is message then
                 answers.append(httpx.post(f"http://127.0.0.1:{port}/mcp", json=LIST, headers=HEADERS).status_code)
                 os.kill(os.getpid(), signal.SIGTERM)
 

@@ -66,9 +66,9 @@ def test_preset_toml(run: Run) -> None:
 
 
 def test_presets_json(run: Run) -> None:
-    told = json.loads(run("presets", "--json").stdout)
-    assert told == [preset.to_dict() for preset in presets().values()]
-    assert json.loads(run("presets", "trovella", "--json").stdout) == told[2]
+    data = json.loads(run("presets", "--json").stdout)
+    assert data == [preset.to_dict() for preset in presets().values()]
+    assert json.loads(run("presets", "trovella", "--json").stdout) == data[2]
 
 
 def test_presets_wrong_use(run: Run) -> None:

@@ -49,20 +49,20 @@ def test_questions_names_the_memory_in_commands(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_questions_json(run: Run) -> None:
-    told = json.loads(run("questions", "asked", "--json").stdout)
-    assert told["folder"] == "asked"
-    assert told["synthetic"] is True
-    assert told["strata"]["exact"] == 3
-    assert told["strata"]["unanswerable"] == 100  # about the sample's notes
-    assert len(told["remarks"]) == 6
+    data = json.loads(run("questions", "asked", "--json").stdout)
+    assert data["folder"] == "asked"
+    assert data["synthetic"] is True
+    assert data["strata"]["exact"] == 3
+    assert data["strata"]["unanswerable"] == 100  # about the sample's notes
+    assert len(data["remarks"]) == 6
 
 
 @pytest.mark.usefixtures("sample")
 def test_questions_from_a_foreign_memory(run: Run) -> None:
     with recollect.open("stars.db", embedder=None) as memory:
         memory.add("Comet Borrelly crossed the orbit of Neptune, trailing ionised plasma.")
-    told = json.loads(run("questions", "asked", "--each", "3", "--foreign", "stars.db", "--json").stdout)
-    assert told["strata"]["unanswerable"] == 1
+    data = json.loads(run("questions", "asked", "--each", "3", "--foreign", "stars.db", "--json").stdout)
+    assert data["strata"]["unanswerable"] == 1
     (question,) = load_dataset("asked").unanswerable
     assert question.strata == ("unanswerable",)
 

@@ -121,11 +121,11 @@ def test_search_quiet(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_search_json(run: Run) -> None:
-    told = json.loads(run("search", "tea", "--json").stdout)
+    data = json.loads(run("search", "tea", "--json").stdout)
     with recollect.open("recollect.db", embedder=None) as memory:
         expected = memory.search("tea").to_dict()
-    assert told["hits"] == expected["hits"]
-    assert told["trace"].keys() == expected["trace"].keys()
+    assert data["hits"] == expected["hits"]
+    assert data["trace"].keys() == expected["trace"].keys()
 
 
 @pytest.mark.usefixtures("filled")
@@ -232,9 +232,9 @@ def test_search_passes_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -
 def test_search_min_confidence_and_own_preset(run: Run) -> None:
     assert ids(run, "tea coffee rooibos", "--min-confidence", "1") == []
     Path("mine.toml").write_text('base = "memini"\n[fusion]\nk = 7\n')
-    told = json.loads(run("search", "tea", "--json", "--preset", "mine.toml").stdout)
-    assert told["trace"]["preset"] == "mine"
-    assert told["trace"]["rrfK"] == 7
+    data = json.loads(run("search", "tea", "--json", "--preset", "mine.toml").stdout)
+    assert data["trace"]["preset"] == "mine"
+    assert data["trace"]["rrfK"] == 7
 
 
 def test_search_reports_the_fallback_step(run: Run) -> None:
@@ -248,7 +248,7 @@ def test_search_reports_the_fallback_step(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["tea", "--since", "yesterday"], "must be an ISO-8601 date or time, got 'yesterday'"),
         (["tea", "--until", "2026-13-01"], "must be an ISO-8601 date or time, got '2026-13-01'"),
@@ -268,8 +268,8 @@ def test_search_reports_the_fallback_step(run: Run) -> None:
     ],
 )
 @pytest.mark.usefixtures("filled")
-def test_search_wrong_use(run: Run, arguments: list[str], said: str) -> None:
-    assert said in error_of(run("search", *arguments), 2)
+def test_search_wrong_use(run: Run, arguments: list[str], message: str) -> None:
+    assert message in error_of(run("search", *arguments), 2)
 
 
 @pytest.mark.usefixtures("filled")
@@ -321,8 +321,8 @@ def test_search_hides_weak_candidates(run: Run) -> None:
     every = run("search", "--show-weak", "when does the glass chapel in Soglio open")
     assert (every.exit_code, every.stderr, every.stdout.count("\n    weak 0.0")) == (0, "", 3)
     assert every.stdout.splitlines()[-1].startswith("4 of 4 · 4 lexical")
-    told = json.loads(run("search", "--json", "when does the glass chapel in Soglio open").stdout)
-    assert [hit["weak"] for hit in told["hits"]] == [False, True, True, True]
+    data = json.loads(run("search", "--json", "when does the glass chapel in Soglio open").stdout)
+    assert [hit["weak"] for hit in data["hits"]] == [False, True, True, True]
 
 
 @pytest.mark.usefixtures("filled")

@@ -16,8 +16,8 @@ WARNING = "warning: one secret was redacted before the notes were stored: 1 × G
 
 
 def test_add_refuses_secrets(run: Run) -> None:
-    told = error_of(run("add", f"Use {TOKEN}.", "--secrets", "refuse"), 2)
-    assert told == 'content: contains a secret (GitHub token); remove it, or open the memory with secrets="redact"'
+    message = error_of(run("add", f"Use {TOKEN}.", "--secrets", "refuse"), 2)
+    assert message == 'content: contains a secret (GitHub token); remove it, or open the memory with secrets="redact"'
     added = run("add", f"Use {TOKEN}.", "--secrets", "redact", "--id", "n1")
     assert (added.stdout, added.stderr) == ("stored n1\n", WARNING)
     assert run("get", "n1", "-q").stdout == f"Use {MARK}.\n"

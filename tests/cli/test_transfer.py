@@ -73,8 +73,8 @@ def test_export_wrong_targets(run: Run, command: str) -> None:
     Path("folder").mkdir()
     assert "'folder' is a directory" in error_of(run(command, "folder"), 2)
     assert error_of(run(command, "no/such/file"), 2).startswith("the folder no/such does not exist; create it first")
-    told = error_of(run(command, "postgresql://ines:hush@db/notes"), 2)
-    assert told.startswith("this command writes a file; recollect copy writes to a server")
+    message = error_of(run(command, "postgresql://ines:hush@db/notes"), 2)
+    assert message.startswith("this command writes a file; recollect copy writes to a server")
 
 
 def test_import_from_a_pipe(run: Run) -> None:
@@ -84,7 +84,7 @@ def test_import_from_a_pipe(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (b'{"content": "Tea."}\n{"content": 3}\n', "line 2: content: must be a string"),
         (b"\x00\xff\xfe\n", "line 1: is not JSON"),
@@ -92,8 +92,8 @@ def test_import_from_a_pipe(run: Run) -> None:
         (b'{"text": "tea"}\n', "line 1: note: has no field 'text'"),
     ],
 )
-def test_import_names_the_wrong_line(run: Run, lines: bytes, said: str) -> None:
-    assert error_of(run("import", "-", input=lines), 1).startswith(said)
+def test_import_names_the_wrong_line(run: Run, lines: bytes, message: str) -> None:
+    assert error_of(run("import", "-", input=lines), 1).startswith(message)
 
 
 def test_import_missing_file(run: Run) -> None:
@@ -113,6 +113,6 @@ def test_backup_is_a_memory(run: Run) -> None:
 def test_backup_does_not_overwrite(run: Run) -> None:
     Path("copy.db").write_text("precious")
     assert "copy.db exists; choose another name" in error_of(run("backup", "copy.db"), 2)
-    told = json.loads(run("backup", "copy.db", "--force", "--json").stdout)
-    assert told == {"target": "copy.db", "bytes": Path("copy.db").stat().st_size}
+    data = json.loads(run("backup", "copy.db", "--force", "--json").stdout)
+    assert data == {"target": "copy.db", "bytes": Path("copy.db").stat().st_size}
     assert "exists" in error_of(run("backup", "recollect.db", "--force"), 2)

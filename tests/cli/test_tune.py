@@ -77,11 +77,11 @@ def test_tune_progress(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_tune_json(run: Run) -> None:
     asked(30, synthetic=True)
-    told = json.loads(run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--json", "-q").stdout)
-    assert told["out"] == "tuned.toml"
-    assert told["synthetic"] is True
-    assert told["recommended"] is True
-    assert told["before"] == 0.5
+    data = json.loads(run("tune", "asked", "--preset", "narrow.toml", "--measure", "mrr", "--json", "-q").stdout)
+    assert data["out"] == "tuned.toml"
+    assert data["synthetic"] is True
+    assert data["recommended"] is True
+    assert data["before"] == 0.5
     assert "synthetic questions of asked" in preset_from("tuned.toml").about
 
 
@@ -102,8 +102,8 @@ def test_tune_with_another_memory(run: Run) -> None:
     asked(20)
     with recollect.open("other.db", embedder=None) as memory:
         memory.add("tea")
-    said = error_of(run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml"), 2)
-    assert said.startswith("memory: holds none of the notes that judgements name in namespace 'default'")
+    message = error_of(run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml"), 2)
+    assert message.startswith("memory: holds none of the notes that judgements name in namespace 'default'")
     with recollect.open("other.db", embedder=None) as memory:
         memory.add("milk", id="right0")
     result = run("tune", "asked", "--db", "other.db", "--preset", "narrow.toml")
@@ -134,8 +134,8 @@ def test_tune_prints_warnings(run: Run) -> None:
 
 def test_tune_wrong_use(run: Run) -> None:
     asked(19)
-    told = error_of(run("tune", "asked"), 2)
-    assert told.startswith("questions: there must be at least 20 to tell a gain from chance, got 19")
+    message = error_of(run("tune", "asked"), 2)
+    assert message.startswith("questions: there must be at least 20 to tell a gain from chance, got 19")
     assert error_of(run("tune", "asked", "--out", "tuned"), 2).startswith("--out must end in .toml")
     Path("tuned.toml").write_text("mine")
     assert error_of(run("tune", "asked"), 2).startswith("tuned.toml exists; choose another name")

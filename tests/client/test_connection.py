@@ -1,4 +1,4 @@
-"""What is sent, what is sent again, and what becomes of a server's troubles; with a real server that misbehaves."""
+"""Requests, retries and errors of the client, with a real server that misbehaves."""
 
 from __future__ import annotations
 

@@ -98,3 +98,11 @@ def test_superseded_note_is_as_weak_as_its_successor() -> None:
     hits = [("new", 0.9, ()), ("old", 0.01, ("new",)), ("odd", 0.01, ()), ("older", 0.01, ("odd",))]
     assert result(*hits).weak_flags == [False, False, True, True]
     assert result(*hits, ("gone", 0.01, ("nowhere",))).weak_flags[-1]
+
+
+def test_ranked_hits_are_a_sequence() -> None:
+    ranked = result(("new", 0.9, ()), ("old", 0.01, ("new", "gone")))
+    assert (ranked[0].id, [hit.id for hit in ranked[1:]]) == ("new", ["old"])
+    assert repr(ranked) == "<SearchResult 'tea': 2 hits, has_answer=True, ['new', 'old']>"
+    assert ranked.marked_text(ranked[0], "Sencha.") == "Sencha."
+    assert ranked.marked_text(ranked[1], "Assam.") == "[Out of date: superseded by new, gone]\nAssam."

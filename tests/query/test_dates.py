@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import ArgumentTypeError
+from recollect import ArgumentError, ArgumentTypeError
 from recollect.query import augment_with_temporal, date_search_tokens, expand_temporal, parse_question_date
+from recollect.query.dates import check_question_date
 from tests.strategies import any_text, query_text
 
 
@@ -195,3 +196,9 @@ def test_expand_temporal_rejects_wrong_types() -> None:
         expand_temporal(5, "2026-04-18")  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="^question_date: must be a string or a date, got int"):
         expand_temporal("x", 20260418)  # type: ignore[arg-type]
+
+
+def test_check_question_date_with_named_month() -> None:
+    assert check_question_date("18 Apr 2026 10:00") == "18 Apr 2026 10:00"
+    with pytest.raises(ArgumentError, match="^question_date: must be a date such as 2026-04-18"):
+        check_question_date("31 Feb 2026 10:00")

@@ -143,3 +143,12 @@ def test_joined_forms(query: str, form: tuple[str, str]) -> None:
 @pytest.mark.parametrize("query", ["green tea", "flat AND 5", "the 5", "5 - 6", "two cups of 5"])
 def test_joined_forms_need_a_digit(query: str) -> None:
     assert joined_forms(parse(query, keep_short=True)) == []
+
+
+def test_expression_matches_new_capitals_as_written() -> None:
+    assert expression(parse("ᲐᲑᲒ")) == AnyOf((Match("term", "აბგ"), Match("term", "ᲐᲑᲒ")))
+
+
+def test_expression_has_each_date_once() -> None:
+    expected = AnyOf((Match("term", "tea"), Match("phrase", "2026 04 04")))
+    assert expression(parse("tea 2026/04/04 2026-04-04"), "literal") == expected

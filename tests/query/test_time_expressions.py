@@ -398,6 +398,10 @@ def test_unit_without_number_or_article_is_no_distance() -> None:
     ]
 
 
+def test_adjacent_weekdays_are_not_a_range() -> None:
+    assert find_time_expressions("the monday tuesday meeting", NOW) == ()
+
+
 def test_reversed_range_is_two_intervals() -> None:
     assert labels("between 2025-06-01 and 2025-03-01") == ["2025-06-01", "2025-03-01"]
 

@@ -6,6 +6,7 @@ import pytest
 
 from recollect import Candidate
 from recollect.errors import ArgumentError
+from recollect.ranking import Stage, Superseded, run_stage
 from tests.ranking.stages import demote_superseded
 
 OLD, OLDER, NEW = Candidate("old", score=0.6, title="Old"), Candidate("older", score=0.9), Candidate("new", score=0.5)
@@ -63,3 +64,10 @@ def test_the_current_note_is_as_relevant_as_what_it_supersedes() -> None:
     assert found[0].own_relevance == pytest.approx(0.5)
     found = demote_superseded([fused("old", 0.2), fused("new", 0.4)], {"old": ["new"]})
     assert [note.inherited_relevance for note in found] == [None, None]
+
+
+def test_without_supersessions_the_list_stays() -> None:
+    notes = [Candidate("a", score=0.5), Candidate("b", score=0.7)]
+    assert run_stage(Superseded(), notes) == notes
+    with pytest.raises(NotImplementedError):
+        run_stage(Stage(), notes)

@@ -1001,7 +1001,7 @@ class TestFaults:
         assert result.warnings == ["only lexical search ran: no answer within 0.01 seconds"]
 
     def test_too_many_slow_embedders(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.retrieval.deadlines.MOST_ABANDONED", 0)
+        monkeypatch.setattr("recollect.retrieval.vector.MAX_ABANDONED", 0)
         result = retrieval(Index(words={"tea": ["a"]}), embedder=Embedder()).search("tea")
         assert ids(result) == ["a"]
         assert "earlier calls have not returned yet" in result.warnings[0]

@@ -108,7 +108,7 @@ class TestOnesOwn:
             ("fusion = 3", "fusion: must be a table of settings, got int"),
             ("[fusion]\nkk = 3", "fusion: has no setting 'kk'; there are method, k, rank_base"),
             ("[fusion]\nk = -3", r"fusion.k: must be at least 0, got -3"),
-            ("[fusion]\nk = 3e9", r"fusion.k: must be at most 1e, got 3e\+09"),
+            ("[fusion]\nk = 3e9", r"fusion.k: must be at most 1e\+06, got 3e\+09"),
             ("[fusion]\nrank_base = 2", "fusion.rank_base: must lie between 0 and 1, got 2"),
             ('[fusion]\nmethod = "magic"', "fusion.method: must be one of rrf, convex, got 'magic'"),
             ("[fusion]\nweights = 3", "fusion.weights: must be a table of weights, got int"),

@@ -44,7 +44,6 @@ class VectorCache:
     """A SQLite file with the vectors of one model, as float32. Threads and processes may share it."""
 
     def __init__(self, path: Path) -> None:
-        """Name the file; it is created with the first vector."""
         self._path = path
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
@@ -106,7 +105,6 @@ class CachingEmbedder:
     """
 
     def __init__(self, embedder: Embedder, folder: Path, *, cache_queries: bool = False) -> None:
-        """Wrap ``embedder``; nothing is read or embedded yet."""
         self._embedder = embedder
         readable = re.sub(r"[^A-Za-z0-9._-]+", "-", embedder.name)[:60]
         digest = hashlib.sha256(embedder.name.encode()).hexdigest()[:8]
@@ -155,7 +153,6 @@ class RankingCache:
     """A JSON Lines file with one ranking a line, each under the digest of its question."""
 
     def __init__(self, path: Path | None, *, fresh: bool = False) -> None:
-        """Read the file; with ``fresh`` delete it. Without a path, rankings are in memory only."""
         self._path = path
         self.rankings: dict[str, Ranking] = {}
         if path and path.is_file():

@@ -175,10 +175,11 @@ def trust_metrics(
     if not questions or any(rankings[question.id].confidences is None for question in questions):
         return None
     answerable = np.array([bool(question.relevant) for question in questions])
-    first, best, right = (
-        np.array(column)
-        for column in zip(*(_judged(question, rankings[question.id]) for question in questions), strict=True)
-    )
+    ordered = [rankings[question.id] for question in questions]
+    first = np.array([ranking.confidences[0] if ranking.confidences else 0.0 for ranking in ordered])
+    best = np.array([ranking.best_confidence or 0.0 for ranking in ordered])
+    pairs = zip(questions, ordered, strict=True)
+    right = np.array([bool(ranking.ids) and ranking.ids[0] in question.relevant for question, ranking in pairs])
     below = best < limit
     return TrustMetrics(
         threshold=limit,
@@ -190,12 +191,6 @@ def trust_metrics(
         ece=calibration_error_interval(first, right, bins=bins, resamples=resamples),
         bins=reliability_bins(first, right, bins=bins),
     )
-
-
-def _judged(question: Question, ranking: Ranking) -> tuple[float, float, bool]:
-    """Return the confidence of the first hit, the best confidence, and whether the first hit is relevant."""
-    first = ranking.confidences[0] if ranking.confidences else 0.0
-    return first, ranking.best_confidence or 0.0, bool(ranking.ids) and ranking.ids[0] in question.relevant
 
 
 def _fraction(condition: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:

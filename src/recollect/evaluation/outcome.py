@@ -36,7 +36,6 @@ class System:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Load the preset once, and derive the name."""
         arguments.choice("mode", self.mode, MODES)
         arguments.line("name", self.name)
         object.__setattr__(self, "preset", preset_from(self.preset))

@@ -105,7 +105,8 @@ def evaluate(
     run = _Run(depth, progress)
     for system in chosen:
         key = "\0".join((system.digest(), model_name, str(depth), code_digest(), str(store or "")))
-        path = _ranking_file(folder, f"{dataset.name}.{system.name}", key)
+        readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{dataset.name}.{system.name}")[:80]
+        path = folder / "runs" / f"{readable}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsonl"
         # A user's memory may change between two runs: its rankings are not stored.
         run.caches.append((system, RankingCache(path if memory is None else None, fresh=not resume)))
     run.work = sum(len(collection.notes) + len(questions) * len(chosen) for collection, questions in groups)
@@ -142,7 +143,6 @@ class _Run:
         embedder: Embedder | None,
         store: str | PathLike[str] | None,
     ) -> None:
-        """Put questions to a temporary memory with the notes of their collection, unless all rankings are cached."""
         start, end = self._done, self._done + len(collection.notes)
         if all(digest in cache.rankings for digest in digests.values() for _, cache in self.caches):
             self._report(end + len(questions) * len(self.caches), collection.id)
@@ -185,12 +185,6 @@ def _distinct_systems(systems: Sequence[System | PresetSpec]) -> list[System]:
     return chosen
 
 
-def _ranking_file(folder: Path, name: str, key: str) -> Path:
-    """Return the file of a system's rankings: a readable name, and a hash of all that rankings depend on."""
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:80]
-    return folder / "runs" / f"{readable}.{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsonl"
-
-
 def _outcome(
     dataset: Dataset,
     system: System,
@@ -224,7 +218,6 @@ class SearchScorer:
     """Returns the value of every question under a preset, by one measure."""
 
     def __init__(self, questions: Sequence[tuple[Question, SearchTarget]], measure: str, mode: Mode) -> None:
-        """Keep the questions, each with the memory that is searched for it."""
         self._questions, self._measure, self._mode = questions, measure, mode
         self.warnings: dict[str, None] = {}
         """The warnings of all searches, each once."""

@@ -3,18 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from recollect.fusion.base import DEFAULT_K, FusionRules
+from recollect.fusion.base import DEFAULT_K, FusionRules, FusionScale
 from recollect.fusion.convex import convex_combination, fuse_by_score
-from recollect.fusion.deduplication import deduplicate
 from recollect.fusion.rrf import fuse_by_rank, reciprocal_rank_fusion
 from recollect.model import Candidate
+from recollect.ranking.duplicates import deduplicate
 
-__all__ = ["DEFAULT_K", "FUSION_METHODS", "FusionRules", "convex_combination", "deduplicate", "reciprocal_rank_fusion"]
-
-FusionMethod: TypeAlias = Callable[
-    [Mapping[str, Sequence[Candidate]], FusionRules, Mapping[str, float]], list[Candidate]
+__all__ = [
+    "DEFAULT_K",
+    "FUSION_METHODS",
+    "FusionRules",
+    "FusionScale",
+    "convex_combination",
+    "deduplicate",
+    "reciprocal_rank_fusion",
 ]
-"""Fuses the lists of the legs, by name, with the rules of a preset and the scores that count as 1."""
+
+FusionMethod: TypeAlias = Callable[[Mapping[str, Sequence[Candidate]], FusionRules, FusionScale], list[Candidate]]
+"""Fuses the lists of the legs, by name, with the rules of a preset and the scale of the legs."""
 
 FUSION_METHODS: dict[str, FusionMethod] = {"rrf": fuse_by_rank, "convex": fuse_by_score}
 """Every fusion method by its name in presets; a new method is a new file and an entry here."""

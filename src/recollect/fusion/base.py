@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum, isfinite
 from operator import attrgetter
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from recollect import arguments
 from recollect.errors import ArgumentError
@@ -88,6 +88,21 @@ class FusionRules(Settings):
     def scales_similarities(self) -> bool:
         """Whether the scores of the vector leg are counted from the background of the query."""
         return self.score_union or self.chunk_penalty > 0 or self.deviations > 0
+
+
+class FusionScale(NamedTuple):
+    """The weights and the scales of the legs in one search, by the names of the legs.
+
+    >>> FusionScale({"vector": 0.5}, {}, {}).weights["vector"]
+    0.5
+    """
+
+    weights: Mapping[str, float]
+    """The weight of each leg; 1 by default."""
+    min_scores: Mapping[str, float]
+    """The raw scores that count as 0."""
+    max_scores: Mapping[str, float]
+    """The raw scores that count as 1."""
 
 
 def read_lists(lists: RankedLists) -> list[list[Candidate]]:

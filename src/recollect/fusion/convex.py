@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 
 from recollect import arguments
 from recollect.errors import ArgumentError
-from recollect.fusion.base import FusionRules, RankedLists, finite_ceiling, fuse, read_legs, read_lists, read_weights
+from recollect.fusion.base import (
+    FusionRules,
+    FusionScale,
+    RankedLists,
+    finite_ceiling,
+    fuse,
+    read_legs,
+    read_lists,
+    read_weights,
+)
 from recollect.model import Candidate
 
 __all__ = ["convex_combination", "fuse_by_score"]
@@ -57,16 +66,14 @@ def convex_combination(
     )
 
 
-def fuse_by_score(
-    lists: Mapping[str, Sequence[Candidate]], rules: FusionRules, max_scores: Mapping[str, float]
-) -> list[Candidate]:
-    """Fuse the lists of the legs by the rules of a preset; ``max_scores`` has the scores that become 1, by leg."""
+def fuse_by_score(lists: Mapping[str, Sequence[Candidate]], _: FusionRules, scale: FusionScale) -> list[Candidate]:
+    """Fuse the lists of the legs by the rules of a preset."""
     return convex_combination(
         list(lists.values()),
-        weights=[rules.weights.get(leg, 1.0) for leg in lists],
+        weights=[scale.weights.get(leg, 1.0) for leg in lists],
         legs=list(lists),
-        min_scores=[rules.min_scores.get(leg) for leg in lists],
-        max_scores=[max_scores.get(leg) for leg in lists],
+        min_scores=[scale.min_scores.get(leg) for leg in lists],
+        max_scores=[scale.max_scores.get(leg) for leg in lists],
     )
 
 

@@ -13,6 +13,7 @@ from recollect import arguments
 from recollect.fusion.base import (
     DEFAULT_K,
     FusionRules,
+    FusionScale,
     RankedLists,
     Ties,
     finite_ceiling,
@@ -71,16 +72,12 @@ def _points(weight: float, first: float, length: int) -> tuple[float, ...]:
     return tuple(weight / (first + index) for index in range(length))
 
 
-def fuse_by_rank(
-    lists: Mapping[str, Sequence[Candidate]],
-    rules: FusionRules,
-    max_scores: Mapping[str, float],  # noqa: ARG001 (ranks need no scale)
-) -> list[Candidate]:
+def fuse_by_rank(lists: Mapping[str, Sequence[Candidate]], rules: FusionRules, scale: FusionScale) -> list[Candidate]:
     """Fuse the lists of the legs by the rules of a preset."""
     return reciprocal_rank_fusion(
         list(lists.values()),
         k=rules.k,
-        weights=[rules.weights.get(leg, 1.0) for leg in lists],
+        weights=[scale.weights.get(leg, 1.0) for leg in lists],
         rank_base=rules.rank_base,
         ties=rules.ties,
         legs=list(lists),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Candidate
 from recollect.ranking import merge_reranked, rerank_text, unanimity
-from recollect.retrieval.deadlines import Task, Workers
 from recollect.retrieval.terms import error_summary
 from recollect.retrieval.trace import Trace
+from recollect.retrieval.vector import Task, Workers
 
 if TYPE_CHECKING:
     from recollect.rerankers.base import Reranker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recollect.fusion import FUSION_METHODS, FusionRules
+from recollect.fusion import FUSION_METHODS, FusionRules, FusionScale
 from recollect.model import Candidate, Step
 from recollect.query import Token
 from recollect.ranking.stage import Change, StageResult, apply_result
@@ -64,20 +64,19 @@ class SearchState:
         is_only_term = len(positive_terms(self.request.terms)) == len(self.substitutions) == 1
         return self.substitutions[0].forms if is_only_term else ()
 
-    @property
-    def fusion(self) -> FusionRules:
-        """The rules of the fusion, with lower weights for a guess of the lexical leg and for a weak model."""
+    def _leg_weights(self) -> dict[str, float]:
+        """Return the weights of the legs, lower for a guess of the lexical leg and for a weak model."""
         rules = self.preset.fusion
         factors = {
             "lexical": self.preset.ladder.guess_weight if self.lexical.is_guess else 1.0,
             "vector": self.calibration.model_quality if rules.weight_by_model_quality else 1.0,
         }
-        weights = {leg: rules.weights.get(leg, 1.0) * factor for leg, factor in factors.items() if factor != 1}
-        return rules.changed({"weights": {**rules.weights, **weights}}) if weights else rules
+        changed = {leg: rules.weights.get(leg, 1.0) * factor for leg, factor in factors.items() if factor != 1}
+        return {**rules.weights, **changed}
 
     def fuse(self, lists: Mapping[str, list[Candidate]]) -> list[Candidate]:
         """Fuse the lists of several legs by the rules of the preset."""
-        rules = self.fusion
+        rules, min_scores = self.preset.fusion, dict(self.preset.fusion.min_scores)
         max_scores = {} if self.max_lexical_score is None else {"lexical": self.max_lexical_score}
         if rules.scales_similarities and self.background is not None and lists.get("vector"):
             deviations = rules.deviations if len(lists) > 1 else 0.0  # a single leg has no other to leave influence to
@@ -87,11 +86,13 @@ class SearchState:
             lists = {**lists, "vector": scaled.candidates}
             max_scores["vector"] = scaled.one
             if rules.score_union:
-                rules = rules.changed({"min_scores": {"vector": scaled.zero, **rules.min_scores}})
-        self.trace.fusion = rules.to_dict()
+                min_scores = {"vector": scaled.zero, **min_scores}
+        scale = FusionScale(self._leg_weights(), min_scores, max_scores)
+        settings = {name: getattr(rules, name) for name in FusionRules.__slots__}
+        self.trace.fusion = settings | {"weights": scale.weights, "min_scores": min_scores}
         if rules.method == "convex":
             self.trace.fusion["max_scores"] = max_scores
-        return FUSION_METHODS[rules.method](lists, rules, max_scores)
+        return FUSION_METHODS[rules.method](lists, rules, scale)
 
     def apply(self, stage: str, candidates: list[Candidate], result: StageResult) -> list[Candidate]:
         """Return the candidates as a stage leaves them, and remember the changes."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from math import log
 from statistics import pstdev
+from threading import Event, Lock, Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from recollect import arguments
 from recollect.embedders.base import unit_rows
 from recollect.errors import ArgumentError, EmbedderError
 from recollect.model import Candidate, as_candidates
 from recollect.model.note import chunk_count
-from recollect.retrieval.deadlines import Task, Workers
 from recollect.retrieval.request import SearchRequest, SearchScope
 from recollect.retrieval.terms import error_summary
 from recollect.stores.base import ModelChangedError
@@ -24,6 +26,79 @@ if TYPE_CHECKING:
     from recollect.stores.search_index import IndexAbilities
 
 __all__ = ["QueryVector", "ScaledSimilarities", "VectorLeg", "VectorResult", "scale_similarities"]
+
+
+Answer = TypeVar("Answer")
+
+MAX_ABANDONED = 32
+"""How many calls may run on after their timeout before no new one starts."""
+
+
+class Workers:
+    """Counts the calls of one embedder or reranker that run on after their timeout, for each process."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._of: dict[int, _Count] = {}
+
+    def count(self) -> _Count:
+        """Return the count of this process; setdefault is atomic, so that a fork never inherits a locked lock."""
+        return self._of.setdefault(os.getpid(), _Count())
+
+
+class _Count:
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.abandoned = 0
+
+
+class Task(Generic[Answer]):
+    """A call in a thread, with a timeout; Python cannot stop a thread, so a late call runs on in the background.
+
+    >>> Task(lambda: 6 * 7, Workers()).result(seconds=5)
+    42
+    """
+
+    def __init__(self, work: Callable[[], Answer], workers: Workers) -> None:
+        """Start, or raise ``TimeoutError`` if too many earlier calls run on, or no thread can start."""
+        self._count = workers.count()
+        if self._count.abandoned >= MAX_ABANDONED:
+            raise TimeoutError(f"{self._count.abandoned} earlier calls have not returned yet")
+        self._work = work
+        self._answer: list[Answer] = []
+        self._error: BaseException | None = None
+        self._done = Event()
+        self._left = False
+        thread = Thread(target=copy_context().run, args=(self._run,), daemon=True, name="recollect-task")
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise TimeoutError(f"it could not be asked: {error}") from error
+
+    def result(self, seconds: float) -> Answer:
+        """Return the answer, or raise what the work raised, or ``TimeoutError`` after ``seconds``."""
+        if not self._done.wait(seconds):
+            self._leave()
+            raise TimeoutError(f"no answer within {seconds:g} seconds")
+        if self._error is not None:
+            raise self._error
+        return self._answer[0]
+
+    def _run(self) -> None:
+        try:
+            self._answer.append(self._work())
+        except BaseException as error:  # noqa: BLE001 (raised where the answer is asked for)
+            self._error = error
+        with self._count.lock:
+            self._done.set()
+            if self._left:
+                self._count.abandoned -= 1
+
+    def _leave(self) -> None:
+        with self._count.lock:
+            if not self._done.is_set():
+                self._left = True
+                self._count.abandoned += 1
 
 
 class QueryVector(NamedTuple):

@@ -1,4 +1,4 @@
-"""A year of a person's life and work: the notes that ``recollect demo`` shows searches over."""
+"""The sample of ``recollect demo``: a year of a person's notes and conversations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["sample_notes", "sample_queries"]
 
 
 def sample_notes() -> Iterator[dict[str, Any]]:
-    """Yield the fields of each sample note: the person's own notes, then the turns of conversations.
+    """Yield the fields of each sample note: notes, then turns of conversations.
 
     >>> first = next(sample_notes())
     >>> first["path"]
@@ -31,7 +31,7 @@ def sample_notes() -> Iterator[dict[str, Any]]:
 
 
 def sample_queries() -> list[dict[str, Any]]:
-    """Return queries worth trying: the text, the paths that it should find, and what it shows.
+    """Return example queries: the text, the paths that should be found, and what it shows.
 
     >>> sample_queries()[0]["query"]
     'ERR_4021'

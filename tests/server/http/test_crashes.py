@@ -1,4 +1,4 @@
-"""A server is killed while many write: what it acknowledged is there afterwards, whole and findable."""
+"""A killed server loses no acknowledged note."""
 
 from __future__ import annotations
 

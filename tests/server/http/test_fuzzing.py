@@ -1,4 +1,4 @@
-"""The server is asked what no person would think of asking: it never fails, and answers as it is described."""
+"""Generated requests: the server never fails and responds as OpenAPI describes."""
 
 from __future__ import annotations
 

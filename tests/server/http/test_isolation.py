@@ -1,6 +1,6 @@
-"""A key of one namespace finds no way into another: not by reading, not by guessing, not by what errors say.
+"""A key of one namespace cannot read, guess or infer anything of another.
 
-The walk is over every endpoint that the application has; a new one fails here until it is asked, too.
+Every endpoint of the application is tested; a new one fails here until it has an entry in REQUESTS.
 """
 
 from __future__ import annotations

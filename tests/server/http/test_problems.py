@@ -1,4 +1,4 @@
-"""Each error of the library has its status, and says outside only what may be known there."""
+"""Errors of the library have a status, and their messages reveal nothing private."""
 
 from __future__ import annotations
 

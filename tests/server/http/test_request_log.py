@@ -1,4 +1,4 @@
-"""Logs, metrics and spans: what became of each request, and nobody's words."""
+"""Logs, metrics and spans, which contain no private text."""
 
 from __future__ import annotations
 

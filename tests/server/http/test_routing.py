@@ -1,4 +1,4 @@
-"""What the fuzzer likes best, by hand: each is refused with its own status."""
+"""Malformed JSON, invalid values, media types, parameters and methods."""
 
 from __future__ import annotations
 

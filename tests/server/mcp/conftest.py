@@ -1,4 +1,4 @@
-"""Memories of two namespaces, a key for each, and servers that are really there."""
+"""A memory of two namespaces with keys, and real servers."""
 
 from __future__ import annotations
 

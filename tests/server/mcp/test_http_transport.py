@@ -1,4 +1,4 @@
-"""The protocol over HTTP: a real server, the SDK's own client, and requests that no client would send."""
+"""MCP over HTTP: a real server, the SDK's client, and malformed requests."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A key of one namespace cannot read, guess or time its way into another, by whatever door.
+"""A key of one namespace cannot read, guess or time anything of another.
 
-Every tool, resource and prompt must stand in the tables below: one that is new and not there fails the tests.
+Every tool, prompt and resource is tested; a new one fails here until it has an entry in a table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The prompt that tells a model how to use the memory."""
+"""The prompt that explains the use of the memory."""
 
 from __future__ import annotations
 

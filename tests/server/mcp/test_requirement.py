@@ -1,4 +1,4 @@
-"""Which versions of the SDK the package asks for."""
+"""The required versions of the SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol over standard input and output: a real process, and the SDK's own client."""
+"""MCP over standard input and output: a real process and the SDK's client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of the page do again and again: ask, wait until the answer is drawn, and read what stands there."""
+"""Helpers of the web UI tests: search, wait for the response, show weak candidates."""
 
 from __future__ import annotations
 

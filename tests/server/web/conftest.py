@@ -1,4 +1,4 @@
-"""One browser for all tests of the page; whatever a test opens in it must keep silent and ask nobody but its server."""
+"""One browser for all tests; pages must log nothing and connect to their own server only."""
 
 from __future__ import annotations
 

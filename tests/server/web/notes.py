@@ -1,4 +1,4 @@
-"""A small memory, the same on every machine: its embedder counts words about drinks and about bikes."""
+"""A small memory with a deterministic embedder that counts terms about drinks and bikes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axe finds nothing wrong with any view, in light and dark, on a desk and on a phone."""
+"""axe finds no problem in any view, light and dark, on desktop and phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Light and dark: as the system has it, until one chooses, and then for good."""
+"""Light and dark theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets side by side: a column each, what moves between them as lines, and each one's account of a note."""
+"""Comparison of presets."""
 
 from __future__ import annotations
 

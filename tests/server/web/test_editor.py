@@ -1,4 +1,4 @@
-"""Notes are written, changed and deleted in the page; what is refused is told, and nothing of the form is lost."""
+"""Notes are added, edited and deleted; a rejected note keeps the form."""
 
 from __future__ import annotations
 

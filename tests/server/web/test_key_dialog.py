@@ -1,4 +1,4 @@
-"""Where keys are asked for, the page asks for one, keeps it in its tab alone, and offers what it allows."""
+"""Keys: the dialog, the tab, the rights, the namespaces."""
 
 from __future__ import annotations
 

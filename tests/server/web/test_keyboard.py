@@ -1,4 +1,4 @@
-"""Everything by the keyboard: one journey without a mouse, on which the focus is seen and never lost."""
+"""Keyboard shortcuts and focus."""
 
 from __future__ import annotations
 

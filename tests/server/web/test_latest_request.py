@@ -1,4 +1,4 @@
-"""An old answer never takes the place of a newer one, and a fast typist makes no queue."""
+"""An old response never replaces a newer one, and fast typing makes no queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note's page: what it says, what is known of it, and what lies around it as a graph and as a list."""
+"""A note with its properties and neighbours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation reports are shown with their plots and their style, and nothing in them runs."""
+"""Evaluation reports are shown with their style, without scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a note says is text: nothing in it runs, wherever it is shown, and the policy would stop it if it tried."""
+"""Scripts in notes do not run in any view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search as one types: hits with what matched marked, how the words were tried, both legs, and the server's share."""
+"""Search as you type: highlights, fallback ladder, legs, timeline, timing."""
 
 from __future__ import annotations
 

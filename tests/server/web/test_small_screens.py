@@ -1,4 +1,4 @@
-"""On a phone nothing is wider than the screen, however long the words, and what is tapped is large enough."""
+"""Views fit a phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page says when there is nothing, when something is wrong, and when the server is gone."""
+"""Empty memory, no hits, no answer, problems, and a server that stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page is served to a browser: its own files, which may do nothing but ask their own server."""
+"""Static files, security headers and caching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An explanation says what the trace says, to the last figure, and adds up; what is open stays open."""
+"""The waterfall shows the numbers of the trace, and they add up."""
 
 from __future__ import annotations
 

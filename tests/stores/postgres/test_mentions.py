@@ -191,7 +191,7 @@ def test_a_title_of_one_very_long_word_is_sought(store: PostgresStore) -> None:
     assert problems(store) == {}
 
 
-@pytest.mark.filterwarnings("ignore:.*row level security does not count")
+@pytest.mark.filterwarnings("ignore:.*bypasses row-level security")
 @pytest.mark.parametrize("role", ["recollect", "postgres"])
 def test_a_title_is_not_sought_in_the_long_notes_of_another_namespace(database: str, role: str) -> None:
     """Such a note is looked at for what its words do not tell; for the superuser no policy stands before it."""

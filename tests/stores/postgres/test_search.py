@@ -152,7 +152,7 @@ def test_counts_equal_those_of_sqlite(both: Both, asked: list[Query]) -> None:
 
 
 def test_count_cache_is_limited(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 3)
+    monkeypatch.setattr("recollect.stores.sql.dialect.MAX_COUNTS", 3)
     asked = [parse(word) for word in ("tea", "green", "cafe", "brew")]
     ours, theirs = ([store.note_counts(asked[:end], namespace=HOME) for end in (2, 4, 4)] for store in both)
     assert ours == theirs

@@ -241,7 +241,7 @@ def test_chunks_are_read_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_count_cache_is_limited(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.stores.sql.revision_cache.MAX_COUNTS", 2)
+    monkeypatch.setattr("recollect.stores.sql.dialect.MAX_COUNTS", 2)
     for query, held in (("tea", 8), ("tea", 8), ("jar", 8), ("pot", 0), ("tea", 8)):
         assert store.note_counts([parse(query)], namespace="default") == (8, [held])
 

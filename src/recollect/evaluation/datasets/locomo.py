@@ -18,8 +18,11 @@ from recollect.evaluation.datasets.files import DatasetFormat, DatasetSource, ge
 from recollect.model import Note
 from recollect.query.dates import MONTHS
 
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-"""The names of the category numbers."""
+CATEGORIES = {
+    str(number): f"{number} {name}"
+    for number, name in enumerate(("multi-hop", "temporal", "open-domain", "single-hop", "adversarial"), 1)
+}
+"""The strata of the category numbers."""
 
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D:?(\d+):(\d+)")
@@ -81,7 +84,7 @@ def load_locomo(source: DatasetSource, *, level: str = "turn") -> Dataset:
                         text=get_text(qa, "question", qa_location),
                         collection=name,
                         relevant={turn.id if by_turn else f"D{turn.session}": 1 for turn in relevant},
-                        strata=(_stratum(qa.get("category")),),
+                        strata=(CATEGORIES.get(str(qa.get("category")), str(qa.get("category"))),),
                     )
                 )
     return Dataset(
@@ -166,12 +169,6 @@ def _parse_date(text: str) -> datetime | None:
         return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
     except ValueError:
         return None
-
-
-def _stratum(category: Any) -> str:
-    """Return the name of a category, which may be a number or a text."""
-    names = {str(number): f"{number} {name}" for number, name in CATEGORIES.items()}
-    return names.get(str(category), str(category))
 
 
 LOCOMO = DatasetFormat(lambda source: {"conversation", "qa"} <= source.keys, load_locomo, frozenset(("level",)))

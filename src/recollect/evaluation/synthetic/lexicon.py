@@ -59,7 +59,6 @@ class Lexicon:
     """
 
     def __init__(self, notes: Sequence[Note]) -> None:
-        """Index the titles, summaries and contents of notes."""
         self.notes = notes
         self._postings: dict[str, set[int]] = {}
         for index, note in enumerate(notes):

@@ -28,30 +28,22 @@ class Metrics:
 
     def __init__(self, **active_tasks: Callable[[], int]) -> None:
         """Register the metrics; ``active_tasks`` returns the number of tasks of each thread pool."""
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        self._requests = Counter(
-            "recollect_http_requests",
-            "Requests by method, route and status.",
-            ("method", "route", "status"),
-            registry=self._registry,
-        )
+        registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        labels = ("method", "route", "status")
+        self._requests = Counter("recollect_http_requests", "Requests.", labels, registry=registry)
         self._seconds = Histogram(
-            "recollect_http_request_seconds",
-            "Request duration by route.",
-            ("route",),
-            registry=self._registry,
-            buckets=_BUCKETS,
+            "recollect_http_request_seconds", "Request duration.", ("route",), registry=registry, buckets=_BUCKETS
         )
-        self._searches = Counter("recollect_searches", "Searches.", registry=self._registry)
+        self._searches = Counter("recollect_searches", "Searches.", registry=registry)
         self._parts = Counter(
             "recollect_search_seconds",
             "Search time by part: legs (the slower of lexical and vector), context, graph, ranking, rerank, other "
             "(rest of the search), server (HTTP and JSON), queued (waiting for a thread).",
             ("part",),
-            registry=self._registry,
+            registry=registry,
         )
-        active = Gauge("recollect_active_tasks", "Tasks running or queued.", ("pool",), registry=self._registry)
+        active = Gauge("recollect_active_tasks", "Tasks running or queued.", ("pool",), registry=registry)
         for pool, count in active_tasks.items():
             active.labels(pool).set_function(count)
 

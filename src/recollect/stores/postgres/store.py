@@ -34,8 +34,7 @@ from recollect.stores.rows import to_microseconds, unit_query
 from recollect.stores.spelling import Vocabulary
 from recollect.stores.sql import tables
 from recollect.stores.sql.checking import namespaces
-from recollect.stores.sql.dialect import MAX_INTEGER
-from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
+from recollect.stores.sql.dialect import MAX_INTEGER, NoteCounts, RevisionCache
 from recollect.stores.sql.store import TOUCH_TIMEOUT, SqlStore, new_file
 from recollect.stores.sql.tables import active_model, count_rows, remove_expired
 from recollect.stores.sqlite.store import SQLiteStore

@@ -17,7 +17,7 @@ from recollect.stores.postgres.scoring import matching_notes
 from recollect.stores.postgres.text import query_terms, term
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.spelling import MAX_LENGTH, SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
-from recollect.stores.sql.revision_cache import NoteCounts
+from recollect.stores.sql.dialect import NoteCounts
 
 __all__ = ["PostgresSpellingIndex", "count_matches", "read_vocabulary", "start_counts"]
 

@@ -10,7 +10,7 @@ import apsw
 from recollect.query import parse
 from recollect.stores import tokens
 from recollect.stores.spelling import SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
-from recollect.stores.sql.revision_cache import NoteCounts
+from recollect.stores.sql.dialect import NoteCounts
 from recollect.stores.sqlite.fts5 import render_fts5
 from recollect.stores.sqlite.transaction import SqliteTransaction, hides_notes
 

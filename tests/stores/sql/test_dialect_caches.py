@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from recollect.stores.sql import revision_cache
-from recollect.stores.sql.revision_cache import NoteCounts, RevisionCache
+from recollect.stores.sql import dialect
+from recollect.stores.sql.dialect import NoteCounts, RevisionCache
 
 
 class Reader:
@@ -19,7 +21,7 @@ class Reader:
 
 
 def test_cache_drops_least_recently_used_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revision_cache, "MAX_NAMESPACES", 2)
+    monkeypatch.setattr(dialect, "MAX_NAMESPACES", 2)
     derived: list[int] = []
 
     def derive(_: Reader, namespace_id: int, before: int | None) -> int:
@@ -27,14 +29,14 @@ def test_cache_drops_least_recently_used_namespace(monkeypatch: pytest.MonkeyPat
         derived.append(namespace_id)
         return 10 * namespace_id
 
-    cache = RevisionCache(derive)
+    cache: RevisionCache[Any, int] = RevisionCache(derive)
     values = [cache.get(Reader(), namespace_id) for namespace_id in (1, 2, 1, 3, 1, 3, 2)]
     assert values == [10, 20, 10, 30, 10, 30, 20]
     assert derived == [1, 2, 3, 2]
 
 
 def test_note_counts_are_counted_once_until_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revision_cache, "MAX_COUNTS", 2)
+    monkeypatch.setattr(dialect, "MAX_COUNTS", 2)
     counted: list[str] = []
 
     def count(words: set[str]) -> dict[str, int]:

@@ -9,8 +9,8 @@ from threading import Event, Thread
 
 import pytest
 
-from recollect.retrieval import deadlines
-from recollect.retrieval.deadlines import Task, Workers
+from recollect.retrieval import vector
+from recollect.retrieval.vector import Task, Workers
 
 ASKED_BY: ContextVar[str] = ContextVar("asked_by", default="nobody")
 
@@ -28,7 +28,7 @@ def test_it_knows_the_context_of_its_caller() -> None:
 
 
 def test_one_waits_only_so_long_and_leaves_only_so_many_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "MOST_ABANDONED", 1)
+    monkeypatch.setattr(vector, "MAX_ABANDONED", 1)
     go_on, gone = Event(), Event()
 
     def slow() -> None:
@@ -67,7 +67,7 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_forked_child_begins_to_count_anew() -> None:
     workers = Workers()
-    workers.count().abandoned = deadlines.MOST_ABANDONED
+    workers.count().abandoned = vector.MAX_ABANDONED
     workers.count().lock.acquire()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other tests' threads are running
