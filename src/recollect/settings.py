@@ -15,8 +15,6 @@ from typing import Any, ClassVar, Self
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["MAX_SETTING", "Settings", "count", "flag", "number", "one_of", "setting", "weight_table"]
-
 Check = Callable[[str, Any], Any]
 
 MAX_SETTING = 1_000_000
@@ -83,7 +81,6 @@ class Settings:
     """The name of the table in messages."""
 
     def __post_init__(self) -> None:
-        """Check every setting."""
         prefix = f"{self.table}." if self.table else ""
         for entry in fields(self):
             value = entry.metadata["check"](f"{prefix}{entry.name}", getattr(self, entry.name))

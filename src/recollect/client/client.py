@@ -21,8 +21,6 @@ from recollect.retrieval import Preset
 from recollect.stores.base import Neighbour
 from recollect.text import well_formed
 
-__all__ = ["AsyncClient", "RemoteResult"]
-
 Key = str | Note
 Document = Mapping[str, str] | tuple[str | PathLike[str], str]
 """The text of a file and its path: a pair, or a mapping with ``path`` and ``content``."""
@@ -79,12 +77,10 @@ class AsyncClient:
         retries: int = 4,
         backoff: float = 0.5,
     ) -> None:
-        """Validate the arguments; nothing is sent yet."""
         self._connection = Connection(url, key=key, timeout=timeout, retries=retries, backoff=backoff)
         self.namespace = None if namespace is None else arguments.name("namespace", namespace)
 
     def __repr__(self) -> str:
-        """Return address and namespace, never the key."""
         return f"AsyncClient({self._connection.server!r}, namespace={self.namespace!r})"
 
     async def __aenter__(self) -> Self:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from httpx import AsyncClient as HttpClient
     from httpx import Response
 
-__all__ = ["ERROR_TYPES", "Connection", "response_error"]
-
 ERROR_TYPES: dict[str, type[errors.RecollectError]] = {
     "forbidden": errors.ForbiddenError,
     "invalid": errors.ArgumentError,
@@ -41,7 +39,6 @@ class Connection:
     """
 
     def __init__(self, url: str, *, key: str | None, timeout: float, retries: int, backoff: float) -> None:
-        """Validate the arguments; nothing is sent yet."""
         try:
             self.url = check_url(url)
         except errors.ArgumentError as error:

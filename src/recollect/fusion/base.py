@@ -18,18 +18,6 @@ from recollect.errors import ArgumentError
 from recollect.model import Candidate, as_candidates
 from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table
 
-__all__ = [
-    "LEGS",
-    "FusionRules",
-    "RankedLists",
-    "Ties",
-    "finite_ceiling",
-    "fuse",
-    "read_legs",
-    "read_lists",
-    "read_weights",
-]
-
 RankedLists = Sequence[Iterable[Candidate | Mapping[str, Any]]]
 """Ranked lists, each the best first, of candidates or mappings with a candidate's keys."""
 

@@ -22,8 +22,6 @@ from recollect.fusion.base import (
 )
 from recollect.model import Candidate
 
-__all__ = ["convex_combination", "fuse_by_score"]
-
 
 def convex_combination(
     lists: RankedLists,

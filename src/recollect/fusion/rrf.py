@@ -24,8 +24,6 @@ from recollect.fusion.base import (
 )
 from recollect.model import Candidate
 
-__all__ = ["fuse_by_rank", "reciprocal_rank_fusion"]
-
 
 def reciprocal_rank_fusion(
     lists: RankedLists,

@@ -18,8 +18,6 @@ from typing import Literal, NamedTuple
 from recollect import arguments
 from recollect.errors import ArgumentError
 
-__all__ = ["CHUNK_SIZE", "Block", "BlockKind", "Chunk", "chunk_blocks", "chunk_text", "split_sentences"]
-
 CHUNK_SIZE = 1_000
 """The target length of a chunk in characters. Models of the MiniLM family read 256 tokens, title included: about 1,100
 characters of English."""

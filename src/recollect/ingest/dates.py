@@ -11,8 +11,6 @@ from recollect.errors import ArgumentError
 from recollect.model import NEVER
 from recollect.query import parse_question_date
 
-__all__ = ["date_in_name", "datetime_from_timestamp", "parse_date", "parse_expiry"]
-
 _DATE_IN_NAME = re.compile(r"(?<!\d)(\d{4})([-_.]?)(\d\d)\2(\d\d)(?!\d)")
 _SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=[+-]\d\d:?\d\d$|Z$)")
 _MIN_MILLISECONDS = 100_000_000_000

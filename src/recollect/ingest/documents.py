@@ -10,8 +10,6 @@ from recollect.ingest.links import RESOLVED_KINDS, SUPERSESSION_KINDS, NameIndex
 from recollect.ingest.report import Problem
 from recollect.model import Document, NoteName, WriteCounts
 
-__all__ = ["UNRESOLVED", "DocumentBatchWriter", "DocumentStore", "keeps_earlier_version"]
-
 BATCH_NOTES = 64
 BATCH_CHARACTERS = 262_144
 

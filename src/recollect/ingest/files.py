@@ -19,8 +19,6 @@ from recollect.text import well_formed
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["FileEntry", "FileScan", "IgnoreRules", "scan_files"]
-
 IGNORE_FILES = (".gitignore", ".recollectignore")
 """The second may include what the first excludes, with ``!``."""
 

@@ -28,8 +28,6 @@ from recollect.text import collapse_whitespace
 if TYPE_CHECKING:
     import yaml
 
-__all__ = ["FrontMatter", "parse_front_matter", "split_front_matter", "strings_in"]
-
 MAX_CHARS = 65_536
 """Every note of a file has its front matter, so that its length is limited."""
 

@@ -23,8 +23,6 @@ from recollect.model import DEFAULT_NAMESPACE, Document, is_expired
 from recollect.progress import Progress
 from recollect.text import well_formed
 
-__all__ = ["ingest", "ingest_texts"]
-
 READERS_VERSION = "4"
 """Part of every fingerprint. Change it when a reader returns other notes than before: all files are then read again."""
 

@@ -20,18 +20,6 @@ from recollect.ingest.paths import is_one_line
 from recollect.model import Draft, Link, NoteName, aliases_of
 from recollect.text import collapse_whitespace
 
-__all__ = [
-    "RESOLVED_KINDS",
-    "SUPERSESSION_KINDS",
-    "Mention",
-    "NameIndex",
-    "find_mentions",
-    "has_links",
-    "names_of",
-    "resolve_file_link",
-    "resolve_links",
-]
-
 SUPERSESSION_KINDS = ("supersedes", "superseded-by")
 """The kinds of links that are reported if their target is not one note: the old note would be shown as current."""
 

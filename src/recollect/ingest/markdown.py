@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["MARKDOWN_READER", "Outline", "outline", "parse_markdown"]
-
 MAX_VALUE_CHARS = 200
 """A longer value of the front matter is not added to the text of the note."""
 MAX_FIELDS_CHARS = 600

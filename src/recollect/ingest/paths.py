@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from recollect.text import collapse_whitespace
 
-__all__ = ["NotePaths", "file_title", "is_one_line", "note_title", "slug"]
-
 MAX_TITLE = 200
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

@@ -8,8 +8,6 @@ from recollect.ingest.paths import NotePaths, file_title, note_title
 from recollect.ingest.source import MAX_TEXT_BYTES, Contents, Source, text_reader
 from recollect.model import draft_of
 
-__all__ = ["PLAIN_TEXT_READER", "parse_plain_text"]
-
 
 def parse_plain_text(text: str, source: Source) -> Contents:
     r"""Return the notes of a plain text: as many paragraphs, else sentences, as fit into one.

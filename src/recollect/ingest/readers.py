@@ -10,8 +10,6 @@ from recollect.ingest.plain_text import PLAIN_TEXT_READER
 from recollect.ingest.records import JSON_LINES_READER, JSON_READER
 from recollect.ingest.source import Contents, Reader, Source, UnreadableError
 
-__all__ = ["READERS", "read_file", "reader_for"]
-
 READERS: dict[str, Reader] = {
     ".md": MARKDOWN_READER,
     ".markdown": MARKDOWN_READER,

@@ -13,8 +13,6 @@ from recollect.ingest.report import Problem
 from recollect.ingest.source import Contents, Source, UnreadableError, text_reader
 from recollect.model import DRAFT_FIELDS, Draft, draft_of, is_blank
 
-__all__ = ["JSON_LINES_READER", "JSON_READER", "parse_json", "parse_json_lines"]
-
 MAX_PROBLEMS = 20
 """How many problems of a file are reported one by one."""
 

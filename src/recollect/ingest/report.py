@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["IngestReport", "Problem", "describe_skipped"]
-
 MAX_EXTENSIONS = 8
 """How many extensions of skipped files a message lists one by one."""
 

@@ -13,8 +13,6 @@ from recollect.ingest.chunking import CHUNK_SIZE
 from recollect.ingest.report import Problem
 from recollect.model import Draft
 
-__all__ = ["Contents", "Reader", "Screen", "Source", "UnreadableError", "decode", "text_reader"]
-
 MAX_TEXT_BYTES = 10_000_000
 """A larger text file is not a note that someone wrote."""
 

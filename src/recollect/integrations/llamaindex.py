@@ -25,8 +25,6 @@ except ImportError as error:
         f"llama-index-core cannot be imported ({error}): pip install 'recollectdb[llamaindex]'"
     ) from error
 
-__all__ = ["RecollectRetriever"]
-
 _LLM_METADATA = ("path", "title", "created_at")
 """The metadata that a language model reads before the text of a node."""
 
@@ -56,7 +54,6 @@ class RecollectRetriever(BaseRetriever):
         callback_manager: CallbackManager | None = None,
         **options: Any,
     ) -> None:
-        """Check the memory and the search options."""
         self.memory = check_source(memory)
         self.include_weak = include_weak
         self.options = check_search_options(options, other_names=("memory", "include_weak", "callback_manager"))

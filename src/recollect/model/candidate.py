@@ -18,8 +18,6 @@ from recollect.arguments import with_deep_stack
 from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.model.note import DEFAULT_IMPORTANCE, field_default
 
-__all__ = ["Candidate", "Contribution", "Step", "as_candidate", "as_candidates", "stored_metadata"]
-
 
 class Contribution(NamedTuple):
     """What one leg added to a fused score.
@@ -110,7 +108,6 @@ class StoredMetadata(Mapping[str, Any]):
         return len(self._decoded())
 
     def __bool__(self) -> bool:
-        """Return whether the object has any key, without decoding it."""
         return self._json != "{}"
 
     def __repr__(self) -> str:
@@ -180,7 +177,6 @@ class Candidate:
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the fields, with a fast path for the usual types."""
         texts = self.id, self.path, self.title, self.summary, self.content, self.snippet, self.session
         ranks = self.lexical_rank, self.vector_rank, self.position
         numbers = self.lexical_score, self.vector_similarity, self.rerank_score, self.confidence, self.ceiling

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from recollect.model.note import Draft
 
-__all__ = ["Document", "NoteName", "WriteCounts"]
-
 
 class Document(NamedTuple):
     """A file, whose notes are replaced as a whole: its location, a fingerprint of its contents, and the notes.

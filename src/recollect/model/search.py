@@ -56,7 +56,6 @@ class Hit:
     highlights: tuple[tuple[int, int], ...] = ()
 
     def __repr__(self) -> str:
-        """Return rank, path or id, score and confidence; no text."""
         confidence = None if self.confidence is None else round(self.confidence, 3)
         return f"<Hit {self.rank} {(self.path or self.id)!r} score={self.score:.4g} confidence={confidence}>"
 
@@ -169,7 +168,6 @@ class RankedHits(Sequence[Hit]):
         return tuple(hit for hit, weak in zip(self.hits, self.weak_flags, strict=True) if weak)
 
     def __repr__(self) -> str:
-        """Return the query, the number of hits, whether there is an answer, and the first paths."""
         names = [hit.path or hit.id for hit in self.hits[:_REPR_HITS]]
         shown = ", ".join(map(repr, names)) + (", …" if len(self.hits) > _REPR_HITS else "")
         return f"<{type(self).__name__} {self.query!r}: {len(self.hits)} hits, has_answer={self.has_answer}, [{shown}]>"

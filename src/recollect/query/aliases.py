@@ -9,8 +9,6 @@ from recollect.errors import ArgumentTypeError
 from recollect.query.parser import Kind, Query, Token, clean_word, normalise, require_query
 from recollect.text import split_words
 
-__all__ = ["AliasTable", "expand_aliases"]
-
 
 class AliasTable(Mapping[str, tuple[str, ...]]):
     """A table from terms to alternatives, prepared once for many queries.
@@ -43,7 +41,6 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
         return self._cleaned.get(term, ())
 
     def __getitem__(self, term: str) -> tuple[str, ...]:
-        """Return the alternatives of a term as the caller wrote them."""
         if not isinstance(term, str):
             raise KeyError(term)
         return self._alternatives[clean_word(normalise(term))]

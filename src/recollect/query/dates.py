@@ -17,21 +17,6 @@ from recollect.errors import ArgumentError, ArgumentTypeError
 from recollect.query.parser import Query, Token, require_query
 from recollect.text import collapse_whitespace, javascript_pattern
 
-__all__ = [
-    "MONTHS",
-    "WEEKDAYS",
-    "QuestionDate",
-    "TemporalExpansion",
-    "augment_with_temporal",
-    "check_question_date",
-    "date_search_tokens",
-    "expand_temporal",
-    "parse_question_date",
-    "read_date",
-    "rolled",
-    "with_dates",
-]
-
 QuestionDate = str | date | None
 """A date as text, as a ``date`` or ``datetime``, or none."""
 

@@ -16,25 +16,6 @@ from recollect.errors import ArgumentTypeError
 from recollect.query.terms import STOPWORDS
 from recollect.text import WHITESPACE, collapse_whitespace, compose, well_formed
 
-__all__ = [
-    "MAX_LENGTH",
-    "PUNCTUATION",
-    "Kind",
-    "Operator",
-    "Query",
-    "Token",
-    "clean_word",
-    "compile_fts5",
-    "is_question",
-    "is_short_name",
-    "lower_operators",
-    "normalise",
-    "parse",
-    "require_query",
-    "strip_punctuation",
-    "symbolic_name",
-]
-
 MAX_LENGTH = 100_000
 """How many characters of a query are read."""
 

@@ -7,8 +7,6 @@ import regex
 from recollect import arguments
 from recollect.text import collapse_whitespace, well_formed
 
-__all__ = ["DUTCH", "ENGLISH", "LADDER", "STOPWORDS", "query_tokens", "sanitise", "strongest_term"]
-
 ENGLISH = frozenset(
     """
     a about above across actually after again against all along am among an and any are around at be because

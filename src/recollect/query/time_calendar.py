@@ -20,22 +20,6 @@ from recollect.query.time_words import (
     UNITS,
 )
 
-__all__ = [
-    "calendar_weeks",
-    "current_periods",
-    "days_of_month",
-    "easter",
-    "holidays",
-    "is_year",
-    "latest_days",
-    "longest_phrase",
-    "numeric_dates",
-    "quarters",
-    "relative_before",
-    "short_dates",
-    "year_after",
-]
-
 _PHRASE_GAPS = frozenset((" ", "-", "'", "’"))
 """The separators between two words of a phrase."""
 

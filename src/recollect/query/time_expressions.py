@@ -29,8 +29,6 @@ from recollect.query.time_intervals import (
 from recollect.query.time_rules import RANGE_MARKS, count_before, date_mentions, find_mentions, offset_interval
 from recollect.query.time_words import GENERIC_WORDS, TIME_WORDS, UNITS
 
-__all__ = ["MAX_CHARACTERS", "asks_only_for_times", "dates_in_text", "find_time_expressions"]
-
 MAX_CHARACTERS = 2000
 """How many characters of a text are read."""
 

@@ -10,22 +10,6 @@ from typing import Any, Literal, TypeAlias
 
 from recollect.query.dates import MONTHS, rolled
 
-__all__ = [
-    "DAY",
-    "Bounds",
-    "Mention",
-    "TimeInterval",
-    "TokenizedText",
-    "Unit",
-    "day",
-    "last_weekday",
-    "latest",
-    "month",
-    "period",
-    "shifted",
-    "yearly",
-]
-
 DAY = timedelta(days=1)
 
 Bounds: TypeAlias = tuple[datetime | None, datetime | None]

@@ -67,8 +67,6 @@ from recollect.query.time_words import (
     YEAR_LEADS,
 )
 
-__all__ = ["RANGE_MARKS", "count_before", "date_mentions", "find_mentions", "offset_interval"]
-
 
 def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
     """Return the times that a text names, in the order of the text; of overlapping ones, that of the earlier rule."""

@@ -11,8 +11,6 @@ from recollect import arguments
 from recollect.errors import ArgumentTypeError
 from recollect.text import split_words
 
-__all__ = ["TRIGRAM_THRESHOLD", "TrigramIndex", "TrigramMatch", "jaccard", "slug_text", "trigram_search", "trigrams"]
-
 TRIGRAM_THRESHOLD = 0.3
 """The smallest similarity that counts as a match."""
 

@@ -15,8 +15,6 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext, StageResult, clamp, run_stage
 from recollect.settings import number, setting
 
-__all__ = ["Composite", "CompositeWeights", "WeightsSpec", "composite", "composite_weights"]
-
 _RECENCY_SCALE = timedelta(days=7)
 
 

@@ -12,8 +12,6 @@ from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import number, setting
 from recollect.text import WHITESPACE, compose, split_words
 
-__all__ = ["ExactMatch"]
-
 _PART = re.compile(rf'"[^"]*"?|[^{WHITESPACE}"]+')
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
 _FIELDS = ("title", "path", "summary", "content")

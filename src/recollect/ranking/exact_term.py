@@ -16,8 +16,6 @@ from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import count, number, setting
 from recollect.text import compose, fold_accents
 
-__all__ = ["ExactTerm"]
-
 _OPERATORS = frozenset(("AND", "OR", "NOT"))
 _SURROUNDING = " \t\n\"'?!.,;:()[]{}<>"
 _FIELDS = ("title", "path", "summary", "content")

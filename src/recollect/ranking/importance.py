@@ -10,8 +10,6 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
 from recollect.settings import number, setting
 
-__all__ = ["ImportancePrior"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportancePrior(Stage):

@@ -16,8 +16,6 @@ from recollect.ranking.stage import Adjustment, Candidates, Stage, StageContext,
 from recollect.settings import count, setting
 from recollect.text import javascript_pattern
 
-__all__ = ["Intent", "IntentWeights", "detect_intent", "intent_multiplier", "reweight_by_intent"]
-
 
 @dataclass(frozen=True, slots=True)
 class Intent:
@@ -33,7 +31,6 @@ class Intent:
     """Whether it asks for a fact that can be listed or counted."""
 
     def __bool__(self) -> bool:
-        """Return whether there is any intent."""
         return self.preference or self.concrete_fact
 
 

@@ -16,15 +16,6 @@ from recollect import arguments
 from recollect.model import Candidate, Edge
 from recollect.ranking.stage import Adjustment, StageResult, display_name
 
-__all__ = [
-    "ScoreTransfer",
-    "Transfers",
-    "added_transfers",
-    "multiplied_by_transfers",
-    "one_hop",
-    "random_walk",
-]
-
 ANY_LINK = "link"
 """The kind of edge whose weight is used for kinds without a weight."""
 

@@ -16,8 +16,6 @@ from recollect.errors import ArgumentTypeError
 from recollect.model import Candidate, Step, as_candidate, as_candidates
 from recollect.text import WHITESPACE, collapse_whitespace
 
-__all__ = ["Unanimity", "merge_reranked", "rerank_text", "unanimity"]
-
 _MAX_CONTENT = 280
 _READ_AHEAD = 30
 """How many times as much text is read first, in case that most of it is white space."""

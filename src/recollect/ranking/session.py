@@ -14,8 +14,6 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, display_name
 from recollect.settings import number, setting
 
-__all__ = ["SessionLift"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLift(Stage):

@@ -18,8 +18,6 @@ from recollect.model import Candidate
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult
 from recollect.settings import number, setting
 
-__all__ = ["SpeakerTurns"]
-
 _SPEAKER = re.compile(r"\s*([^\W\d_][\w .'’-]{0,39}):\s")
 _ENDS = re.compile(r"[.!?…]+")
 _WORD = re.compile(r"[^\W_]+")

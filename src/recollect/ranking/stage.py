@@ -15,21 +15,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from recollect.model import Candidate, Step, as_candidates
 from recollect.settings import Settings
 
-__all__ = [
-    "Adjustment",
-    "Candidates",
-    "Change",
-    "NoSupersessions",
-    "Stage",
-    "StageContext",
-    "StageResult",
-    "Supersessions",
-    "apply_result",
-    "clamp",
-    "display_name",
-    "run_stage",
-]
-
 Candidates = Iterable[Candidate | Mapping[str, Any]]
 """Candidates, or mappings with a candidate's keys."""
 

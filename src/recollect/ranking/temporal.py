@@ -28,16 +28,6 @@ from recollect.ranking.stage import (
 from recollect.settings import number, one_of, setting
 from recollect.text import javascript_pattern
 
-__all__ = [
-    "DEFAULT_TEMPORAL_BOOST",
-    "AnchorExtractor",
-    "RegexAnchorExtractor",
-    "Temporal",
-    "TemporalBoost",
-    "TimeAnchor",
-    "temporal",
-]
-
 DEFAULT_TEMPORAL_BOOST = 0.40
 """The boost of a note that was created exactly at the time that the query names."""
 

@@ -19,8 +19,6 @@ from recollect.query.terms import ENGLISH
 from recollect.ranking.stage import Adjustment, Stage, StageContext, StageResult, clamp
 from recollect.settings import flag, number, one_of, setting
 
-__all__ = ["DEFAULT_TIME_BOOST", "EventTimes", "TimeMatch", "event_times", "time_match"]
-
 DEFAULT_TIME_BOOST = 0.5
 """The share of its score, or of the highest possible score, that a note of the query's time gains."""
 

@@ -31,8 +31,6 @@ from recollect.retrieval.preset import (
     preset_from_toml,
 )
 
-__all__ = ["PresetSpec", "preset_from", "presets"]
-
 PresetSpec: TypeAlias = "Preset | str | PathLike[str]"
 """A preset, the name of one, or the path of a TOML file."""
 

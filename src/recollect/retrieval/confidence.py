@@ -23,16 +23,6 @@ from recollect.retrieval.terms import TermFrequencies, count_terms, positive_ter
 if TYPE_CHECKING:
     from recollect.retrieval.trace import Trace
 
-__all__ = [
-    "Calibration",
-    "ConfidenceEvidence",
-    "ConfidenceScorer",
-    "bounded_margin",
-    "calibration_of",
-    "confidence",
-    "inherit_confidence",
-]
-
 MAX_MARGIN = 0.5
 """The limit of the margin."""
 NEGATIVE_MARGIN_WEIGHT = 0.25

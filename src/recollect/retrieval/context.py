@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from recollect.retrieval.graph import IndexGraph
     from recollect.retrieval.preset import ContextRules
 
-__all__ = ["RescoredLists", "Snippet", "rescore_with_context", "snippet"]
-
 _POSITION_KINDS = ("previous", "next")
 _DECAY = 0.5
 """The factor of a neighbour's weight for each further position."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from recollect.retrieval.trace import Context, StageRun, Trace
     from recollect.retrieval.word_forms import StemOnly
 
-__all__ = ["WIDTH", "explain", "explain_search", "explanation_data"]
-
 WIDTH = 110
 """The default number of columns."""
 MIN_WIDTH = 60

@@ -24,14 +24,11 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import GraphRules
     from recollect.stores.search_index import IndexAbilities
 
-__all__ = ["GraphExpansion", "IndexGraph", "expand_graph", "graph_list", "propagate_scores"]
-
 
 class IndexGraph:
     """The edges of an index, for one search with its scope and exclusions."""
 
     def __init__(self, index: IndexAbilities, request: SearchRequest, scope: SearchScope, reach: int) -> None:
-        """Keep the parts."""
         self._index = index
         self._request = request
         self._scope = scope

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from recollect.retrieval.preset import Preset
     from recollect.stores.search_index import IndexAbilities
 
-__all__ = ["Chunks", "LexicalLeg", "LexicalResult", "NamedChunks", "fallback_steps", "run_ladder"]
-
 Chunks = Iterable[Candidate | Mapping[str, Any]]
 
 BY_SPELLING, BY_NAME = GUESSES = "did_you_mean", "trigram_fuzzy"
@@ -62,7 +60,6 @@ class NamedChunks:
     """Notes that the caller passes for the last step of the ladder, for an index that cannot compare names."""
 
     def __init__(self, chunks: Chunks) -> None:
-        """Keep the notes; of a repeated id the first counts."""
         self._chunks = {chunk.id: chunk for chunk in reversed(as_candidates("trigram_chunks", list(chunks)))}
 
     @cached_property
@@ -88,7 +85,6 @@ class LexicalLeg:
         scope: SearchScope,
         trigram_chunks: NamedChunks | None = None,
     ) -> None:
-        """Keep the parts."""
         self._index = index
         self._preset = preset
         self._aliases = aliases

@@ -12,21 +12,6 @@ if TYPE_CHECKING:
     from recollect.retrieval.trace import Context, Trace
     from recollect.retrieval.word_forms import StemOnly
 
-__all__ = [
-    "context_message",
-    "exclusion_message",
-    "fusion_summary",
-    "index_warnings",
-    "no_answer_message",
-    "no_results_message",
-    "one_line",
-    "rank_summary",
-    "rerank_message",
-    "retry_message",
-    "stem_only_message",
-    "truncated",
-]
-
 ONLY_STOPWORDS = "the query has only stopwords"
 _LEGS = {"lexical": "lexical search", "vector": "vector search", "graph": "the graph"}
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}

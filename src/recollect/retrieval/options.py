@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
     QueryVector = Sequence[float] | NDArray[floating]
 
-__all__ = [
-    "MODES",
-    "Mode",
-    "SearchKeywords",
-    "SearchOption",
-    "SearchOptions",
-    "search_options",
-    "takes_search_options",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 Mode = Literal["auto", "hybrid", "bm25", "semantic"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -103,7 +93,6 @@ class SearchOptions:
     )
 
     def __post_init__(self) -> None:
-        """Check every option but ``preset`` and ``vector``, which the pipeline checks when it uses them."""
         from recollect import arguments  # noqa: PLC0415 (listing the options does not need the checks)
         from recollect.model import Filters  # noqa: PLC0415 (as above)
         from recollect.query.dates import check_question_date  # noqa: PLC0415 (as above)

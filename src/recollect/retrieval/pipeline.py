@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from recollect.embedders.base import Embedder
     from recollect.stores.search_index import SearchIndex
 
-__all__ = ["Retrieval"]
-
 EMBEDDER_SECONDS = 30.0
 """The time limit for embedding a query: long enough for a model that is loaded for the first time."""
 RERANKER_SECONDS = 10.0

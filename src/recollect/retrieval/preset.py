@@ -218,7 +218,6 @@ class Preset:
     """The lowest confidence at which the best hit counts as an answer, from 0 to 1; 0: every hit does."""
 
     def __post_init__(self) -> None:
-        """Check what is not a section; sections check themselves."""
         arguments.name("name", self.name)
         arguments.line("about", self.about)
         tables = arguments.sequence("stages", self.stages)
@@ -232,7 +231,6 @@ class Preset:
                 raise ArgumentTypeError(name, f"must be {kind.__name__}, got {type(getattr(self, name)).__name__}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the preset as plain data: read-only tables cannot be pickled."""
         return preset_of, (self.to_dict(),)
 
     def to_dict(self) -> dict[str, Any]:

@@ -28,17 +28,6 @@ from recollect.query.time_expressions import asks_only_for_times
 from recollect.retrieval.messages import ONLY_STOPWORDS
 from recollect.retrieval.preset import Preset
 
-__all__ = [
-    "Aliases",
-    "SearchRequest",
-    "SearchScope",
-    "exclude_terms",
-    "parse_query",
-    "parse_request",
-    "positive_text",
-    "truncate_query",
-]
-
 Aliases = Mapping[str, Sequence[str]]
 
 

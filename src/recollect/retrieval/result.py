@@ -9,8 +9,6 @@ from recollect.model import Hit, RankedHits
 from recollect.retrieval.explanation import WIDTH, explain_search, explanation_data
 from recollect.retrieval.trace import Trace
 
-__all__ = ["SearchResult"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult(RankedHits):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from recollect.rerankers.base import Reranker
     from recollect.retrieval.preset import RerankRules
 
-__all__ = ["SecondStage"]
-
 
 class SecondStage:
     """Runs a reranker with a time limit."""

@@ -17,8 +17,6 @@ from recollect.retrieval.trace import Trace
 from recollect.retrieval.vector import VectorResult, scale_similarities
 from recollect.retrieval.word_forms import Substitution
 
-__all__ = ["SearchState"]
-
 
 class SearchState:
     """The state of one search: its request, its rules, and what the parts have computed so far."""
@@ -41,7 +39,6 @@ class SearchState:
     def __init__(
         self, preset: Preset, request: SearchRequest, scope: SearchScope, trace: Trace, calibration: Calibration
     ) -> None:
-        """Start with empty results."""
         self.preset = preset
         self.request = request
         self.scope = scope

@@ -21,17 +21,6 @@ from recollect.text import collapse_whitespace, fold_accents
 if TYPE_CHECKING:
     from recollect.stores.search_index import SupportsTermCounts
 
-__all__ = [
-    "TermFrequencies",
-    "TermMatch",
-    "count_terms",
-    "document_frequencies",
-    "drop_frequent_terms",
-    "error_summary",
-    "match_terms",
-    "positive_terms",
-]
-
 _WORD = re.compile(r"\w+")
 _SHORTEST_STEM = 3
 _ENDINGS = "ations ation ments ment ings ing ions ion ies ied ers es ed er ly al s e y".split()

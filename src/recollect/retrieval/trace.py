@@ -19,8 +19,6 @@ from recollect.retrieval.word_forms import StemOnly, Substitution
 if TYPE_CHECKING:
     from recollect.retrieval.confidence import ConfidenceEvidence
 
-__all__ = ["Attempt", "Context", "StageRun", "Trace", "recomputed_score"]
-
 
 class Attempt(NamedTuple):
     """One query of the lexical leg: the step of the fallback ladder, the query, and its number of hits.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
     from recollect.stores.search_index import IndexAbilities
 
-__all__ = ["QueryVector", "ScaledSimilarities", "VectorLeg", "VectorResult", "scale_similarities"]
-
 
 Answer = TypeVar("Answer")
 
@@ -38,7 +36,6 @@ class Workers:
     """Counts the calls of one embedder or reranker that run on after their timeout, for each process."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._of: dict[int, _Count] = {}
 
     def count(self) -> _Count:

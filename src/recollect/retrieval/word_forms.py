@@ -31,16 +31,6 @@ from recollect.query.terms import STOPWORDS
 from recollect.retrieval.terms import TermFrequencies, count_terms
 from recollect.stores import tokens
 
-__all__ = [
-    "ONE_WORD_DEPTH",
-    "NoteCounts",
-    "StemOnly",
-    "Substitution",
-    "discount_stem_only",
-    "is_one_word",
-    "substitute",
-]
-
 ONE_WORD_DEPTH = 2000
 """How many results are checked for the exact form of a one-word query: many notes may share its stem."""
 MAX_CHARACTERS = 20_000

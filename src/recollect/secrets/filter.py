@@ -40,7 +40,6 @@ class SecretFilter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """Warn about what was redacted, unless an error is raised."""
         total = sum(self._redacted.values(), Counter[str]())
         if total and error is None:
             kinds = ", ".join(f"{count} × {kind}" for kind, count in sorted(total.items()))

@@ -24,8 +24,6 @@ from recollect import arguments
 from recollect.errors import ArgumentError, ForbiddenError, KeyFileError
 from recollect.model import DEFAULT_NAMESPACE
 
-__all__ = ["EVERYONE", "Caller", "Grant", "Key", "KeyRing", "Right"]
-
 SECRET_BYTES = 32
 """Random bytes of a key: so many that a fast hash is safe, since no list of likely keys exists."""
 LOCK_TIMEOUT = 10.0

@@ -9,8 +9,6 @@ from secrets import token_bytes
 
 from recollect.errors import ArgumentError
 
-__all__ = ["Cursors"]
-
 _NONCE_BYTES = 12
 _ROW_BYTES = 8
 _HEAD_BYTES = _NONCE_BYTES + _ROW_BYTES

@@ -161,7 +161,6 @@ class ModelChangedError(Exception):
     """The store is searched with another model than that of a query's vector."""
 
     def __init__(self, model: Model) -> None:
-        """Set the model that the store is searched with."""
         super().__init__(model.name)
         self.model = model
 

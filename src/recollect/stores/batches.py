@@ -30,8 +30,6 @@ from recollect.stores.rows import WHOLE_NOTE, Change, NoteRow, blank_row, merged
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["Batch", "NewVector", "Plan", "StoredText", "Tables", "texts_to_embed"]
-
 
 class Tables(Protocol):
     """What a batch reads in its transaction."""

@@ -24,17 +24,6 @@ from recollect.query.parser import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Occurrences",
-    "Scores",
-    "idf",
-    "leaves_of",
-    "length_norms",
-    "matching_notes",
-    "saturation",
-    "score_notes",
-]
-
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
 _SPARSE = 16

@@ -37,8 +37,6 @@ from recollect.stores.iteration import (
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["SAMPLE", "Difference", "SearchAgreement", "StoreComparison", "compare_stores"]
-
 SAMPLE = 50
 """For how many notes searches are compared."""
 BATCH_NOTES = 500
@@ -180,7 +178,6 @@ class QuerySample:
     """
 
     def __init__(self, size: int) -> None:
-        """Start empty."""
         self.queries: list[_SampledQuery] = []
         self._size = size
         self._offered = 0

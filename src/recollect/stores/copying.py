@@ -45,8 +45,6 @@ from recollect.stores.iteration import (
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["BATCH_NOTES", "Copied", "Others", "copy_store"]
-
 BATCH_NOTES = 2000
 """How many notes are written in one transaction."""
 Others = Literal["refuse", "merge", "mirror"]

@@ -62,14 +62,12 @@ class CommonPrefix:
     """
 
     def __init__(self, source: Iterator[Note], target: Iterator[Note]) -> None:
-        """Start at the beginning of both."""
         self.source = source
         self.target = target
         self.target_notes: dict[NoteKey, Note] = {}
         """The target's notes so far, for the caller to take out."""
 
     def __iter__(self) -> Iterator[Note]:
-        """Iterate over the notes of the source."""
         source, target = self.source, self.target
         for note, other in zip_longest(source, target):
             if note is None or other is None or key_of(note) != key_of(other):

@@ -18,8 +18,6 @@ from recollect.query import slug_text, trigrams
 from recollect.query.trigrams import TRIGRAM_THRESHOLD
 from recollect.text import split_words
 
-__all__ = ["MIN_WORD_LENGTH", "WORD_THRESHOLD", "NameIndex", "index_names", "single_words"]
-
 WORD_THRESHOLD = 0.5
 """The smallest similarity to a single word of a longer name that counts."""
 MIN_WORD_LENGTH = 4

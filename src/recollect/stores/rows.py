@@ -30,27 +30,6 @@ from recollect.model.candidate import stored_metadata
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
 
-__all__ = [
-    "CANDIDATE_COLUMNS",
-    "COLUMNS",
-    "WHOLE_NOTE",
-    "Change",
-    "NoteRow",
-    "blank_row",
-    "candidate_of",
-    "cosine_similarities",
-    "cosine_similarity",
-    "folded_name",
-    "from_microseconds",
-    "merged_row",
-    "new_id",
-    "note_of",
-    "rows_of",
-    "to_microseconds",
-    "unit_query",
-    "unit_rows",
-]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

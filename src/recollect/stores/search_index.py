@@ -18,21 +18,6 @@ from recollect.query.expressions import Semantics
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Page, Vector
 
-__all__ = [
-    "IndexAbilities",
-    "SearchIndex",
-    "SupportsCandidates",
-    "SupportsGraph",
-    "SupportsModel",
-    "SupportsNames",
-    "SupportsPages",
-    "SupportsSimilarities",
-    "SupportsSpelling",
-    "SupportsSuccessors",
-    "SupportsTermCounts",
-    "SupportsTextScores",
-]
-
 
 class SearchIndex(Protocol):
     """What a search needs of an index at least; the protocols below are what an index may offer beyond."""

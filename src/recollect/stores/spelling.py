@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 
 from recollect.stores import tokens
 
-__all__ = [
-    "MAX_LENGTH",
-    "SPELLING_CHARACTERS",
-    "SPELLING_NOTES",
-    "SpellingIndex",
-    "Vocabulary",
-    "build_vocabulary",
-    "edit_distance",
-    "similar_words",
-    "terms_within",
-    "unknown_words",
-]
-
 MAX_SUGGESTIONS = 3
 MIN_LENGTH = 4
 """Shorter words are never corrected."""

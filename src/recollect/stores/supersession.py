@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-__all__ = ["MAX_SUPERSESSIONS", "SUPERSEDED_BY", "SUPERSESSION_KINDS", "cycles", "follow", "without_cycles"]
-
 SUPERSEDED_BY = frozenset((("supersedes", "in"), ("superseded-by", "out")))
 """Kind and direction of the edges that lead from a note to one that supersedes it."""
 SUPERSESSION_KINDS = frozenset(kind for kind, _ in SUPERSEDED_BY)

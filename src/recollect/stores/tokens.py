@@ -21,33 +21,6 @@ import apsw
 from recollect.query import normalise
 from recollect.query.terms import DUTCH, ENGLISH
 
-__all__ = [
-    "BREAK",
-    "MAX_MENTIONS",
-    "MAX_TITLE_NOTES",
-    "MIN_TITLES",
-    "Mention",
-    "NoteText",
-    "StemStream",
-    "TermFilter",
-    "TermFilterCache",
-    "Title",
-    "TitleLookup",
-    "contains_phrase",
-    "find_mentions",
-    "folded_text",
-    "indexed",
-    "plain",
-    "read_titles",
-    "spellings",
-    "spellings_of",
-    "stem",
-    "stem_stream",
-    "stems_of",
-    "titles_by_note",
-    "word_stream",
-]
-
 BREAK = "\ue000"
 """Stands between texts that are tokenized together: a word for the tokenizer, and in no title."""
 
@@ -373,7 +346,6 @@ class TermFilter:
     """
 
     def __init__(self, terms: Iterable[str] = (), titles: Iterable[str] = ()) -> None:
-        """Add terms and the stems of titles."""
         self._buckets = bytearray(FILTER_BUCKETS)
         self.add_terms(terms)
         self.add_titles(titles)
@@ -430,7 +402,6 @@ class TermFilterCache:
     """
 
     def __init__(self, capacity: int) -> None:
-        """Start empty; a filter takes four megabytes."""
         self._lock = threading.Lock()
         self._capacity = capacity
         self._filters: dict[int, tuple[int, TermFilter]] = {}

@@ -24,8 +24,6 @@ from recollect.server.http.service import Service
 from recollect.server.http.settings import Settings
 from recollect.server.web import web_routes
 
-__all__ = ["ROUTERS", "Extension", "create_app", "openapi_schema"]
-
 ROUTERS: tuple[APIRouter, ...] = (
     note_routes.router,
     search_routes.router,

@@ -15,8 +15,6 @@ from recollect.server.http.schemas import ResponseModel
 from recollect.server.http.service import CurrentCaller, CurrentService, RequestedNamespace, Service
 from recollect.server.http.telemetry import METRICS_MEDIA_TYPE
 
-__all__ = ["router"]
-
 router = APIRouter(route_class=StrictRoute, tags=["Health"])
 
 

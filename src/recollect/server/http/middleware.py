@@ -17,8 +17,6 @@ from recollect.server.http.problems import ProblemError, problem_response, to_pr
 from recollect.server.http.settings import MEGABYTE, Settings, is_loopback
 from recollect.server.web import is_web_path
 
-__all__ = ["MAX_HEADER_BYTES", "PUBLIC_PATHS", "AuthMiddleware", "LimitMiddleware", "TokenBucket"]
-
 PUBLIC_PATHS = ("/health", "/ready", "/openapi.json")
 """Paths that need no key, besides the web UI: they tell nothing about notes."""
 PROBES = ("/health", "/ready")

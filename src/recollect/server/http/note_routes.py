@@ -14,8 +14,6 @@ from recollect.server.http.routing import READ, WRITE, StrictRoute, json_respons
 from recollect.server.http.schemas import Line, Name
 from recollect.server.http.service import CurrentService, ReadNamespace, WriteNamespace
 
-__all__ = ["router"]
-
 router = APIRouter(route_class=StrictRoute)
 
 NoteKey = Annotated[str, Path(description="The note's id or path; slashes may be written as they are or as `%2F`.")]

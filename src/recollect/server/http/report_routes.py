@@ -27,8 +27,6 @@ from recollect.server.http.schemas import ResponseModel
 from recollect.server.http.service import CurrentCaller, CurrentService, ReadNamespace
 from recollect.text import well_formed
 
-__all__ = ["MAX_REPORT_BYTES", "list_report_files", "read_report", "router"]
-
 router = APIRouter(route_class=StrictRoute, tags=["Reports"])
 
 MAX_REPORT_BYTES = 16 * 1_048_576

@@ -23,8 +23,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from recollect.retrieval import Trace
 from recollect.server.http.problems import problem_response, to_problem
 
-__all__ = ["Log", "RequestLogMiddleware", "RequestObserver", "RequestRecord", "SearchTimes"]
-
 REPEAT_INTERVAL = timedelta(seconds=10)
 """How long a repeated message of a library is only counted."""
 MAX_MESSAGES = 100

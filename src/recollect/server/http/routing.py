@@ -16,8 +16,6 @@ from recollect.arguments import MAX_DEPTH, exceeds_max_depth, with_deep_stack
 from recollect.server.auth import Right
 from recollect.server.http.problems import ProblemError
 
-__all__ = ["READ", "WRITE", "StrictRoute", "json_response", "parse_json", "to_json"]
-
 READ: dict[str, Any] = {"x-right": str(Right.READ)}
 """OpenAPI extension of endpoints that need the right to read."""
 WRITE: dict[str, Any] = {"x-right": str(Right.WRITE)}

@@ -15,8 +15,6 @@ from recollect.server.http.request_log import SearchTimes
 from recollect.server.http.routing import READ, StrictRoute, json_response, to_json
 from recollect.server.http.service import CurrentService, ReadNamespace, Service
 
-__all__ = ["router"]
-
 router = APIRouter(route_class=StrictRoute, tags=["Search"])
 
 _OPTIONS = search_options()

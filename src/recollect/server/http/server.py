@@ -30,8 +30,6 @@ from recollect.server.http.problems import ProblemError, problem_response
 from recollect.server.http.request_log import Log, RequestObserver
 from recollect.server.http.settings import Settings, is_loopback
 
-__all__ = ["LimitedConnection", "Server", "bind", "check_keys", "connection_class", "serve", "uvicorn_config"]
-
 IDLE_TIMEOUT = 15
 """How many seconds an idle connection is kept, and how long the headers of a request may take at most."""
 BACKLOG = 1024

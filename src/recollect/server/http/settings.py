@@ -10,8 +10,6 @@ from pathlib import Path
 from recollect import arguments
 from recollect.errors import ArgumentError
 
-__all__ = ["Settings", "is_loopback"]
-
 MEGABYTE = 1_048_576
 
 

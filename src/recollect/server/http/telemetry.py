@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span
 
-__all__ = ["METRICS_MEDIA_TYPE", "Metrics", "Spans", "otlp_spans"]
-
 METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")

@@ -19,8 +19,6 @@ from recollect.server.http.service import BoundedThreadPool
 from recollect.server.http.settings import Settings
 from recollect.server.mcp.server import memory_server
 
-__all__ = ["MCP_PATH", "McpApp", "mcp_extension"]
-
 MCP_PATH = "/mcp"
 
 T = TypeVar("T")

@@ -11,8 +11,6 @@ from recollect.model import NOTE_FIELDS, Note
 from recollect.server.auth import Right
 from recollect.server.mcp.tools import FilterRequest, JsonObject, RequestModel, StringList, ToolCall, tool
 
-__all__ = ["forget", "link", "list_", "remember", "stats", "update"]
-
 LISTED_TEXT_LENGTH = 300
 """How many characters of a note's text a listing shows."""
 

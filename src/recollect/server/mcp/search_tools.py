@@ -16,8 +16,6 @@ from recollect.retrieval.messages import no_answer_message
 from recollect.server.auth import Right
 from recollect.server.mcp.tools import FilterRequest, ToolCall, tool
 
-__all__ = ["explain", "recall"]
-
 MAX_QUERY_LENGTH = 4096
 MAX_TEXT_LENGTH = 1500
 """Up to how many characters a note is returned as a whole; of a longer one, the best part."""

@@ -31,8 +31,6 @@ from recollect.server.mcp.resources import (
 from recollect.server.mcp.search_tools import explain, recall
 from recollect.server.mcp.tools import Tool, ToolCall
 
-__all__ = ["DESCRIPTIONS", "TOOLS", "RunInThread", "call_tool", "memory_server", "validation_message"]
-
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (recall, remember, update, forget, link, list_, explain, stats)}
 """All tools, in the order in which they are listed."""
 

@@ -17,8 +17,6 @@ from recollect.memory import Memory
 from recollect.server.auth import EVERYONE, Caller
 from recollect.server.mcp.server import memory_server
 
-__all__ = ["serve_stdio"]
-
 READ_BYTES = 65536
 
 

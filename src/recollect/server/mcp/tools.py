@@ -15,8 +15,6 @@ from recollect.memory import Memory
 from recollect.server.auth import Caller, Right
 from recollect.server.cursors import Cursors
 
-__all__ = ["FilterRequest", "JsonObject", "RequestModel", "StringList", "Tool", "ToolCall", "tool"]
-
 
 def _parse_list(value: Any) -> Any:
     if not isinstance(value, str):

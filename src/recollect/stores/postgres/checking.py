@@ -24,8 +24,6 @@ from recollect.stores.sql.checking import (
     vector_problems,
 )
 
-__all__ = ["check", "rebuild", "rebuild_vectors"]
-
 READ_NOTES = 1000
 READ_BLOCKS = 2000
 

@@ -36,8 +36,6 @@ from recollect.stores.postgres.pool import (
 from recollect.stores.postgres.text import lookup_hash, register_adapters
 from recollect.stores.rows import to_microseconds
 
-__all__ = ["WRITE_TIMEOUT", "Connections", "SnapshotConnections", "Transaction"]
-
 WRITE_TIMEOUT = 60.0
 """Seconds to wait for other writers before giving up."""
 
@@ -339,7 +337,6 @@ class SnapshotConnections(Connections):
     """Connections whose reads are all in one transaction."""
 
     def __init__(self, connections: Connections, connection: Connection[TupleRow]) -> None:
-        """Read on a connection that is in a transaction."""
         self.location = connections.location
         self.read_only = True
         self._connection = connection

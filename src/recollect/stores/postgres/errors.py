@@ -14,8 +14,6 @@ from recollect.errors import (
     StoreUnavailableError,
 )
 
-__all__ = ["is_disconnect", "translate_error"]
-
 _READ_ONLY = (
     "cannot be written to: it is a replica, or set to be read only; name a server that takes writes, "
     "or use read_only=True"

@@ -23,8 +23,6 @@ from recollect.stores.postgres.scoring import matching_notes
 from recollect.stores.postgres.text import escape, render_tsquery
 from recollect.stores.rows import to_microseconds
 
-__all__ = ["candidate_conditions", "filter_conditions", "metadata_facts"]
-
 _MAX_FACT_LENGTH = 200
 """Longer values are stored as a digest."""
 

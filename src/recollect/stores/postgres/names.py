@@ -25,8 +25,6 @@ from recollect.stores.postgres.search import NOTE_COLUMNS
 from recollect.stores.rows import candidate_of
 from recollect.text import split_words
 
-__all__ = ["problems", "rebuild", "search_names", "write_names"]
-
 FILTERED_NOTES = 1024
 READ_NOTES = 1024
 

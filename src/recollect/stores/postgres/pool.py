@@ -23,17 +23,6 @@ from psycopg_pool import ConnectionPool
 
 from recollect.errors import ArgumentError
 
-__all__ = [
-    "ConnectionCheck",
-    "PoolOptions",
-    "display_address",
-    "parse_address",
-    "pipeline",
-    "pool_name",
-    "silence_psycopg",
-    "split_options",
-]
-
 TRUST_SECONDS = 1.0
 """How long a connection that was returned is assumed to be alive."""
 _MAX_SECONDS = 86_400
@@ -122,7 +111,6 @@ class ConnectionCheck:
     """Checks idle connections, except those that were used recently."""
 
     def __init__(self) -> None:
-        """Trust none yet."""
         self._returned: WeakKeyDictionary[Connection[TupleRow], float] = WeakKeyDictionary()
         self._distrusted = 0.0
 

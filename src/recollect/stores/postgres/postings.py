@@ -21,8 +21,6 @@ from recollect.stores.postgres.text import NoteTerms, read_terms
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK_SIZE", "Posting", "Postings", "TextChange", "index_notes", "union", "update_postings"]
-
 BLOCK_SIZE = 160
 """Postings in a block: two thousand bytes, four blocks to a page of the server."""
 

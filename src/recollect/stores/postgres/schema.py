@@ -23,8 +23,6 @@ from psycopg.rows import TupleRow
 
 from recollect.errors import RecollectWarning, StoreDamagedError, StoreError, StoreVersionError
 
-__all__ = ["ISOLATED_TABLES", "SCHEMA_VERSION", "TABLES", "prepare", "require_version"]
-
 _NOTES = """
 CREATE FUNCTION mark(whole text) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN substr(sha256(convert_to(whole, 'UTF8')), 1, 16);

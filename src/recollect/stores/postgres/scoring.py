@@ -53,7 +53,6 @@ class ScoreCache:
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         self._lock = threading.Lock()
         self._queries: OrderedDict[tuple[int, int, Expression], Scores] = OrderedDict()
         self._size = 0

@@ -27,8 +27,6 @@ from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of, cosine_simila
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["NOTE_COLUMNS", "NamespaceSearch", "index_query", "vector_literal"]
-
 NOTE_COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))
 """The columns of a candidate, of ``living AS n``."""
 FILTERED_NOTES = 1024

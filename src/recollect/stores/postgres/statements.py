@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from recollect.stores.rows import NoteRow
 
-__all__ = [
-    "BEFORE",
-    "BEHIND",
-    "CHAINS",
-    "CONTAINING",
-    "INSERT",
-    "INSERT_VECTORS",
-    "NOTE",
-    "RESOLVE",
-    "STORED_VECTORS",
-    "TITLES",
-    "TOUCH",
-    "UPDATE",
-]
-
 NOTE = {
     **dict.fromkeys(NoteRow._fields, "text"),
     **dict.fromkeys(

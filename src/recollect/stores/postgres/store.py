@@ -42,8 +42,6 @@ from recollect.stores.sqlite.store import SQLiteStore
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["PostgresStore"]
-
 MAX_FILTERS = 4
 """How many namespaces may have a term filter, of four megabytes each."""
 NO_TIMEOUT = 0.0

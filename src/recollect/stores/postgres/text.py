@@ -25,23 +25,6 @@ from recollect.query.parser import Kind
 from recollect.stores.base import FIELD_WEIGHTS
 from recollect.stores.tokens import stems_of
 
-__all__ = [
-    "MAX_TERM_BYTES",
-    "FloatArray",
-    "NoteTerms",
-    "escape",
-    "lexeme",
-    "lookup_hash",
-    "phrase_weight",
-    "query_terms",
-    "read_terms",
-    "register_adapters",
-    "render_tsquery",
-    "term",
-    "term_prefix",
-    "unescape",
-]
-
 MAX_TERM_BYTES = 1000
 """Longer terms are truncated and end in a digest; a lexeme may have 2,046 bytes, and an index row 2,700."""
 _FTS5_BYTES = 32_768  # FTS5 ignores what follows

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from recollect.stores.base import Model
     from recollect.stores.tokens import Title
 
-__all__ = ["PostgresTransaction"]
-
 READ_VECTORS = 1000
 
 _DIALECT = Dialect(

@@ -24,8 +24,6 @@ from recollect.stores.base import Model
 if TYPE_CHECKING:
     from recollect.stores.postgres.connections import Connections
 
-__all__ = ["MAX_DIMENSION", "MAX_EXACT_NOTES", "RecallTest", "VectorIndexes", "halfvec"]
-
 MAX_EXACT_NOTES = 20_000
 """Up to this many notes, all vectors of a namespace are compared."""
 MIN_SHARE = 0.2
@@ -90,7 +88,6 @@ class VectorIndexes:
     """The HNSW indexes of one store."""
 
     def __init__(self, connections: Connections) -> None:
-        """Read nothing yet."""
         self._connections = connections
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None

@@ -19,8 +19,6 @@ from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.spelling import MAX_LENGTH, SPELLING_CHARACTERS, SPELLING_NOTES, Vocabulary, build_vocabulary
 from recollect.stores.sql.dialect import NoteCounts
 
-__all__ = ["PostgresSpellingIndex", "count_matches", "read_vocabulary", "start_counts"]
-
 _BATCH_KEYS = 1024
 
 
@@ -63,7 +61,6 @@ class PostgresSpellingIndex:
     """What spelling suggestions read of a namespace's postings, as one transaction sees them."""
 
     def __init__(self, connection: Connection[TupleRow], namespace_id: int) -> None:
-        """Read on a connection."""
         self._connection = connection
         self._namespace_id = namespace_id
 

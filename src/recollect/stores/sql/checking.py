@@ -19,16 +19,6 @@ from recollect.stores.sql.writing import (
 )
 from recollect.stores.tokens import Mention, NoteText, StemStream, find_mentions, titles_by_note
 
-__all__ = [
-    "entity_problems",
-    "list_problems",
-    "mention_problems",
-    "namespaces",
-    "rebuild_entities",
-    "rebuild_mentions",
-    "vector_problems",
-]
-
 CHECKED_NOTES = 2000
 """Of how many notes the mentions are checked at least."""
 BATCH_NOTES = 2000

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from recollect.stores.rows import Change, NoteRow
     from recollect.stores.tokens import Title
 
-__all__ = ["MAX_INTEGER", "Dialect", "NoteCounts", "RevisionCache", "Row", "SqlTransaction", "Statement", "VectorRows"]
-
 Row = tuple[Any, ...]
 
 MAX_INTEGER = 2**62
@@ -369,7 +367,6 @@ class NoteCounts(Generic[K]):
     """
 
     def __init__(self, total: int) -> None:
-        """Start without counts; ``total`` is the number of all notes."""
         self.total = total
         self._counts: dict[K, int] = {}
 

@@ -16,8 +16,6 @@ from recollect.stores.sql.dialect import MAX_INTEGER, Row, SqlTransaction
 from recollect.stores.supersession import MAX_SUPERSESSIONS, SUPERSESSION_KINDS, without_cycles
 from recollect.stores.tokens import MAX_TITLE_NOTES
 
-__all__ = ["KeyEdge", "edges", "edges_of_key", "successors"]
-
 ADJACENT = frozenset(("previous", "next"))
 DERIVED = ADJACENT | {"mention", "entity"}
 """Kinds of edges that are no links."""

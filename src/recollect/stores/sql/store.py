@@ -36,8 +36,6 @@ from recollect.stores.tokens import TermFilterCache
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["TOUCH_TIMEOUT", "SqlStore", "new_file"]
-
 BATCH_NOTES = 512
 """How many notes an iteration reads at a time."""
 BATCH_DOCUMENTS = 256

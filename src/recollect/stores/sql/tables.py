@@ -19,29 +19,6 @@ from recollect.stores.sql.dialect import MAX_INTEGER, SqlTransaction, VectorRows
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = [
-    "activate",
-    "active_model",
-    "count_rows",
-    "delete_notes",
-    "document_fingerprints",
-    "document_records_after",
-    "embed",
-    "existing_note",
-    "links_by_source",
-    "note_keys",
-    "notes_by_key",
-    "pending",
-    "remove_documents",
-    "remove_expired",
-    "set_document_notes",
-    "stored_texts",
-    "upsert_documents",
-    "vectors_of",
-    "write_links",
-    "write_vectors",
-]
-
 _NOTE_COLUMNS = ", ".join(f"n.{column}" for column in COLUMNS.split(", "))
 
 

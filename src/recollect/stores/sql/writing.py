@@ -42,17 +42,6 @@ from recollect.stores.tokens import (
 )
 from recollect.text import collapse_whitespace
 
-__all__ = [
-    "BatchTables",
-    "entities_in",
-    "insert_mentions",
-    "look_up_titles",
-    "write_entities",
-    "write_mentions",
-    "write_plan",
-    "write_titles",
-]
-
 BATCH_TITLES = 64
 """How many new titles are looked up in the lexical index at a time."""
 LONG_STEMS = 250
@@ -65,7 +54,6 @@ class BatchTables:
     """What a batch reads of the tables before it decides what to write."""
 
     def __init__(self, transaction: SqlTransaction, max_notes: int) -> None:
-        """Read nothing yet; at most ``max_notes`` may be new."""
         self._transaction = transaction
         self._max_notes = max_notes
         self._keys: Iterator[int] | None = None

@@ -20,8 +20,6 @@ from recollect.stores.sqlite.schema import TABLES, create_word_index, drop_word_
 from recollect.stores.sqlite.snapshots import Snapshots
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 
-__all__ = ["check", "rebuild", "unreadable_indexes"]
-
 
 def check(transaction: SqliteTransaction, snapshots: Snapshots) -> list[Finding]:
     """Check every part. Where SQLite's own structure is broken, the rest cannot be checked."""

@@ -32,8 +32,6 @@ from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.transaction import reveal_expired
 from recollect.stores.tokens import indexed
 
-__all__ = ["WRITE_TIMEOUT", "Connections"]
-
 WRITE_TIMEOUT = 60.0
 """Seconds to wait for other writers before giving up."""
 

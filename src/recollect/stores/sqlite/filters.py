@@ -9,8 +9,6 @@ from typing import Any
 from recollect.model import Filters
 from recollect.stores.rows import to_microseconds
 
-__all__ = ["candidate_conditions", "filter_conditions"]
-
 _AFTER_ALL = "\U0010ffff" * 4
 """Sorts after whatever can follow a prefix in a path."""
 

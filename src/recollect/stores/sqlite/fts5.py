@@ -20,8 +20,6 @@ from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite.filters import filter_conditions
 from recollect.stores.sqlite.transaction import hides_notes
 
-__all__ = ["fts5_scores", "render_fts5", "render_fts5_exclusion", "search_fts5"]
-
 _WEIGHTS = ", ".join(map(str, FIELD_WEIGHTS.values()))
 
 

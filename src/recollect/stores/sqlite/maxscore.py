@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TermList", "max_saturation", "saturation", "top_candidates"]
-
 _K1, _B = np.float32(1.2), np.float32(0.75)
 FIRST_POSTINGS = 4_096
 """How many postings of the first lists are merged at once, without checking whether fewer are enough."""
@@ -95,7 +93,6 @@ class _Accumulator:
         average_length: float,
         tombstones: NDArray[np.int32],
     ) -> None:
-        """Merge the first lists at once."""
         self._lengths, self._average_length, self._tombstones = lengths, average_length, tombstones
         rows = np.concatenate([term.rows for term in first])
         scores = saturation(np.concatenate([term.weights for term in first]), lengths[rows], average_length)

@@ -16,8 +16,6 @@ from recollect.stores.rows import CANDIDATE_COLUMNS, candidate_of
 from recollect.stores.sqlite.filters import candidate_conditions
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hides_notes
 
-__all__ = ["NameFilter", "index_names", "search_names"]
-
 FILTERED_NOTES = 1024
 
 

@@ -27,8 +27,6 @@ from recollect.stores.sqlite.snapshots import (
 )
 from recollect.stores.sqlite.transaction import fetch, revision
 
-__all__ = ["MIN_NOTES", "PostingsIndex"]
-
 MIN_NOTES = 2_000
 """Notes from which on posting lists pay: with fewer, FTS5 takes a millisecond or two."""
 READ_NOTES = 2_000
@@ -50,7 +48,6 @@ class PostingsIndex:
     """The posting lists of a namespace."""
 
     def __init__(self, snapshots: Snapshots, namespace: int) -> None:
-        """Start empty; the first view loads a snapshot."""
         self._snapshots = snapshots
         self._namespace = namespace
         self._lock = threading.Lock()

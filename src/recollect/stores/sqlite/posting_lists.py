@@ -22,8 +22,6 @@ from recollect.stores.sqlite.maxscore import saturation
 from recollect.stores.sqlite.snapshots import SnapshotArrays, SnapshotSchema
 from recollect.stores.tokens import BREAK, stem_stream
 
-__all__ = ["EMPTY", "SCHEMA", "Fields", "PostingLists", "PostingsBuilder", "TermNumbers", "tokenize_notes"]
-
 Fields = tuple[str | None, ...]
 """The indexed fields of a note, in the order of ``FIELD_WEIGHTS``."""
 PART_NOTES = 20_000
@@ -158,7 +156,6 @@ class TermNumbers(dict[str, int]):
     """A number for each term, in the order of first occurrence; the break between fields has one too."""
 
     def __missing__(self, term: str) -> int:
-        """Give a new term the next number."""
         number = self[term] = len(self)
         return number
 
@@ -199,7 +196,6 @@ class PostingsBuilder:
     """Builds posting lists from existing ones and further notes."""
 
     def __init__(self, base: PostingLists = EMPTY) -> None:
-        """Start from the lists of a snapshot."""
         self._parts = [base]
         self._start_part()
 

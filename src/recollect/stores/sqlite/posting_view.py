@@ -19,8 +19,6 @@ from recollect.stores.sqlite.maxscore import TermList, max_saturation, top_candi
 from recollect.stores.sqlite.posting_lists import Fields, PostingLists, TermNumbers, tokenize_notes
 from recollect.stores.tokens import BREAK, stems_of
 
-__all__ = ["DeltaPostings", "KeyIndex", "PostingsView", "TermQuery", "term_query"]
-
 MAX_TERM_LENGTH = 8_000
 """Longer terms are left to FTS5, which truncates them."""
 
@@ -66,7 +64,6 @@ class DeltaPostings:
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         self._lock = threading.Lock()
         self._keys = array("q")
         self._lengths = array("q")
@@ -120,7 +117,6 @@ class KeyIndex:
     """
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
-        """Keep the keys, one for each row."""
         self._keys = keys
         self._sorted: tuple[NDArray[np.int64], NDArray[np.intp] | None] | None = None
 

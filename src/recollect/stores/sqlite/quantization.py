@@ -29,19 +29,6 @@ try:
 except ImportError:  # pragma: no cover (there is no wheel for every platform)
     simsimd = None  # type: ignore[assignment]
 
-__all__ = [
-    "FLOAT32_ERROR",
-    "GATHER_COST",
-    "NO_ROTATION",
-    "Codes",
-    "PcaRotation",
-    "PrunedCodes",
-    "dot_products",
-    "error_bound",
-    "fit_rotation",
-    "quantize",
-]
-
 _MAX_CODE = 127
 NUMPY_ROWS = 4_096
 """Rows that are converted to float32 at once if simsimd is missing."""

@@ -14,16 +14,6 @@ import apsw
 from recollect.errors import StoreDamagedError, StoreVersionError
 from recollect.stores.sql.checking import rebuild_entities, rebuild_mentions
 
-__all__ = [
-    "APPLICATION_ID",
-    "SCHEMA_VERSION",
-    "TABLES",
-    "create_word_index",
-    "drop_word_index",
-    "is_current",
-    "migrate",
-]
-
 APPLICATION_ID = 0x5265636C  # "Recl"
 
 _NOTES = """

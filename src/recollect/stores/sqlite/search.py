@@ -29,8 +29,6 @@ from recollect.stores.sqlite.vector_index import VectorIndex
 if TYPE_CHECKING:
     from recollect.stores.base import Model, Vector
 
-__all__ = ["NamespaceSearch"]
-
 OVERFETCH = (4, 32)
 """How many times as many notes as are asked for are ranked, if some may not pass the filters."""
 _COLUMNS = ", ".join(f"n.{column}" for column in CANDIDATE_COLUMNS.split(", "))

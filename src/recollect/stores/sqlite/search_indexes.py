@@ -21,8 +21,6 @@ from recollect.stores.sqlite.snapshots import Snapshots
 from recollect.stores.sqlite.transaction import SqliteTransaction, fetch
 from recollect.stores.sqlite.vector_index import VectorIndex
 
-__all__ = ["SearchIndexes", "SnapshotWorker"]
-
 MAX_NAMESPACES = 128
 """Namespaces whose vectors, and posting lists, stay in memory: the most recently used."""
 CLOSE_ATTEMPTS = 3
@@ -39,7 +37,6 @@ class SnapshotWorker:
     """Writes snapshots in a background thread, one at a time; it stops for a fork and when the memory is closed."""
 
     def __init__(self, connections: Connections) -> None:
-        """Start no thread yet."""
         self._connections = connections
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -85,7 +82,6 @@ class SearchIndexes:
     """The posting lists and vectors of the namespaces that were searched last."""
 
     def __init__(self, connections: Connections) -> None:
-        """Start empty."""
         self._connections = connections
         self.snapshots = Snapshots(connections)
         self.worker = SnapshotWorker(connections)

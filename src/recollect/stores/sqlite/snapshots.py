@@ -31,21 +31,6 @@ from recollect.errors import StoreDamagedError, StoreError
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.transaction import fetch, revision
 
-__all__ = [
-    "LEXICAL",
-    "SNAPSHOT_ERRORS",
-    "WRITE_TIMEOUT",
-    "SnapshotArrays",
-    "SnapshotData",
-    "SnapshotRef",
-    "SnapshotSchema",
-    "Snapshots",
-    "changed_since",
-    "load_arrays",
-    "max_delta",
-    "save_arrays",
-]
-
 LEXICAL = 0
 """In place of a model's key: the snapshot has posting lists."""
 SNAPSHOT_ERRORS = (ArithmeticError, LookupError, MemoryError, ValueError)
@@ -114,7 +99,6 @@ class Snapshots:
     """The snapshot files of one memory."""
 
     def __init__(self, connections: Connections) -> None:
-        """Read nothing yet."""
         self._connections = connections
         self._undeleted: set[str] = set()
         """Tokens of files that could not be deleted yet, because they are mapped."""

@@ -33,8 +33,6 @@ from recollect.stores.sqlite.transaction import SqliteTransaction, fetch, hide_e
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["SQLiteStore"]
-
 R = TypeVar("R")
 
 

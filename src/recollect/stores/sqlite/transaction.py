@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from recollect.stores.base import Model
     from recollect.stores.tokens import Title
 
-__all__ = ["SqliteTransaction", "fetch", "hide_expired", "hides_notes", "reveal_expired", "revision"]
-
 _DIALECT = Dialect(
     parameter=":{}",
     in_list="IN (SELECT value FROM json_each(:{}))",
@@ -93,7 +91,6 @@ class SqliteTransaction(SqlTransaction):
     """A connection to an SQLite file, in a transaction."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        """Use a connection that is in a transaction."""
         self.connection = connection
 
     def fetch(self, sql: str, **params: Any) -> list[Row]:

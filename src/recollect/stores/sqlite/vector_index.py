@@ -50,8 +50,6 @@ from recollect.stores.sqlite.vector_scan import ScoreBounds, VectorScan, kth_bes
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["VectorIndex", "VectorView"]
-
 MIN_SNAPSHOT_VECTORS = 10_000
 """Vectors from which on a snapshot pays: reading fewer takes some ten milliseconds."""
 READ_ROWS = 1024
@@ -207,7 +205,6 @@ class VectorIndex:
     """The vectors of one namespace and model that this process has read."""
 
     def __init__(self, snapshots: Snapshots, namespace: int, model: int, dimension: int, precision: str) -> None:
-        """Start empty; the first view loads a snapshot."""
         self._snapshots = snapshots
         self._namespace = namespace
         self._model = model
@@ -285,7 +282,6 @@ class VectorIndex:
             self._tombstones = self._tombstones.union(key for key, there in zip(keys, present, strict=True) if there)
 
     def __len__(self) -> int:
-        """Return how many notes have vectors, those included whose deletion was not noticed yet."""
         return len(self._rows.keys) - len(self._tombstones)
 
     def _load(self, ref: SnapshotRef | None) -> None:

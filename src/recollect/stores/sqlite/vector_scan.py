@@ -26,8 +26,6 @@ from recollect.stores.sqlite.quantization import FLOAT32_ERROR, GATHER_COST, Pru
 if TYPE_CHECKING:
     from recollect.stores.base import Vector
 
-__all__ = ["ScoreBounds", "VectorScan", "kth_best", "run_parallel"]
-
 GROUP = 64
 """Rows of which only the best score takes part in the first selection of the k best."""
 BATCH_ROWS = 2048 * GROUP
@@ -63,7 +61,6 @@ class VectorScan:
     """One query over the rows of one part of an index."""
 
     def __init__(self, rows: PrunedCodes, query: Vector) -> None:
-        """Rotate and quantise the query."""
         self._rows = rows
         self._query = rows.rotation.quantize(query[np.newaxis])
         self._head, self._tail = map(np.ascontiguousarray, np.hsplit(self._query.codes, [rows.heads.shape[1]]))

@@ -14,8 +14,6 @@ from recollect.stores.sql.dialect import NoteCounts
 from recollect.stores.sqlite.fts5 import render_fts5
 from recollect.stores.sqlite.transaction import SqliteTransaction, hides_notes
 
-__all__ = ["Fts5SpellingIndex", "count_matches", "open_vocabulary", "read_vocabulary", "start_counts"]
-
 
 def open_vocabulary(connection: apsw.Connection, namespace_id: int) -> None:
     """Make the vocabulary of a namespace's index readable on this connection, whose transaction restarts.
@@ -57,7 +55,6 @@ class Fts5SpellingIndex:
     """What spelling suggestions read of a namespace's index, as one transaction sees it."""
 
     def __init__(self, connection: apsw.Connection, namespace_id: int) -> None:
-        """Read on a connection."""
         self._connection = connection
         self._namespace_id = namespace_id
         self._hides_notes = hides_notes(connection)
