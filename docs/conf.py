@@ -1,4 +1,4 @@
-"""How Sphinx makes a site of these pages, which are plain Markdown and read well without it: ``scripts/docs``."""
+"""The configuration of the documentation site, which ``scripts/docs`` builds from these Markdown pages."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ html_domain_indices = False
 html_show_copyright = False
 html_show_sphinx = False
 
-# autodoc would import modules as type checkers see them, with imports in circles; those that are there it leaves alone.
+# autodoc would import modules with TYPE_CHECKING set, which makes import cycles; it skips modules that are loaded.
 MODULES = re.findall(r"automodule:: (\S+)", Path(__file__).with_name("library.md").read_text(encoding="utf-8"))
 for module in MODULES:
     import_module(module)
 
 
 def side_bar(_: Sphinx, page: str, text: list[str]) -> None:
-    """Give the index a table of contents for each of its lists, so that a page is listed once."""
+    """Add a table of contents for each list of the index, so that every page is listed once."""
     if page == "index":
         for caption, section in re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", text[0], re.MULTILINE):
             pages = re.findall(r"^- \[(.+?)\]\((.+?)\.md\)", section, re.MULTILINE)
@@ -53,33 +53,33 @@ def side_bar(_: Sphinx, page: str, text: list[str]) -> None:
 
 
 def examples(_: Sphinx, _page: str, text: list[str]) -> None:
-    """Take away the blank line at the end of an example, which only those who run it need."""
+    """Remove the blank line at the end of an example, which only the tests need."""
     text[0] = re.sub(r"^(```python\n(?:(?!```).*\n)*?)\n```$", r"\1```", text[0], flags=re.MULTILINE)
 
 
 def constants(_: Sphinx) -> None:
-    """Give public constants the words beside them in the module that made them: unlike a class, they do not know it."""
-    rooms = [name for name in sys.modules if name.startswith("recollect.")]
+    """Copy the docstrings of public constants from the modules that define them; autodoc looks only in the package."""
+    names = [name for name in sys.modules if name.startswith("recollect.")]
     for module in MODULES:
         public = import_module(module)
-        words = ModuleAnalyzer.for_module(module)
-        words.analyze()
-        for name in getattr(public, "__all__", ()):
-            value = getattr(public, name)
-            for room in rooms:
-                if not hasattr(value, "__qualname__") and vars(sys.modules[room]).get(name) is value:
-                    told = ModuleAnalyzer.for_module(room).find_attr_docs()
-                    if ("", name) in told:
-                        words.attr_docs["", name] = told["", name]
+        analyzer = ModuleAnalyzer.for_module(module)
+        analyzer.analyze()
+        for constant in getattr(public, "__all__", ()):
+            value = getattr(public, constant)
+            for name in names:
+                if not hasattr(value, "__qualname__") and vars(sys.modules[name]).get(constant) is value:
+                    docs = ModuleAnalyzer.for_module(name).find_attr_docs()
+                    if ("", constant) in docs:
+                        analyzer.attr_docs["", constant] = docs["", constant]
 
 
-def signature(_: Sphinx, _what: str, _name: str, _value: object, _options: object, told: str, returned: str) -> object:
-    """Write what a dataclass makes anew for each of its objects as dots, which Sphinx can read."""
-    return (told.replace("<factory>", "..."), returned) if told else None
+def signature(_: Sphinx, _what: str, _name: str, _value: object, _options: object, text: str, returned: str) -> object:
+    """Replace the default factories of dataclass fields by dots, which Sphinx can parse."""
+    return (text.replace("<factory>", "..."), returned) if text else None
 
 
 def setup(app: Sphinx) -> None:
-    """Join what this file adds to Sphinx."""
+    """Register the handlers above."""
     app.connect("source-read", side_bar)
     app.connect("source-read", examples)
     app.connect("builder-inited", constants)

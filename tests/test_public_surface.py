@@ -38,7 +38,7 @@ SURFACE = {
         trigram_search trigrams with_dates
     """,
     "recollect.fusion": """
-        DEFAULT_K FUSION_METHODS FusionRules FusionScale convex_combination deduplicate reciprocal_rank_fusion
+        DEFAULT_K FUSION_METHODS FusionScale convex_combination deduplicate reciprocal_rank_fusion
     """,
     "recollect.ranking": """
         Adjustment AnchorExtractor Composite CompositeWeights DEFAULT_TEMPORAL_BOOST DEFAULT_TIME_BOOST Duplicates

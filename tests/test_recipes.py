@@ -45,8 +45,7 @@ FUSION_METHOD = '''
 
 from collections.abc import Mapping, Sequence
 
-from recollect.fusion import FusionRules
-from recollect.fusion.base import fuse
+from recollect.fusion.base import FusionRules, fuse
 from recollect.model import Candidate
 
 

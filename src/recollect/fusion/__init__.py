@@ -12,7 +12,6 @@ from recollect.ranking.duplicates import deduplicate
 __all__ = [
     "DEFAULT_K",
     "FUSION_METHODS",
-    "FusionRules",
     "FusionScale",
     "convex_combination",
     "deduplicate",

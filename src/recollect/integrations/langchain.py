@@ -22,6 +22,8 @@ try:
 except ImportError as error:
     raise ImportError(f"langchain-core cannot be imported ({error}): pip install 'recollectdb[langchain]'") from error
 
+__all__ = ["RecollectRetriever"]
+
 
 class RecollectRetriever(BaseRetriever):
     """Searches a memory for LangChain; a hit is a document with the text, id and metadata of its note.

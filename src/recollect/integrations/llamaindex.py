@@ -25,6 +25,8 @@ except ImportError as error:
         f"llama-index-core cannot be imported ({error}): pip install 'recollectdb[llamaindex]'"
     ) from error
 
+__all__ = ["RecollectRetriever"]
+
 _LLM_METADATA = ("path", "title", "created_at")
 """The metadata that a language model reads before the text of a node."""
 

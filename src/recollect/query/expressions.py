@@ -71,6 +71,7 @@ class Except:
 
 
 Expression = Match | AnyOf | AllOf | Except
+"""The boolean expression of a query, which a :class:`Renderer` writes in the language of an engine."""
 
 Rendered = TypeVar("Rendered")
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.fusion import FusionRules
+    from recollect.fusion.base import FusionRules
     from recollect.retrieval.builtin_presets import PresetSpec, preset_from, presets
     from recollect.retrieval.explanation import explain
     from recollect.retrieval.options import SearchOptions

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.fusion import FusionRules
+from recollect.fusion.base import FusionRules
 from recollect.ranking import (
     Duplicates,
     ExactTerm,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from recollect import arguments
 from recollect.errors import ArgumentError, ArgumentTypeError
-from recollect.fusion import FusionRules
+from recollect.fusion.base import FusionRules
 from recollect.query.expressions import Semantics
 from recollect.ranking import STAGES, Stage
 from recollect.settings import Settings, count, flag, number, one_of, setting, weight_table

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recollect.fusion import FUSION_METHODS, FusionRules, FusionScale
+from recollect.fusion import FUSION_METHODS, FusionScale
+from recollect.fusion.base import FusionRules
 from recollect.model import Candidate, Step
 from recollect.query import Token
 from recollect.ranking.stage import Change, StageResult, apply_result
