@@ -175,11 +175,15 @@ def _query_summary(trace: Trace) -> Iterator[tuple[str, str]]:
         widest = max(len(attempt.strategy) for attempt in trace.attempts)
         for index, (strategy, query, hits) in enumerate(trace.attempts):
             attempt = f"{one_line(strategy):<{widest}}  {truncated(one_line(query), 50)}"
-            yield "" if index else "tried", f"{attempt}: {hits or 'no'} results"
+            yield "" if index else "tried", f"{attempt}: {_count(hits)}"
     for warning in trace.warnings:
         yield "warning", one_line(warning, _MAX_QUERY)
     if trace.error_stage and not any(trace.error_detail in warning for warning in trace.warnings):
         yield "failed", f"{one_line(trace.error_stage)}: {one_line(trace.error_detail, _MAX_QUERY)}"
+
+
+def _count(results: int) -> str:
+    return f"{results or 'no'} {'result' if results == 1 else 'results'}"
 
 
 class TimelinePart(NamedTuple):
@@ -195,10 +199,10 @@ def _timeline_parts(trace: Trace) -> Iterator[TimelinePart]:
     """Yield the parts that ran or were skipped; lexical search and embedding run at the same time."""
     now = 0.0
     if trace.attempts or trace.bm25_elapsed:
-        yield TimelinePart("lexical", now, trace.bm25_elapsed, f"{trace.bm25_count} results")
+        yield TimelinePart("lexical", now, trace.bm25_elapsed, _count(trace.bm25_count))
     if trace.mode != "bm25" or trace.vector_elapsed:
         model = f" · {one_line(trace.embedder)}" if trace.embedder_used else ""
-        yield TimelinePart("vector", now, trace.vector_elapsed, f"{trace.vector_count} results{model}")
+        yield TimelinePart("vector", now, trace.vector_elapsed, f"{_count(trace.vector_count)}{model}")
     now += max(trace.bm25_elapsed, trace.vector_elapsed)
     if trace.context_elapsed:
         yield TimelinePart("context", now, trace.context_elapsed, f"{len(trace.contexts) or 'none'} rescored")
@@ -206,7 +210,7 @@ def _timeline_parts(trace: Trace) -> Iterator[TimelinePart]:
     if trace.graph_skipped_reason:
         yield TimelinePart("graph", now, 0.0, f"skipped: {one_line(trace.graph_skipped_reason)}")
     elif trace.graph_elapsed:
-        yield TimelinePart("graph", now, trace.graph_elapsed, f"{trace.graph_count} results")
+        yield TimelinePart("graph", now, trace.graph_elapsed, _count(trace.graph_count))
     now += trace.graph_elapsed
     if trace.fusion_elapsed or trace.stages:
         yield TimelinePart("fusion", now, trace.fusion_elapsed, _stages_summary(trace.fused_count, trace.stages))
