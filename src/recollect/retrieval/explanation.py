@@ -175,7 +175,7 @@ def _query_summary(trace: Trace) -> Iterator[tuple[str, str]]:
         widest = max(len(attempt.strategy) for attempt in trace.attempts)
         for index, (strategy, query, hits) in enumerate(trace.attempts):
             attempt = f"{one_line(strategy):<{widest}}  {truncated(one_line(query), 50)}"
-            yield "" if index else "tried", f"{attempt}: {_count(hits)}"
+            yield "" if index else "tried", f"{attempt}: {_count(hits) if hits else 'no results'}"
     for warning in trace.warnings:
         yield "warning", one_line(warning, _MAX_QUERY)
     if trace.error_stage and not any(trace.error_detail in warning for warning in trace.warnings):
@@ -183,7 +183,7 @@ def _query_summary(trace: Trace) -> Iterator[tuple[str, str]]:
 
 
 def _count(results: int) -> str:
-    return f"{results or 'no'} {'result' if results == 1 else 'results'}"
+    return f"{results} {'result' if results == 1 else 'results'}"
 
 
 class TimelinePart(NamedTuple):
