@@ -61,7 +61,7 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(Thread, "start", refuse)
-    with pytest.raises(TimeoutError, match="it could not be asked: can't start new thread"):
+    with pytest.raises(TimeoutError, match="it could not be started: can't start new thread"):
         Task(lambda: 1, Workers())
 
 

@@ -70,7 +70,7 @@ class Task(Generic[Answer]):
         try:
             thread.start()
         except RuntimeError as error:
-            raise TimeoutError(f"it could not be asked: {error}") from error
+            raise TimeoutError(f"it could not be started: {error}") from error
 
     def result(self, seconds: float) -> Answer:
         """Return the answer, or raise what the work raised, or ``TimeoutError`` after ``seconds``."""

@@ -114,6 +114,20 @@ def test_timeline_has_every_part(visit: Opening, server: Running) -> None:
     assert page.locator(".timeline tbody th").all_inner_texts() == [*parts[:fusion], *stages, *parts[fusion:]]
 
 
+def test_timeline_counts_the_notes_that_the_first_stage_drops(visit: Opening, server: Running) -> None:
+    page = visit(server.url)
+    outcome = page.evaluate("""async () => {
+        const { timeline } = await import("/web/charts.js");
+        const parts = [
+            { name: "fusion", start: 0, elapsed: 5, message: "3 notes · duplicates" },
+            { name: "total", start: 0, elapsed: 5, message: "2 shown" },
+        ];
+        const stages = [{ stage: "duplicates", candidates: 2, elapsed: 1 }];
+        return timeline({ timeline: parts }, { stages }).querySelector("tr.stage .reason")?.textContent;
+    }""")
+    assert outcome == "− 1 note"
+
+
 def test_options_are_sent_and_part_of_the_url(visit: Opening, server: Running) -> None:
     page = visit(server.url)
     search(page, "tea")

@@ -180,9 +180,9 @@ function timelineRow(name, start, elapsed, outcome, total, kind) {
 }
 
 /** Return the rows of the stages, with how many notes each added or removed. */
-function stageRows({ start, elapsed, told }, runs, total) {
+function stageRows({ start, elapsed, message }, runs, total) {
   let stageStart = start + elapsed - runs.reduce((sum, run) => sum + run.elapsed, 0);
-  let notes = parseInt(told, 10);
+  let notes = parseInt(message, 10); // fusion says "201 notes · …"
   return runs.map((run) => {
     const change = run.candidates - notes;
     const outcome = change ? `${change > 0 ? "+" : "−"} ${count(Math.abs(change), "note")}` : "";
