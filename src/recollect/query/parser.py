@@ -34,6 +34,18 @@ _SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|
 _PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
 
 
+_AUXILIARIES = frozenset(
+    "am are be been can could did do does had has have is may might must shall should was were will would".split()
+)
+_QUESTION_WORDS = frozenset(
+    "how what when where which who whom whose why hoe waar waarom wanneer wat welk welke wie".split()
+)
+_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
+_CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
+
+
 class Token(NamedTuple):
     """One word, phrase or prefix of a query.
 
@@ -184,16 +196,6 @@ def symbolic_name(word: str) -> str:
     return name[1].lower() if name else ""
 
 
-_AUXILIARIES = frozenset(
-    "am are be been can could did do does had has have is may might must shall should was were will would".split()
-)
-_QUESTION_WORDS = frozenset(
-    "how what when where which who whom whose why hoe waar waarom wanneer wat welk welke wie".split()
-)
-_OPERATOR_WORD = re.compile(r"(?<![^ ])(AND|OR|NOT)(?![^ ])")
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-
-
 def is_question(text: str) -> bool:
     """Return whether ``text`` is a sentence, in which a capitalised AND, OR or NOT is emphasis and not an operator.
 
@@ -224,10 +226,6 @@ def lower_operators(text: str) -> tuple[str, tuple[str, ...]]:
     if not operators or not is_question(text):
         return text, ()
     return _OPERATOR_WORD.sub(lambda match: match[0].lower(), normalise(text)), operators
-
-
-_FTS5_SYNTAX = {"term": "{}", "phrase": '"{}"', "prefix": "{}*"}
-_CONNECTIVES = {None: "OR", "OR": "OR", "AND": "AND", "NOT": "AND NOT"}
 
 
 def compile_fts5(query: Query) -> str:

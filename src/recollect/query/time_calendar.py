@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -21,6 +21,32 @@ _QUARTER = re.compile(
     r"(?P<relative>last|this|next)\s+year\b))?",
     re.IGNORECASE,
 )
+_ISO_WEEK = re.compile(rf"(?<![\w./-])(?P<year>{_YEAR})-?W(?P<number>\d\d)\b(?!-\d)")
+_NUMBERED_WEEK = re.compile(
+    r"\b(?:(?P<calendar>KW|CW|calendar\s+week|kalenderwoche)\s*|(?:week|woche|semaine|semana)\s+(?=\d\d))"
+    rf"(?P<number>\d\d?)\b(?![.,:]?\d)(?:\s*(?:/|,|of|in|de|del|van)?\s*(?P<year>{_YEAR})\b|(?P<other>\s+(?:of|in)\b))?",
+    re.IGNORECASE,
+)
+_CURRENT_PERIOD = re.compile(
+    r"\b(?:(?:beginning|start|middle|end)\s+of\s+the\s+|(?:anfang|mitte|ende)\s+de[sr]\s+|"
+    r"(?:début|milieu|fin)\s+(?:du\s+|de\s+la\s+|de\s+l['’])|"
+    r"(?:principios?|comienzos|inicios|mediados|finales|fines)\s+(?:del?\s+|de\s+la\s+)|"
+    r"(?:begin|midden|einde?)\s+van\s+(?:het|de)\s+)"
+    r"(?P<unit>week|month|quarter|year|woche|monats|quartals|jahres|semaine|mois|trimestre|année|semana|mes|año|maand|"
+    r"kwartaal|jaar)\b(?!['’]|\s+(?:of|in|before|after|\d))",
+    re.IGNORECASE,
+)
+_FULL_YEAR = rf"(?P<year>{_YEAR})(?!\d)"
+_YEAR_FIRST = re.compile(
+    rf"(?<![\w./-]){_FULL_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)"
+)
+_DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_FULL_YEAR}(?!\.\d)")
+_SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_FULL_YEAR}(?![-/]\d)")
+_YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
+_DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
+_MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
+_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
+_JOINED = re.compile(r"\.?,?\s*")
 
 
 def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -34,14 +60,6 @@ def quarters(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             continue  # "the q4 weights"
         in_year = partial(month, number=3 * number - 2, count=3)
         yield Mention(*match.span(), [in_year(int(year)) if year else yearly(now, in_year, None)])
-
-
-_ISO_WEEK = re.compile(rf"(?<![\w./-])(?P<year>{_YEAR})-?W(?P<number>\d\d)\b(?!-\d)")
-_NUMBERED_WEEK = re.compile(
-    r"\b(?:(?P<calendar>KW|CW|calendar\s+week|kalenderwoche)\s*|(?:week|woche|semaine|semana)\s+(?=\d\d))"
-    rf"(?P<number>\d\d?)\b(?![.,:]?\d)(?:\s*(?:/|,|of|in|de|del|van)?\s*(?P<year>{_YEAR})\b|(?P<other>\s+(?:of|in)\b))?",
-    re.IGNORECASE,
-)
 
 
 def calendar_weeks(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -65,18 +83,10 @@ def _week_starts(year: int, number: int) -> list[datetime]:
         return []
 
 
-def longest_phrase(words: TokenizedText, index: int, phrases: Container[str], max_words: int) -> int:
-    """Return the number of words of the longest phrase that begins at an index; 0 if there is none."""
-    longest = min(max_words, len(words.lower) - index)
-    length = next((n for n in range(longest, 0, -1) if " ".join(words.lower[index : index + n]) in phrases), 0)
-    gaps = (words.gap(position) for position in range(index, index + length - 1))
-    return length if all(gap in (" ", "-", "'", "’") for gap in gaps) else 0
-
-
 def holidays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield Christmas, New Year and Easter with a year, a word such as "last" or a preposition; else they are names."""
     for index in words.indexes(time_words.HOLIDAY_STARTS):
-        length = longest_phrase(words, index, time_words.HOLIDAYS, time_words.LONGEST_HOLIDAY)
+        length = words.phrase_length(index, time_words.HOLIDAYS, time_words.LONGEST_HOLIDAY)
         if not length:
             continue
         end = index + length - 1
@@ -120,30 +130,10 @@ def easter(year: int) -> datetime:
     return rolled(year, number, day_before + 1)
 
 
-_CURRENT_PERIOD = re.compile(
-    r"\b(?:(?:beginning|start|middle|end)\s+of\s+the\s+|(?:anfang|mitte|ende)\s+de[sr]\s+|"
-    r"(?:début|milieu|fin)\s+(?:du\s+|de\s+la\s+|de\s+l['’])|"
-    r"(?:principios?|comienzos|inicios|mediados|finales|fines)\s+(?:del?\s+|de\s+la\s+)|"
-    r"(?:begin|midden|einde?)\s+van\s+(?:het|de)\s+)"
-    r"(?P<unit>week|month|quarter|year|woche|monats|quartals|jahres|semaine|mois|trimestre|année|semana|mes|año|maand|"
-    r"kwartaal|jaar)\b(?!['’]|\s+(?:of|in|before|after|\d))",
-    re.IGNORECASE,
-)
-
-
 def current_periods(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield the current week, month, quarter or year if a part of it is named: "the beginning of the year"."""
     for match in _CURRENT_PERIOD.finditer(words.text):
         yield Mention(*match.span("unit"), [period(time_words.UNITS[match["unit"].lower()], now)])
-
-
-_FULL_YEAR = rf"(?P<year>{_YEAR})(?!\d)"
-_YEAR_FIRST = re.compile(
-    rf"(?<![\w./-]){_FULL_YEAR}(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)(?!\d|[./-]\d)"
-)
-_DOTTED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?{_FULL_YEAR}(?!\.\d)")
-_SLASHED = re.compile(rf"(?<![\w./-])(?P<day>\d\d?)(?P<mark>[-/])(?P<month>\d\d?)(?P=mark){_FULL_YEAR}(?![-/]\d)")
-_YEAR_AND_MONTH = re.compile(rf"(?<![\w./-]){_FULL_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\d-])")
 
 
 def numeric_dates(words: TokenizedText) -> list[Mention]:
@@ -181,11 +171,6 @@ def latest_days(now: datetime, number: int, first: int = 0, last: int = 0) -> li
     return list(islice(begun, 1))
 
 
-_DAY_AND_MONTH = re.compile(r"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d|\w)")
-_MONTH_AND_YEAR = re.compile(rf"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>{_YEAR})(?![\w/-])")
-_DATE_LEADS = frozenset("am vom zum bis seit ab den der dem on vor nach le el op und".split())
-
-
 def short_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "10/2026", and "11.11." at the start or after a preposition: elsewhere it may be a version."""
     for match in _MONTH_AND_YEAR.finditer(words.text):
@@ -205,9 +190,6 @@ def year_after(words: TokenizedText, index: int) -> int:
     if year_index >= len(words.spans) or not _JOINED.fullmatch(words.gap(index)):
         return 0
     return year_index if is_year(words, year_index) else 0
-
-
-_JOINED = re.compile(r"\.?,?\s*")
 
 
 def is_year(words: TokenizedText, index: int) -> bool:

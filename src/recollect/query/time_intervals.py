@@ -19,6 +19,10 @@ Bounds: TypeAlias = tuple[datetime | None, datetime | None]
 Unit: TypeAlias = Literal["day", "week", "weekend", "month", "quarter", "year"]
 
 
+_WORD_OR_NUMBER = re.compile(r"\d+|[^\W\d_]+")
+_CLAUSE_ENDS = frozenset("?.!,;:)")
+
+
 @dataclass(frozen=True, slots=True)
 class TimeInterval:
     """The time from ``start``, inclusive, to ``end``, exclusive, in UTC; ``None`` if it is open.
@@ -169,6 +173,13 @@ class TokenizedText:
         """Return the indexes of the words that a table has."""
         return [index for index, word in enumerate(self.lower) if word in table]
 
+    def phrase_length(self, index: int, phrases: Container[str], max_words: int) -> int:
+        """Return the number of words of the longest phrase that begins at an index; 0 if there is none."""
+        longest = min(max_words, len(self.lower) - index)
+        length = next((n for n in range(longest, 0, -1) if " ".join(self.lower[index : index + n]) in phrases), 0)
+        gaps = (self.gap(position) for position in range(index, index + length - 1))
+        return length if all(gap in (" ", "-", "'", "’") for gap in gaps) else 0
+
     def written(self, index: int) -> str:
         """Return a word in its original case."""
         start, end = self.spans[index]
@@ -200,7 +211,3 @@ class TokenizedText:
         """Return whether a word is the last of its sentence or clause."""
         gap = self.gap(index).lstrip()
         return gap[:1] in _CLAUSE_ENDS if gap else index == len(self.spans) - 1
-
-
-_WORD_OR_NUMBER = re.compile(r"\d+|[^\W\d_]+")
-_CLAUSE_ENDS = frozenset("?.!,;:)")

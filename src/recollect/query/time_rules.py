@@ -11,23 +11,42 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 
-from recollect.query import time_words
+from recollect.query import time_calendar, time_words
 from recollect.query.time_calendar import (
-    calendar_weeks,
-    current_periods,
     days_of_month,
-    holidays,
     is_year,
     latest_days,
-    longest_phrase,
     numeric_dates,
-    quarters,
     relative_around,
-    short_dates,
     year_after,
 )
 from recollect.query.time_intervals import DAY, Mention, TokenizedText, Unit, day, month, period, shifted, yearly
 from recollect.query.time_words import MONTH_NUMBERS, PAST, RELATIVE, UNITS, WEEKDAY_NUMBERS
+
+_VERBS = frozenset(("may", "mar", "march"))
+_Days = tuple[int, int, int, int, bool]
+"""The first and the last word of a date, its first and last day, and whether words show that it is a date."""
+_ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
+_DAY_GAP = re.compile(r"\.?\s+")
+_PART_OF_NUMBER = frozenset(".,:/$€£-#")
+_DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
+_NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
+_COUNTED_NOUNS = frozenset((*UNITS, *"people persons times am pm hours minutes miles km percent".split()))
+_DURATION_WORDS = frozenset(
+    "many much often times long did was were have has had oft lange combien fois cuántos".split()
+)
+_WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
+_TOLERANCES: dict[Unit, tuple[int, int, int]] = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}
+"""Days on either side of one unit ago, further days for each further unit, and the most days; else for weeks."""
+_WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
+RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
+"""The separators of a range of weekdays."""
+_RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
+_PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
+_SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
+_NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_PART_OF_OTHER_NUMBER = re.compile(r"^[/:#$€£%_]|\d[/:#$€£%_]|\d[.,]\d$")
 
 
 def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
@@ -43,9 +62,6 @@ def find_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
 def date_mentions(words: TokenizedText, now: datetime) -> list[Mention]:
     """Return only the days, and the months with a year, that a text names."""
     return sorted([*numeric_dates(words), *_named_dates(words, now)], key=lambda mention: mention.start)
-
-
-# Days of months, and months with a year
 
 
 def _named_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -68,12 +84,6 @@ def _named_dates(words: TokenizedText, now: datetime) -> Iterator[Mention]:
                 yield words.mention(index, year, days_of_month(int(words.at(year)), number))
 
 
-_VERBS = frozenset(("may", "mar", "march"))
-
-_Days = tuple[int, int, int, int, bool]
-"""The first and the last word of a date, its first and last day, and whether words show that it is a date."""
-
-
 def _day_number(words: TokenizedText, index: int) -> int:
     """Return the day of a month that a word may be; 0 if it is none."""
     word = words.at(index)
@@ -93,12 +103,6 @@ def _day_before(words: TokenizedText, index: int) -> Iterator[_Days]:
             yield day_index, index, number, 0, stated
 
 
-_ORDINALS = frozenset(("st", "nd", "rd", "th", "er"))
-_DAY_GAP = re.compile(r"\.?\s+")
-_PART_OF_NUMBER = frozenset(".,:/$€£-#")
-_DAY_LEADS = frozenset("on the of by since until till before after from am le el op".split())
-
-
 def _day_after(words: TokenizedText, index: int) -> Iterator[_Days]:
     """Yield the day in "October 9", "Oct the 9th", or the days in "October 9-12"."""
     day_index = index + 1 + (words.at(index + 1) == "the")
@@ -113,20 +117,13 @@ def _day_after(words: TokenizedText, index: int) -> Iterator[_Days]:
             yield index, last, number, until, ordinal or words.before(index) in _DAY_LEADS
 
 
-_NUMBER_CONTINUES = re.compile(r"[:%€$/]|[.,](?=\S)")
-_COUNTED_NOUNS = frozenset((*UNITS, *"people persons times am pm hours minutes miles km percent".split()))
-
-
-# Numbers of units, phrases
-
-
 def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "two weeks ago", "the past two weeks", "in the past month"."""
     for index in words.indexes(UNITS):
         first, unit, number = count_before(words, index)
         lead = words.before(first)
         following = words.at(index + 1) if words.spaced(index) else ""
-        ago = partial(offset_interval, now, unit, number or (0, 0))
+        at_distance = partial(offset_interval, now, unit, number or (0, 0))
         if number is None:
             within, _, article = words.two_before(index - 1).partition(" ")
             rolling = lead == "past" or (lead in PAST and article == "the" and within in _WITHIN)
@@ -134,15 +131,15 @@ def _counted(words: TokenizedText, now: datetime) -> Iterator[Mention]:
                 length = 2 if words.at(index) in time_words.FORTNIGHTS else 1
                 yield words.mention(index - 1, index, [_up_to_now(now, unit, length)])
         elif following in ("ago", "back", "geleden"):
-            yield words.mention(first, index + 1, [ago(-1)])
+            yield words.mention(first, index + 1, [at_distance(-1)])
         elif lead in ("vor", "hace"):
-            yield words.mention(first - 1, index, [ago(-1)])
+            yield words.mention(first - 1, index, [at_distance(-1)])
         elif lead == "a" and words.two_before(first - 1) == "il y":
-            yield words.mention(first - 3, index, [ago(-1)])
+            yield words.mention(first - 3, index, [at_distance(-1)])
         elif following == "from" and words.at(index + 2) in ("now", "today"):
-            yield words.mention(first, index + 2, [ago(1)])
+            yield words.mention(first, index + 2, [at_distance(1)])
         elif words.at(index) in time_words.FUTURE_LEADS.get(lead, ()) and _is_future(words, first, index):
-            yield words.mention(first - 1, index, [ago(1)])
+            yield words.mention(first - 1, index, [at_distance(1)])
         elif lead in PAST:
             yield words.mention(first - 1, index, [_up_to_now(now, unit, number[1])])
 
@@ -151,12 +148,6 @@ def _is_future(words: TokenizedText, first: int, index: int) -> bool:
     """Return whether "in two weeks" is a time, and not a duration or a frequency."""
     clear = words.at(first) not in time_words.ARTICLES and words.ends_clause(index)
     return clear and _DURATION_WORDS.isdisjoint(words.lower[:first])
-
-
-_DURATION_WORDS = frozenset(
-    "many much often times long did was were have has had oft lange combien fois cuántos".split()
-)
-_WITHIN = frozenset(("in", "over", "during", "within", "for", "throughout"))
 
 
 def count_before(words: TokenizedText, index: int) -> tuple[int, Unit, tuple[int, int] | None]:
@@ -199,10 +190,6 @@ def offset_interval(moment: datetime, unit: Unit, number: tuple[int, int], direc
     return first - tolerance * DAY, last + (1 + tolerance) * DAY
 
 
-_TOLERANCES: dict[Unit, tuple[int, int, int]] = {"month": (10, 3, 30), "quarter": (30, 10, 60), "year": (60, 30, 183)}
-"""Days on either side of one unit ago, further days for each further unit, and the most days; else for weeks."""
-
-
 def _up_to_now(now: datetime, unit: Unit, count: int) -> tuple[datetime, datetime]:
     return shifted(now, unit, -count), day(now)[1]
 
@@ -219,9 +206,6 @@ def _weeks_of_months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             yield words.mention(index - 1, year or name, [(first, first + 7 * DAY)])
 
 
-_WEEKS_OF_MONTH = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "last": -1}
-
-
 def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield "yesterday", "last week", "la semana pasada", "recently" and similar phrases."""
     if not time_words.FRENCH.isdisjoint(words.lower) and time_words.NOT_FRENCH.isdisjoint(words.lower):
@@ -230,7 +214,7 @@ def _phrases(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     index = 0
     while index < len(words.lower):
         is_start = words.lower[index] in time_words.PHRASE_STARTS
-        length = longest_phrase(words, index, time_words.PHRASES, time_words.LONGEST_PHRASE) if is_start else 0
+        length = words.phrase_length(index, time_words.PHRASES, time_words.LONGEST_PHRASE) if is_start else 0
         last = index + length - 1
         part = words.before(index)
         if length and part != "most":  # "most recently" is a superlative
@@ -251,9 +235,6 @@ def _phrase_bounds(meaning: tuple[str, int], part: str, now: datetime) -> tuple[
     if part == "earlier":
         return start, today[1]
     return (today[0], end) if part == "later" else (start, end)
-
-
-# Weekdays, seasons, months and years
 
 
 def _weekdays(words: TokenizedText, now: datetime) -> Iterator[Mention]:
@@ -289,13 +270,6 @@ def _in_weekday_range(words: TokenizedText, index: int) -> bool:
     return False
 
 
-RANGE_MARKS = frozenset(("-", "–", "—", "to", "until", "till", "through", "thru", "bis", "tot", "à", "a"))
-"""The separators of a range of weekdays."""
-
-_RECURRING = frozenset(("a", "an", "any", "each", "every", "per"))
-_PLURAL = frozenset(("mornings", "afternoons", "evenings", "nights"))
-
-
 def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield seasons; "winter 2025" has two interpretations, one at each end of the year."""
     for index in words.indexes(time_words.SEASON_STARTS):
@@ -317,10 +291,6 @@ def _seasons(words: TokenizedText, now: datetime) -> Iterator[Mention]:
         yield words.mention(first, year or last, bounds)
 
 
-_SECOND_YEAR = re.compile(r"\s*[/-]\s*(?:20)?\d\d\b")
-_NOT_A_SEASON = re.compile(r"\s+(?:of|off|from|into|on|boot|rolls?|onions?|[A-Z]\w+)\b|-")
-
-
 def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
     """Yield months without a year: the one that "last" or "next" means, else the latest that has begun."""
     for index in words.indexes(MONTH_NUMBERS):
@@ -340,9 +310,6 @@ def _months(words: TokenizedText, now: datetime) -> Iterator[Mention]:
             yield Mention(start, end, latest_days(now, number), (number, 0), certain=certain)
 
 
-_POSSESSIVE = re.compile(r"['’]s\b")
-
-
 def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
     """Yield years; most numbers of four digits are years only after a preposition."""
     for index in range(len(words.lower)):
@@ -354,18 +321,15 @@ def _years(words: TokenizedText, _: datetime) -> Iterator[Mention]:
             yield Mention(start, end, [month(int(words.at(index)), 1, 12)], certain=certain)
 
 
-_PART_OF_OTHER_NUMBER = re.compile(r"^[/:#$€£%_]|\d[/:#$€£%_]|\d[.,]\d$")
-
-
 _RULES: tuple[Callable[[TokenizedText, datetime], Iterable[Mention]], ...] = (
-    short_dates,
+    time_calendar.short_dates,
     _weeks_of_months,
     _named_dates,
-    quarters,
-    calendar_weeks,
-    holidays,
+    time_calendar.quarters,
+    time_calendar.calendar_weeks,
+    time_calendar.holidays,
     _counted,
-    current_periods,
+    time_calendar.current_periods,
     _phrases,
     _weekdays,
     _seasons,
