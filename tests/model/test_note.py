@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import ArgumentError, Candidate, Link, Memory, Note
-from recollect.model import DRAFT_FIELDS, NOTE_FIELDS, draft_of, embedding_chunks, embedding_text
+from recollect.model import DRAFT_FIELDS, NOTE_FIELDS, aliases_of, draft_of, embedding_chunks, embedding_text, is_blank
 from recollect.model.note import CHUNK_CHARS, MAX_CHUNKS, MAX_HEADING_CHARS, MAX_UNSPLIT_CHARS, StoredMetadata
 from tests.strategies import any_text, nested
 
@@ -299,3 +299,16 @@ def test_stored_metadata_can_be_copied_and_pickled() -> None:
 def test_stored_metadata_reads_deep_nesting() -> None:
     metadata = StoredMetadata('{"a": ' + "[" * 900 + "]" * 900 + "}")
     assert list(metadata) == ["a"]
+
+
+def test_is_blank_ignores_punctuation_and_white_space() -> None:
+    assert is_blank({"content": " \n", "tags": ("tea",)})
+    assert is_blank({"content": "---", "summary": "?!"})
+    assert not is_blank({"content": "", "title": "Tea"})
+    assert not is_blank({"content": "🎻"})
+
+
+def test_aliases_of_metadata() -> None:
+    assert aliases_of({"aliases": ["Shiv", "S. Rao", 7]}) == ("Shiv", "S. Rao")
+    assert aliases_of({"Alias": "Shiv, Shivi", "author": "Ines"}) == ("Shiv", "Shivi")
+    assert aliases_of({"alias": 7}) == ()

@@ -129,9 +129,6 @@ def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> flo
 
     A ``Retry-After`` header in seconds counts up to a minute. Otherwise the delay doubles from ``backoff`` up to 8
     seconds, less a random half, so that clients that were refused together do not return together.
-
-    >>> retry_delay(0, "2", backoff=0.5)
-    2.0
     """
     from random import uniform  # noqa: PLC0415 (imported only to wait)
 
@@ -142,21 +139,13 @@ def retry_delay(attempt: int, retry_after: str | None, *, backoff: float) -> flo
 
 
 def split_model_url(text: str) -> tuple[str, str | None]:
-    """Split ``MODEL@URL``; a model's own name may contain ``@``, because an address begins with ``http``.
-
-    >>> split_model_url("nomic@v2@http://localhost:11434/v1"), split_model_url("nomic@v2")
-    (('nomic@v2', 'http://localhost:11434/v1'), ('nomic@v2', None))
-    """
+    """Split ``MODEL@URL``; a model's own name may contain ``@``, because an address begins with ``http``."""
     model, at, address = text.rpartition("@http")
     return (model, f"http{address}") if at else (text, None)
 
 
 def check_url(value: str) -> str:
-    """Return ``value`` without a trailing slash if it is the address of an HTTP server.
-
-    >>> check_url("http://localhost:11434/v1/")
-    'http://localhost:11434/v1'
-    """
+    """Return ``value`` without a trailing slash if it is the address of an HTTP server."""
     text = arguments.name("base_url", value).strip().rstrip("/")
     expected = "must be an address such as http://localhost:11434/v1"
     try:

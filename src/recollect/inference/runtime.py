@@ -51,10 +51,6 @@ class PerProcess(Generic[T]):
 
     A forked child creates its own: threads and connections of its parent do not exist there. It never touches the
     inherited value, because even freeing a model would wait for threads that are gone.
-
-    >>> shared = PerProcess(lambda: object())
-    >>> shared.get() is shared.get()
-    True
     """
 
     def __init__(self, create: Callable[[], T]) -> None:
@@ -77,11 +73,6 @@ def batches(texts: Sequence[str], *, size: int, characters: int | None = None) -
 
     Texts of similar length waste the least on padding, and a batch that exceeds the memory fails at once rather than
     at the end. With ``characters``, a batch holds at most so many; a longer text is a batch of its own.
-
-    >>> list(batches(["a", "eleven ants", "four", "bee"], size=2))
-    [[1, 2], [3, 0]]
-    >>> list(batches(["a", "eleven ants", "four", "bee"], size=9, characters=8))
-    [[1], [2, 3, 0]]
     """
     batch: list[int] = []
     total = 0

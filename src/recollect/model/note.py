@@ -56,11 +56,7 @@ class Link(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A connection between two notes of a graph, seen from ``source``, whose neighbours were requested.
-
-    >>> Edge("n1", "n2", "mention", "out").distance
-    1
-    """
+    """A connection between two notes of a graph, seen from ``source``, whose neighbours were requested."""
 
     source: str
     target: str
@@ -73,11 +69,7 @@ class Edge(NamedTuple):
 
 
 class NoteField(NamedTuple):
-    """The definition of one field of a note, for every schema that has notes.
-
-    >>> NOTE_FIELDS["position"].description, NOTE_FIELDS["importance"].default
-    ('The index of the note in its session, from 0.', 0.5)
-    """
+    """The definition of one field of a note, for every schema that has notes."""
 
     name: str
     type: str
@@ -189,11 +181,7 @@ class Note:
 
     @classmethod
     def from_checked(cls, values: Mapping[str, Any]) -> Note:
-        """Return a note with values that were checked before, such as those of a store; all fields must be present.
-
-        >>> Note.from_checked({name: field.default for name, field in NOTE_FIELDS.items()} | {"content": "tea"}).content
-        'tea'
-        """
+        """Return a note with values that were checked before, such as those of a store; all fields must be present."""
         note = object.__new__(cls)
         for name, _ in _CHECKS:
             object.__setattr__(note, name, values[name])
@@ -222,10 +210,6 @@ class StoredMetadata(Mapping[str, Any]):
     """A read-only mapping over a JSON object that is decoded when it is first read.
 
     A search fetches hundreds of candidates and shows few: decoding all metadata would take longer than fetching it.
-
-    >>> metadata = StoredMetadata('{"author": "Ines", "pages": 3}')
-    >>> metadata["author"], len(metadata), dict(metadata) == metadata
-    ('Ines', 2, True)
     """
 
     __slots__ = ("_json", "_values")
@@ -316,11 +300,7 @@ def draft_of(value: Note | str | Mapping[str, Any], *, argument: str = "note") -
 
 
 def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or text with commas.
-
-    >>> aliases_of({"aliases": ["Shiv", "S. Rao", 7]}), aliases_of({"Alias": "Shiv, Shivi"})
-    (('Shiv', 'S. Rao'), ('Shiv', 'Shivi'))
-    """
+    """Return the alternative names in a note's metadata: ``aliases`` or ``alias``, a list or text with commas."""
     aliases: dict[str, None] = {}
     for key, value in metadata.items():
         if key.strip().lower() in ("aliases", "alias"):
@@ -330,13 +310,7 @@ def aliases_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_blank(values: Mapping[str, Any]) -> bool:
-    r"""Return whether content, title and summary are all missing, or only white space and punctuation.
-
-    >>> is_blank({"content": " \n", "tags": ("tea",)}), is_blank({"content": "", "title": "Tea"})
-    (True, False)
-    >>> is_blank({"content": "..."}), is_blank({"content": "---", "summary": "?!"}), is_blank({"content": "🎻"})
-    (True, True, False)
-    """
+    """Return whether content, title and summary are all missing, or only white space and punctuation."""
     return not any(_has_text(values.get(name, "")) for name in TEXT_FIELDS)
 
 
@@ -348,11 +322,7 @@ def _has_text(text: str) -> bool:
 
 
 def is_expired(draft: Draft) -> bool:
-    """Return whether the ``expires_at`` of a draft is in the past.
-
-    >>> is_expired(draft_of({"content": "The fair is on.", "expires_at": "2020-02-02"})), is_expired(draft_of("Tea."))
-    (True, False)
-    """
+    """Return whether the ``expires_at`` of a draft is in the past."""
     expires_at = draft.get("expires_at")
     return expires_at is not None and bool(expires_at <= arguments.now())
 
@@ -411,33 +381,19 @@ class EmbeddingText(str):
 
 
 def embedding_text(title: str, summary: str, content: str) -> EmbeddingText:
-    r"""Return the text of a note that is embedded: title, summary and content, those that are not empty.
-
-    >>> embedding_text("Tea", "", "Prefers sencha.")
-    'Tea\nPrefers sencha.'
-    """
+    """Return the text of a note that is embedded: title, summary and content, those that are not empty."""
     text = EmbeddingText("\n".join(part for part in (title, summary, content) if part) if title or summary else content)
     text.heading = title if len(title) <= MAX_HEADING_CHARS else ""
     return text
 
 
 def text_digest(text: str) -> bytes:
-    """Return the digest of an embedded text, which is stored with its vector.
-
-    >>> text_digest("green tea").hex()
-    '04b9e0c3323cecc73eb217a3f0450aeb'
-    """
+    """Return the digest of an embedded text, which is stored with its vector."""
     return blake2b(text.encode(), digest_size=16).digest()
 
 
 def embedding_chunks(text: str) -> list[str]:
-    """Split a text into chunks that end where a sentence or line does; a short text is its only chunk.
-
-    >>> embedding_chunks("Prefers sencha.")
-    ['Prefers sencha.']
-    >>> [len(chunk) for chunk in embedding_chunks("Green tea, mostly sencha. " * 50)]
-    [285, 285, 285, 285, 155]
-    """
+    """Split a text into chunks that end where a sentence or line does; a short text is its only chunk."""
     if len(text) <= MAX_UNSPLIT_CHARS:
         return [str(text)]
     heading = getattr(text, "heading", "")

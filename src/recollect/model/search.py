@@ -191,11 +191,7 @@ class Candidate:
         return copied
 
     def rescored(self, score: float, steps: Iterable[Step] = ()) -> Candidate:
-        """Return a copy with another score and further steps.
-
-        >>> Candidate("n1", score=0.5).rescored(0.4).score
-        0.4
-        """
+        """Return a copy with another score and further steps."""
         copied = self.copy()
         copied.score = score
         copied.steps = (*self.steps, *steps)
@@ -203,11 +199,7 @@ class Candidate:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], *, argument: str = "candidate") -> Candidate:
-        """Return a candidate from a mapping with its field names as keys; other keys are ignored.
-
-        >>> Candidate.from_mapping({"id": "n1", "score": 2, "created_at": "2026-04-18"}).created_at.year
-        2026
-        """
+        """Return a candidate from a mapping with its field names as keys; other keys are ignored."""
         if not isinstance(values, Mapping):
             raise ArgumentTypeError(
                 argument, f"must be a Candidate or a mapping with its keys, got {type(values).__name__}"

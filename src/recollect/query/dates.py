@@ -60,9 +60,6 @@ def check_question_date(value: QuestionDate) -> QuestionDate:
 
     :func:`parse_question_date` is lenient: it ignores other texts, and fields roll over, so that 2026-13-40 is a day in
     February 2027. This raises ``ArgumentError`` for both.
-
-    >>> check_question_date("2026/04/18 (Sat) 09:30"), check_question_date(" ")
-    ('2026/04/18 (Sat) 09:30', None)
     """
     if isinstance(value, str) and not value.strip():
         return None

@@ -278,13 +278,7 @@ class JoinedWords(NamedTuple):
 
 
 def number_forms(written: str) -> list[Form]:
-    """Return the other forms of a word with a digit: parts joined or split, and digits in groups.
-
-    >>> number_forms("W118")
-    [('phrase', 'w 118')]
-    >>> number_forms("1240"), number_forms("v15.4")
-    ([('phrase', '1 240'), ('term', '0x1240')], [('phrase', 'v 15 4'), ('phrase', '15 4')])
-    """
+    """Return the other forms of a word with a digit: parts joined or split, and digits in groups."""
     lowered = written.lower()
     if not _DIGIT.search(lowered) or len(lowered) > _MAX_CHARS:
         return []
@@ -294,13 +288,7 @@ def number_forms(written: str) -> list[Form]:
 
 
 def letter_forms(word: str) -> list[Form]:
-    """Return a word with interchangeable letters replaced: ø for o, ß for ss, and back.
-
-    >>> letter_forms("Weiss")
-    [('term', 'weiß'), ('term', 'weıss'), ('term', 'weıß')]
-    >>> letter_forms("Straße")
-    [('term', 'strasse')]
-    """
+    """Return a word with interchangeable letters replaced: ø for o, ß for ss, and back."""
     lowered = word.lower()
     if not lowered.isalpha() or not 3 <= len(lowered) <= _MAX_CHARS:
         return []
@@ -321,12 +309,7 @@ def _replace_letters(word: str, choice: Iterable[bool]) -> str:
 
 
 def joined_forms(query: Query) -> list[JoinedWords]:
-    """Return runs of adjacent words, one of them with a digit, that may be one word in a note, longest first.
-
-    >>> from recollect.query import parse
-    >>> [joined.form for joined in joined_forms(parse("call 0171 5523981"))]
-    [('term', 'call01715523981'), ('term', 'call0171'), ('term', '01715523981')]
-    """
+    """Return runs of adjacent words, one of them with a digit, that may be one word in a note, longest first."""
     if query.has_operators:
         return []
     words = list(_words_as_written(query))

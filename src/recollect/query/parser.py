@@ -1,4 +1,4 @@
-"""Text becomes a query tree, which is independent of any engine.
+"""Text becomes a query tree, which is independent of any engine, and aliases replace its terms.
 
 The grammar is small: quoted phrases, ``AND``, ``OR`` and ``NOT`` in capitals, a trailing ``*`` for a prefix, and
 bare words. No text is an error.
@@ -7,6 +7,7 @@ bare words. No text is an error.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
@@ -14,7 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 from recollect import arguments
 from recollect.errors import ArgumentTypeError
 from recollect.query.terms import STOPWORDS
-from recollect.text import WHITESPACE, collapse_whitespace, compose, well_formed
+from recollect.text import WHITESPACE, collapse_whitespace, compose, split_words, well_formed
 
 MAX_LENGTH = 100_000
 """How many characters of a query are read."""
@@ -32,8 +33,6 @@ _WORD_OR_PHRASE = re.compile(r'"[^"]*"?|[^ "]+')
 _DIGIT = re.compile(r"\d")
 _SYMBOLIC_NAME = re.compile(r"[\"'(\[{<]*(\.[^\W\d_][^\W_]*|[^\W\d_]+(?:\+{1,2}|#))[\"'?!.,;:)\]}>]*")
 _PARTIAL_WORD = re.compile(rf"[{WHITESPACE}][^{WHITESPACE}]*\Z")
-
-
 _AUXILIARIES = frozenset(
     "am are be been can could did do does had has have is may might must shall should was were will would".split()
 )
@@ -217,11 +216,7 @@ def is_question(text: str) -> bool:
 
 
 def lower_operators(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a question with its operators in lower case, and the operators; any other text unchanged.
-
-    >>> lower_operators("why do we NOT use MongoDB?")
-    ('why do we not use MongoDB?', ('NOT',))
-    """
+    """Return a question with its operators in lower case, and the operators; any other text unchanged."""
     operators = tuple(dict.fromkeys(_OPERATOR_WORD.findall(normalise(text))))
     if not operators or not is_question(text):
         return text, ()
@@ -245,3 +240,65 @@ def compile_fts5(query: Query) -> str:
             parts.append(_CONNECTIVES[token.operator])
         parts.append(_FTS5_SYNTAX[token.kind].format(token.text))
     return " ".join(parts)
+
+
+class AliasTable(Mapping[str, tuple[str, ...]]):
+    """A table from terms to alternatives, prepared once for many queries.
+
+    Case and punctuation of keys are ignored, as in queries; a key of several words never matches. The source forbids a
+    file format for aliases.
+
+    >>> table = AliasTable({"K8s": ["kubernetes", "kube-system"]})
+    >>> table["k8s"]
+    ('kubernetes', 'kube-system')
+    """
+
+    def __init__(self, aliases: Mapping[str, Sequence[str]]) -> None:
+        if not isinstance(aliases, Mapping):
+            raise ArgumentTypeError(
+                "aliases", f"must map a term to a list of alternatives, got {type(aliases).__name__}"
+            )
+        self._alternatives: dict[str, tuple[str, ...]] = {}
+        for key, alternatives in aliases.items():
+            argument = f"aliases[{key!r}]"
+            texts = tuple(arguments.text(argument, item) for item in arguments.sequence(argument, alternatives))
+            term = clean_word(normalise(arguments.text("aliases key", key)))
+            if term not in self._alternatives or term == key:
+                self._alternatives[term] = texts
+
+    def __getitem__(self, term: str) -> tuple[str, ...]:
+        if not isinstance(term, str):
+            raise KeyError(term)
+        return self._alternatives[clean_word(normalise(term))]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._alternatives)
+
+    def __len__(self) -> int:
+        return len(self._alternatives)
+
+
+def expand_aliases(query: Query, aliases: Mapping[str, Sequence[str]]) -> Query:
+    """Return ``query`` with each term replaced by the alternatives that ``aliases`` lists for it.
+
+    Phrases and prefixes do not change. An alternative of one word becomes a term, of several a phrase. The term itself
+    stays only if it is one of its alternatives, or if they are all empty. Its operator goes to the first alternative.
+    Aliases are not expanded recursively, nor by a second table.
+
+    >>> compile_fts5(expand_aliases(parse("BOSCH drill"), {"bosch": ["bosch", "robert-bosch"]}))
+    'bosch OR "robert bosch" OR drill'
+    """
+    table = aliases if isinstance(aliases, AliasTable) else AliasTable(aliases)
+    expanded: list[Token] = []
+    for token in require_query(query).tokens:
+        is_term = token.kind == "term" and token.alternative == 0
+        split = (split_words(text) for text in (table.get(token.text, ()) if is_term else ()))
+        alternatives = dict.fromkeys(" ".join(words) for words in split if words)
+        if not alternatives:
+            expanded.append(token)
+            continue
+        for number, text in enumerate(alternatives, 1):
+            kind: Kind = "phrase" if " " in text else "term"
+            operator = token.operator if number == 1 else None
+            expanded.append(Token(kind, text, operator, token.source, number))
+    return Query(query.raw, tuple(expanded), query.has_operators, query.warnings)

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from recollect import arguments
 from recollect.query.terms import STOPWORDS
+from recollect.query.time_calendar import days_of_month
 from recollect.query.time_intervals import (
     DAY,
     Bounds,
@@ -96,13 +97,7 @@ def find_time_expressions(text: str, now: datetime) -> tuple[TimeInterval, ...]:
 
 
 def asks_only_for_times(text: str, intervals: Sequence[TimeInterval]) -> bool:
-    """Return whether a text has no topic besides the times in it.
-
-    >>> now = datetime(2026, 11, 17, tzinfo=UTC)
-    >>> texts = "what happened in May?", "runs in May"
-    >>> [asks_only_for_times(text, find_time_expressions(text, now)) for text in texts]
-    [True, False]
-    """
+    """Return whether a text has no topic besides the times in it."""
     if not intervals or len(text) > MAX_CHARACTERS:
         return False
     rest = list(text)
@@ -160,11 +155,10 @@ def _with_years(text: str, mentions: list[Mention]) -> list[Mention]:
         follows = first is not None and mention.certain and _OF_YEAR.fullmatch(text[first.end : mention.start])
         if follows and first and first.yearless and first.bounds and mention.bounds:
             (start, end), (number, day_of_month) = mention.bounds[-1], first.yearless
-            moved = month(start.year, number)[0] + max(0, day_of_month - 1) * DAY
-            if (start, end) == period("year", start) and moved.month == number:
-                length = first.bounds[0][1] - first.bounds[0][0]
-                bounds = (moved, moved + length) if day_of_month else month(start.year, number)
-                joined[-1] = Mention(first.start, mention.end, [bounds])
+            until = day_of_month and day_of_month + (first.bounds[0][1] - first.bounds[0][0]).days - 1
+            bounds = days_of_month(start.year, number, day_of_month, until)
+            if (start, end) == period("year", start) and bounds:
+                joined[-1] = Mention(first.start, mention.end, bounds)
                 continue
         joined.append(mention)
     return joined

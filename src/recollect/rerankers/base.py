@@ -102,15 +102,6 @@ def sorted_scores(model: str, output: Any, *, count: int) -> list[tuple[int, flo
 
     It is a list of ``count`` scores, or of pairs in any order, of which some may be missing. Equal scores stay in the
     order of the documents. Anything else raises a ``RerankerError`` that says what ``model`` did wrong.
-
-    >>> sorted_scores("toy", [0.25, 0.5], count=2)
-    [(1, 0.5), (0, 0.25)]
-    >>> sorted_scores("toy", [(2, 0.5), (0, 0.75)], count=3)
-    [(0, 0.75), (2, 0.5)]
-    >>> sorted_scores("toy", [(3, 0.5)], count=3)
-    Traceback (most recent call last):
-        ...
-    recollect.errors.RerankerError: toy returned the index 3 for 3 documents
     """
     try:
         items = None if isinstance(output, (str, bytes, Mapping, Set)) else list(output)

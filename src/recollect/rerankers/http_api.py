@@ -141,14 +141,7 @@ class HttpReranker(ModelReranker):
 
 
 def choose_key(url: str, variable: str | None, *, vendor_url: str | None, vendor_variable: str | None) -> str | None:
-    """Return the variable of the key for ``url``; a vendor's is only used for the scheme and host of ``vendor_url``.
-
-    >>> cohere = {"vendor_url": "https://api.cohere.com", "vendor_variable": "COHERE_API_KEY"}
-    >>> choose_key("https://api.cohere.com/v1/rerank", "auto", **cohere)
-    'COHERE_API_KEY'
-    >>> choose_key("http://localhost:8000", "auto", **cohere)
-    'RECOLLECT_RERANKER_KEY'
-    """
+    """Return the variable of the key for ``url``; a vendor's is only used for the scheme and host of ``vendor_url``."""
     if variable != AUTOMATIC_KEY:
         return variable
     is_vendor = vendor_url is not None and _origin(url) == _origin(vendor_url)
